@@ -1,0 +1,92 @@
+"""Typed columns: what every reader makes, and all that the later stages see of a file, a frame or an array."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from treeml.spec import Spec
+
+Whole = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Column:
+    """One column. Numbers are float64 (int64 where they are whole and beyond 2**53); all else is codes into `levels`.
+
+    `levels` are the user's own values (str, int, bool, ...), sorted, so that labels come back as they went in.
+    A binary column has exactly two levels, the second of which is "true": 0/1, false/true, no/yes, or sorted text.
+    """
+
+    name: str
+    type: str  # binary, number, integer, category, ordered or text
+    values: NDArray[Any]  # numbers, or int32 codes with -1 for missing
+    levels: tuple[Any, ...] = ()
+    missing: NDArray[np.bool_] | None = None  # None where nothing is missing
+
+    @property
+    def is_number(self) -> bool:
+        return self.type in ("number", "integer")
+
+    def code_of(self, text: str) -> int | None:
+        """The code of the level that reads `text`, if there is one."""
+        for code, level in enumerate(self.levels):
+            if label_text(level) == text:
+                return code
+        return None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Table:
+    columns: Mapping[str, Column]  # in the order of the source
+    rows: int
+    source: str = "the data"  # what messages call it: a file's name, "the frame", "the array"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Dataset:
+    """A table joined with a spec: which column is what, in whole numbers. `bind` makes it; nothing changes it.
+
+    `rows` of it are the rows that count: those dropped by `missing drop` are gone, and `row_numbers` says which of the
+    user's rows (from 0) the others are.
+    """
+
+    spec: Spec
+    table: Table
+    rows: int
+    row_numbers: Whole
+    features: tuple[str, ...]  # columns that may be split on, in order; forbidden ones are not among them
+    target: Column | None
+    classes: tuple[Any, ...]  # the user's own labels; () for numeric targets and clustering
+    actual: NDArray[np.int32]  # class number of every row; empty where there are no classes
+    positive: int | None  # the class that counts as positive
+    weight: Whole  # row weight = weight * weight_scale
+    weight_scale: Fraction
+    targets: Whole  # rows x outputs: numeric targets = targets * target_scale; rows x 0 for classes
+    target_scale: Fraction
+    mistake_cost: Whole  # classes (predicted) x classes (actual), times mistake_scale
+    mistake_scale: Fraction
+    test_cost: Mapping[str, Fraction]  # per feature column, 0 unless stated
+    notes: tuple[str, ...] = ()  # what a report must say: rounding, dropped rows, tests that are not exact
+    row_function: Any = field(default=None)  # a user's own leaf cost, given from Python
+
+    def column(self, name: str) -> Column:
+        return self.table.columns[name]
+
+
+def label_text(value: Any) -> str:
+    """How a label or level reads in a spec: 1, 1.0 and "1" are all `1`; True is `true`."""
+    if isinstance(value, (bool, np.bool_)):
+        return "true" if value else "false"
+    if isinstance(value, (int, np.integer)):
+        return str(int(value))
+    if isinstance(value, (float, np.floating)):
+        number = float(value)
+        return str(int(number)) if number.is_integer() else repr(number)
+    return str(value)

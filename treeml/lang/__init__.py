@@ -1,0 +1,1 @@
+"""The .tml language: text -> syntax tree -> checked spec, and back to text."""

@@ -1,0 +1,87 @@
+"""A mistake -> one object that the command line, an editor and an exception all show.
+
+A diagnostic has a title in the user's words, a code, labelled places in the user's own text, notes (what the tool
+knows) and helps (what to type). `render.py` turns it into text or JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+from treeml.lang.source import Span
+
+
+class Severity(Enum):
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A place, and the fact that holds there."""
+
+    span: Span
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One thing that is wrong, where, and what to do about it."""
+
+    code: str
+    title: str
+    labels: tuple[Label, ...] = ()
+    notes: tuple[str, ...] = ()
+    helps: tuple[str, ...] = ()
+    fix: tuple[Fix, ...] = ()
+    place: str = ""  # used where there is no span: a data file, the command line
+    severity: Severity = Severity.ERROR
+
+    @property
+    def is_error(self) -> bool:
+        return self.severity is Severity.ERROR
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A replacement of source text that `treeml check --fix` can make safely."""
+
+    span: Span
+    replacement: str
+
+
+class SpecError(Exception):
+    """One or more diagnostics that stop the work; the command line shows them and exits with `exit_code`."""
+
+    exit_code = 1
+
+    def __init__(self, diagnostics: Iterable[Diagnostic] | Diagnostic) -> None:
+        self.diagnostics = (diagnostics,) if isinstance(diagnostics, Diagnostic) else tuple(diagnostics)
+        super().__init__(*self.diagnostics)
+
+    def __str__(self) -> str:
+        from treeml.lang.render import render
+
+        return "\n\n".join(render(diagnostic) for diagnostic in self.diagnostics)
+
+
+class DataError(SpecError):
+    """The data, or the data under this spec, are wrong."""
+
+
+class RefusedError(SpecError):
+    """No back-end, or not the one asked for, takes this problem."""
+
+
+class InfeasibleError(SpecError):
+    """It was proved that no tree meets the requirements."""
+
+    exit_code = 3
+
+
+class BackendError(SpecError):
+    """A back-end failed, or its answer did not verify."""
+
+    exit_code = 5

@@ -1,0 +1,52 @@
+"""A path or a string -> source text that knows where its lines are."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Source:
+    """The text of one .tml file, with the name that messages use for it."""
+
+    name: str
+    text: str = field(repr=False)
+    path: Path | None = None
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """Offset of the first character of every line."""
+        starts = [0]
+        starts.extend(i + 1 for i, character in enumerate(self.text) if character == "\n")
+        return starts
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """Line and column of an offset, both counted from one."""
+        line = bisect_right(self.starts, offset)
+        return line, offset - self.starts[line - 1] + 1
+
+    def line(self, number: int) -> str:
+        """The text of a line, counted from one, without its line break."""
+        start = self.starts[number - 1]
+        end = self.starts[number] - 1 if number < len(self.starts) else len(self.text)
+        return self.text[start:end].rstrip("\r")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of source text: where a mistake is, or where a node was written."""
+
+    source: Source
+    start: int
+    end: int
+
+    def __str__(self) -> str:
+        line, column = self.source.position(self.start)
+        return f"{self.source.name}:{line}:{column}"
+
+    @property
+    def text(self) -> str:
+        return self.source.text[self.start : self.end]

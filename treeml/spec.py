@@ -1,0 +1,137 @@
+"""What `check` makes of a model: every name resolved, every unit settled, every param bound.
+
+A Spec still speaks of columns and classes by name; `data/bind.py` joins it with a table. Nothing here needs data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from treeml.lang.source import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """`predicted = "yes"`, `actual = "yes"`, `sex = "F"`, `age >= 40`: a property of a row."""
+
+    subject: str  # "predicted", "actual" or a column's name
+    comparison: str  # "=", "<=", ">=", "<" or ">"
+    value: str | Fraction
+    is_column: bool = True  # False for predicted and actual
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A measure with its arguments as it stands in a spec: errors, recall(">50K"), parity_gap(sex).
+
+    Arguments are given in the order of the measure's parameters: a class, level or column as its text, a number as a
+    Fraction, a word as its text, `count` and `rate` two tuples of conditions (what is counted, and among which rows).
+    """
+
+    measure: str
+    arguments: tuple[Any, ...] = ()
+    text: str = field(default="", compare=False)  # as the user wrote it
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """An exact weighted sum of measures."""
+
+    parts: tuple[tuple[Fraction, Use], ...]
+    constant: Fraction = Fraction(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    sense: str  # "minimize" or "maximize"
+    expression: Linear
+    text: str = field(default="", compare=False)
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """`expression sense limit`, closed: strict comparisons of whole-number measures were tightened by `check`.
+
+    `share_of_rows` says that the limit is a share of the rows of the data (`support >= 1%`), to be turned into
+    ceil(limit * n) once the data are known.
+    """
+
+    expression: Linear
+    sense: str  # "<=", ">=" or "="
+    limit: Fraction
+    name: str = ""  # as given, or the text of the requirement
+    text: str = field(default="", compare=False)
+    share_of_rows: bool = False
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnSpec:
+    """What is declared of a column."""
+
+    type: str = ""  # "", or one of binary, number, integer, category, ordered, text
+    sensitive: bool = False
+    missing: str = ""  # "", drop, separate or median
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Binarization:
+    """How one column, or every column without a rule of its own (`column` is empty), becomes yes-or-no tests."""
+
+    column: str  # "" for all
+    method: str  # thresholds, quantiles, width, cuts, levels or subsets
+    pieces: int = 0  # of quantiles and width
+    cuts: tuple[Fraction, ...] = ()
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A called thing with options: a back-end, lpboost(penalty = 0.05), cart(depth = 10), folds(5, seed = 1), tree."""
+
+    name: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """One complete, checked request."""
+
+    folder: Path = Path()
+    data: str | None = None
+    target: str | None = None
+    positive: str | None = None  # the class that counts as positive, as text
+    features: tuple[str, ...] | None = None  # None: all
+    excluded: tuple[str, ...] = ()
+    columns: Mapping[str, ColumnSpec] = field(default_factory=dict)
+    weight_column: str | None = None
+    class_weights: Mapping[str, Fraction] = field(default_factory=dict)
+    mistake_costs: Mapping[tuple[str, str], Fraction] = field(default_factory=dict)  # (predicted, actual) -> cost
+    test_costs: Mapping[str, Fraction] = field(default_factory=dict)
+    binarizations: tuple[Binarization, ...] = ()
+    goals: tuple[Goal, ...] = ()  # none: satisfy
+    requirements: tuple[Requirement, ...] = ()
+    forbidden: tuple[str, ...] = ()
+    ensemble: Method | None = None
+    ensemble_trees: int | None = None
+    start: Method | str | None = None  # a str is a path
+    improve: Method | None = None
+    improve_within: float | None = None
+    backends: tuple[Method, ...] = ()
+    within: float | None = None  # seconds
+    gap: Fraction = Fraction(0)  # relative
+    seed: int | None = None
+    threads: int | None = None
+    validate: Method | str | None = None
+    report: tuple[Method, ...] = ()
+    params: Mapping[str, Any] = field(default_factory=dict)  # the value that each param was bound to
+    spans: Mapping[str, Span] = field(default_factory=dict, compare=False, repr=False)  # by statement: "predict", "data"
