@@ -1,0 +1,199 @@
+"""A word nobody knows -> the word that was probably meant.
+
+Edit distance finds slips of the finger; a table finds what other tools call the same thing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+# Words of other tools and papers -> the words of this language; the right side may be a formula.
+HABITS: dict[str, str] = {
+    # size of a tree
+    "max_depth": "depth",
+    "maxdepth": "depth",
+    "height": "depth",
+    "levels": "depth",
+    "max_leaf_nodes": "leaves",
+    "max_leaves": "leaves",
+    "num_leaves": "leaves",
+    "n_leaves": "leaves",
+    "leaf_count": "leaves",
+    "nodes": "splits",
+    "max_num_nodes": "splits",
+    "size": "leaves",
+    # rows in a leaf
+    "min_samples_leaf": "support",
+    "min_child_samples": "support",
+    "min_leaf_size": "support",
+    "min_support": "support",
+    "minsup": "support",
+    "minbucket": "support",
+    # price of a leaf
+    "alpha": "k * leaves",
+    "lambda": "k * leaves",
+    "ccp_alpha": "k * leaves",
+    "complexity": "k * leaves",
+    "regularization": "k * leaves",
+    # errors
+    "misclassification": "error_rate",
+    "misclassifications": "errors",
+    "zero_one_loss": "error_rate",
+    "loss": "errors",
+    "error": "error_rate",
+    "acc": "accuracy",
+    "balanced_accuracy_score": "balanced_accuracy",
+    "bacc": "balanced_accuracy",
+    "tpr": "recall(...)",
+    "sensitivity": "recall(...)",
+    "true_positive_rate": "recall(...)",
+    "tnr": "specificity(...)",
+    "true_negative_rate": "specificity(...)",
+    "ppv": "precision(...)",
+    # numbers
+    "mse": "squared_loss",
+    "rmse": "squared_loss",
+    "sse": "squared_loss",
+    "squared_error": "squared_loss",
+    "mae": "absolute_loss",
+    "absolute_error": "absolute_loss",
+    "pinball_loss": "quantile_loss(...)",
+    # fairness
+    "demographic_parity": "parity_gap",
+    "statistical_parity": "parity_gap",
+    "disparate_impact": "parity_gap",
+    "equal_opportunity": "opportunity_gap",
+    "predictive_equality": "predictive_gap",
+    "equalized_odds": "odds_gap",
+    "equalised_odds": "odds_gap",
+    # columns
+    "n_features": "features_used",
+    "monotonic": "monotone",
+    "monotonicity": "monotone",
+    "misclassification_cost": "mistake_cost",
+    # statements
+    "minimise": "minimize",
+    "maximise": "maximize",
+    "min": "minimize",
+    "max": "maximize",
+    "optimize": "minimize",
+    "constraint": "require",
+    "subject": "require",
+    "ensure": "require",
+    "assert": "require",
+    "st": "require",
+    "such": "require",
+    "where": "require",
+    "target": "predict",
+    "label": "predict",
+    "output": "predict",
+    "classify": "predict",
+    "load": "data",
+    "read": "data",
+    "dataset": "data",
+    "file": "data",
+    "import": "include",
+    "parameter": "param",
+    "let": "param",
+    "var": "param",
+    "const": "param",
+    "inputs": "features",
+    "discretize": "binarize",
+    "bin": "binarize",
+    "bins": "binarize",
+    "exclude": "forbid",
+    "warmstart": "start",
+    "solver": "solve",
+    "using": "solve",
+    "print": "report",
+    "show": "report",
+    "output_report": "report",
+    "test": "validate",
+    "forest": "ensemble",
+    # types
+    "numeric": "number",
+    "numerical": "number",
+    "float": "number",
+    "real": "number",
+    "continuous": "number",
+    "int": "integer",
+    "bool": "binary",
+    "boolean": "binary",
+    "categorical": "category",
+    "nominal": "category",
+    "factor": "category",
+    "ordinal": "ordered",
+    "string": "text",
+    "str": "text",
+    # units of time
+    "sec": "s",
+    "secs": "s",
+    "second": "s",
+    "seconds": "s",
+    "m": "min",
+    "mins": "min",
+    "minute": "min",
+    "minutes": "min",
+    "hr": "h",
+    "hrs": "h",
+    "hour": "h",
+    "hours": "h",
+    "msec": "ms",
+    "millisecond": "ms",
+    "milliseconds": "ms",
+    "row": "rows",
+    "samples": "rows",
+    "percent": "%",
+}
+
+
+def suggest(word: str, candidates: Iterable[str]) -> str | None:
+    """The candidate that `word` was probably meant to be, or None when nothing is close.
+
+    A habit wins over a slip when what it stands for is among the candidates; a habit that stands for a formula
+    (`alpha` -> `k * leaves`) counts when the measure inside the formula is a candidate.
+    """
+    known = list(dict.fromkeys(candidates))
+    folded = word.casefold().replace("-", "_").replace(" ", "_")
+    for candidate in known:
+        if candidate != word and candidate.casefold() == folded:
+            return candidate
+    habit = HABITS.get(folded)
+    if habit is not None and any(candidate in _words(habit) for candidate in known):
+        return habit
+    allowed = 1 if len(word) <= 4 else 2 if len(word) <= 9 else 3
+    close = [
+        (distance, -len(_shared_start(folded, candidate.casefold())), candidate)
+        for candidate in known
+        if candidate != word
+        and abs(len(candidate) - len(word)) <= allowed
+        and (distance := edit_distance(folded, candidate.casefold(), allowed)) <= min(allowed, len(candidate) - 1)
+    ]
+    return min(close)[2] if close else None
+
+
+def edit_distance(left: str, right: str, limit: int) -> int:
+    """How many letters to add, drop, change or swap with their neighbor; `limit + 1` as soon as it is more than `limit`."""
+    before: list[int] = []
+    row = list(range(len(right) + 1))
+    for i, letter in enumerate(left, start=1):
+        before_that, before, row = before, row, [i]
+        for j, other in enumerate(right, start=1):
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != other))
+            if i > 1 and j > 1 and letter == right[j - 2] and left[i - 2] == other:
+                cost = min(cost, before_that[j - 2] + 1)
+            row.append(cost)
+        if min(row) > limit and (not before or min(before) > limit):
+            return limit + 1
+    return row[-1]
+
+
+def _words(formula: str) -> list[str]:
+    return ["%"] if formula == "%" else formula.replace("(...)", "").replace("*", " ").split()
+
+
+def _shared_start(left: str, right: str) -> str:
+    length = 0
+    while length < min(len(left), len(right)) and left[length] == right[length]:
+        length += 1
+    return left[:length]
