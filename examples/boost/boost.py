@@ -1,0 +1,12 @@
+"""The twin of boost.tml: a forest whose margin is provably the best."""
+
+import treeml as tml
+
+model = tml.Model()
+model.data("spambase.csv")
+model.predict("spam", positive=1)
+model.ensemble(tml.lpboost(penalty=0.05))
+model.maximize(tml.margin)
+model.require(tml.depth <= 2)
+model.solve_with("native", within=tml.minutes(10), seed=7)
+model.validate(tml.holdout(tml.percent(20), seed=7))

@@ -1,0 +1,113 @@
+"""Published rules and seeded random numbers -> the small data files of the examples.
+
+Monk's first problem is generated exactly from its rule; the others are made up, with columns like those of the data
+sets that they stand for. Run it again to get the same files: `python examples/make_data.py`.
+"""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import random
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+
+def main() -> None:
+    write("plain/heart.csv", ["age", "sex", "chest_pain", "pressure", "cholesterol", "angina", "disease"], heart())
+    write("perfect/monk1.csv", ["a1", "a2", "a3", "a4", "a5", "a6", "class"], monk1())
+    write("sparse/compas.csv", ["id", "name", "age", "priors", "juvenile", "charge", "two_year_recid"], recidivism())
+    write("fair/adult.csv", ["age", "sex", "education", "hours per week", "married", "income"], incomes())
+    write("costs/diabetes.csv", ["glucose", "insulin", "bmi", "age", "survey_weight", "outcome"], diabetes())
+    write("quantile/deliveries.csv", ["distance", "stops", "rain", "hour", "minutes"], deliveries())
+    write("boost/spambase.csv", ["free", "money", "you", "meeting", "capitals", "exclamations", "spam"], spam())
+    write("deep/loans.csv", ["income", "debt", "years", "purpose", "late", "default"], loans())
+
+
+def write(name: str, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    with (HERE / name).open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(header)
+        writer.writerows(rows)
+
+
+def heart() -> Iterable[Sequence[object]]:
+    chance = random.Random(1)
+    for _ in range(200):
+        age, sex = chance.randint(35, 74), chance.choice("FM")
+        pain = chance.choice(["typical", "atypical", "none"])
+        pressure, cholesterol = 5 * chance.randint(20, 36), 10 * chance.randint(15, 36)
+        angina = chance.choice(["no", "no", "yes"])
+        risk = (age > 57) + (sex == "M") + 2 * (pain == "none") + 2 * (angina == "yes") + (cholesterol > 280)
+        ill = risk + chance.gauss(0, 0.8) > 2.7
+        yield age, sex, pain, pressure, cholesterol, angina, "yes" if ill else "no"
+
+
+def monk1() -> Iterable[Sequence[object]]:
+    for row in itertools.product(range(1, 4), range(1, 4), range(1, 3), range(1, 4), range(1, 5), range(1, 3)):
+        yield *row, int(row[0] == row[1] or row[4] == 1)
+
+
+def recidivism() -> Iterable[Sequence[object]]:
+    chance = random.Random(2)
+    for number in range(1, 301):
+        age, priors = chance.randint(18, 65), min(20, int(chance.expovariate(0.35)))
+        juvenile, charge = int(chance.random() < 0.15), chance.choice(["felony", "misdemeanor"])
+        score = 0.9 * (age < 25) + 0.25 * priors + 0.8 * juvenile + 0.2 * (charge == "felony")
+        again = score + chance.gauss(0, 0.7) > 1.2
+        yield number, f"person {number}", age, priors, juvenile, charge, "yes" if again else "no"
+
+
+def incomes() -> Iterable[Sequence[object]]:
+    chance = random.Random(3)
+    for _ in range(240):
+        age, sex = chance.randint(18, 70), chance.choice(["Female", "Male"])
+        education = chance.choice(["school", "college", "master"])
+        hours, married = 5 * chance.randint(4, 12), chance.choice(["no", "yes"])
+        score = (age > 35) + (education == "master") + (hours >= 45) + (married == "yes") + 0.5 * (sex == "Male")
+        rich = score + chance.gauss(0, 0.6) > 2.4
+        yield age, sex, education, hours, married, ">50K" if rich else "<=50K"
+
+
+def diabetes() -> Iterable[Sequence[object]]:
+    chance = random.Random(4)
+    for _ in range(240):
+        glucose, insulin = chance.randint(70, 199), 10 * chance.randint(2, 40)
+        bmi, age = round(chance.uniform(18, 48), 1), chance.randint(21, 70)
+        score = 2 * (glucose > 150) + (bmi > 32) + (insulin > 250) + (age > 45)
+        ill = score + chance.gauss(0, 0.7) > 2.6
+        yield glucose, insulin, bmi, age, chance.choice(["0.5", "1", "1.25", "2"]), "ill" if ill else "healthy"
+
+
+def deliveries() -> Iterable[Sequence[object]]:
+    chance = random.Random(5)
+    for _ in range(300):
+        distance, stops = round(chance.uniform(0.5, 25), 1), chance.randint(0, 6)
+        rain, hour = chance.choice(["no", "yes"]), chance.randint(8, 20)
+        minutes = 6 + 3 * distance + 4 * stops + 10 * (rain == "yes") + 12 * (16 <= hour <= 18)
+        yield distance, stops, rain, hour, round(minutes + chance.expovariate(0.15), 1)
+
+
+def spam() -> Iterable[Sequence[object]]:
+    chance = random.Random(6)
+    for _ in range(160):
+        words = [int(chance.random() < share) for share in (0.4, 0.35, 0.6, 0.3)]
+        capitals, exclamations = chance.randint(0, 30), chance.randint(0, 6)
+        score = words[0] + words[1] - 1.5 * words[3] + (capitals > 18) + (exclamations > 3)
+        yield *words, capitals, exclamations, int(score + chance.gauss(0, 0.5) > 1.1)
+
+
+def loans() -> Iterable[Sequence[object]]:
+    chance = random.Random(7)
+    for _ in range(400):
+        income, debt = 1000 * chance.randint(15, 120), 500 * chance.randint(0, 80)
+        years, late = chance.randint(0, 20), min(9, int(chance.expovariate(0.8)))
+        purpose = chance.choice(["car", "home", "study", "travel"])
+        score = 2 * (debt > 0.4 * income) + 0.5 * late + (purpose == "travel") - 0.1 * years
+        yield income, debt, years, purpose, late, "yes" if score + chance.gauss(0, 0.5) > 1.3 else "no"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,386 @@
+"""Command line -> pipeline -> text or JSON, and an exit code.
+
+Results go to standard output, mistakes and progress to standard error. Exit codes: 0 answered, 1 the spec is wrong,
+2 the command line is wrong, 3 infeasible, 4 a limit was reached with no tree, 5 a back-end failed or its answer did
+not verify. Only what a command needs is imported, so that `treeml check` starts at once.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from treeml.lang.diagnostic import Diagnostic
+    from treeml.model import Model
+    from treeml.result import Result
+
+NO_TREE = 4
+INFEASIBLE = 3
+
+
+def main() -> None:
+    """The `treeml` command."""
+    treeml(prog_name="treeml")
+
+
+def _version(context: click.Context, _parameter: click.Parameter, value: bool) -> None:
+    if value and not context.resilient_parsing:
+        from importlib.metadata import version
+
+        click.echo(f"treeml {version('treeml')}")
+        context.exit()
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version.")
+def treeml() -> None:
+    """Say which decision tree you want; get the provably best one, verified."""
+
+
+# -- options that several commands share -------------------------------------------
+
+Command = Callable[..., Any]
+
+spec_argument = click.argument("spec", type=click.Path(path_type=Path))
+data_option = click.option(
+    "--data", metavar="FILE", help="Use this data file instead of the one the spec names.", type=click.Path()
+)
+set_option = click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, help="Give a param a value.")
+format_option = click.option(
+    "--format",
+    "style",
+    type=click.Choice(["full", "concise", "json"]),
+    default="full",
+    show_default=True,
+    help="How mistakes are shown.",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
+quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress, notes or warnings.")
+
+
+def _solve_options(command: Command) -> Command:
+    for option in (
+        click.option("--within", metavar="TIME", help="Stop after this long: 60s, 5min."),
+        click.option("--gap", metavar="SHARE", help="Stop when within this share of the best: 1%."),
+        click.option("--seed", type=click.IntRange(min=0), help="Seed of whatever a back-end does at random."),
+        click.option("--threads", type=click.IntRange(min=1), help="How many threads a back-end may use."),
+        click.option("--memory", metavar="SIZE", help="How much memory a back-end may use: 500MB, 2GB."),
+    ):
+        command = option(command)
+    return command
+
+
+# -- commands ------------------------------------------------------------------------
+
+
+@treeml.command()
+@spec_argument
+@data_option
+@set_option
+@click.option("--fix", is_flag=True, help="Make the repairs that are safe, in the file.")
+@format_option
+@quiet_option
+def check(spec: Path, data: str | None, settings: tuple[str, ...], fix: bool, style: str, quiet: bool) -> None:
+    """Check SPEC: without data, or with --data against them too."""
+    from treeml import pipeline
+
+    with _mistakes(style):
+        if fix:
+            _repair(spec, quiet)
+        warnings = pipeline.check(_load(spec, settings), data)
+        _show(warnings, style, quiet)
+    if not quiet:
+        click.echo(f"{spec}: ok" if not warnings else f"{spec}: ok, with {_number(len(warnings), 'warning')}")
+
+
+@treeml.command()
+@click.argument("specs", nargs=-1, required=True, type=click.Path(allow_dash=True))
+@click.option("--check", "only_check", is_flag=True, help="Change nothing; exit with 1 if something would change.")
+@format_option
+def fmt(specs: tuple[str, ...], only_check: bool, style: str) -> None:
+    """Lay out .tml files in the one canonical way, comments kept; `-` reads standard input."""
+    from treeml.lang.format import format_source
+    from treeml.lang.source import Source, read
+
+    changed = 0
+    with _mistakes(style):
+        for name in specs:
+            source = Source("standard input", click.get_text_stream("stdin").read()) if name == "-" else read(Path(name))
+            text = format_source(source)
+            if name == "-" and not only_check:
+                click.echo(text, nl=False)
+            elif text != source.text:
+                changed += 1
+                click.echo(f"{'would change' if only_check else 'changed'} {name}", err=True)
+                if not only_check:
+                    _replace(Path(name), text)
+    if only_check and changed:
+        sys.exit(1)
+
+
+@treeml.command()
+@spec_argument
+@data_option
+@set_option
+@click.option("--with", "backend", metavar="BACKEND", help="Solve with this back-end: native, or native(threads = 2).")
+@_solve_options
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the result, as JSON, to this file.")
+@click.option("--write", "write_model", type=click.Path(path_type=Path), help="Write the solver's own model: x.lp, x.cnf.")
+@json_option
+@format_option
+@quiet_option
+def solve(spec: Path, settings: tuple[str, ...], as_json: bool, style: str, quiet: bool, **asked: Any) -> None:
+    """Find the best tree for SPEC, prove it, and verify it."""
+    from treeml import pipeline, report
+    from treeml.progress import progress_line
+
+    output = asked.pop("output")
+    with _mistakes(style):
+        model = _load(spec, settings)
+        with progress_line(quiet or as_json) as on_progress:
+            result = pipeline.solve(model, asked.pop("data"), on_progress=on_progress, **asked)
+        _show(result.warnings, style, quiet)
+        if output is not None:
+            _replace(output, json.dumps(result.to_json(), indent=1) + "\n")
+        if as_json:
+            click.echo(json.dumps(result.to_json()))
+        else:
+            report.show(result, quiet=quiet)
+        _explain_failure(model, result, style)
+    sys.exit(_exit_code(result))
+
+
+@treeml.command()
+@spec_argument
+@data_option
+@set_option
+@click.option("--with", "backends", metavar="A,B,C", help="Only these back-ends.")
+@_solve_options
+@json_option
+@format_option
+@quiet_option
+def compare(
+    spec: Path, settings: tuple[str, ...], backends: str | None, as_json: bool, style: str, quiet: bool, **asked: Any
+) -> None:
+    """Solve SPEC with every back-end that can, and compare them."""
+    from treeml import pipeline, report
+    from treeml.progress import progress_line
+
+    with _mistakes(style):
+        names = None if backends is None else [name.strip() for name in backends.split(",") if name.strip()]
+        model = _load(spec, settings)
+        with progress_line(quiet or as_json) as on_progress:
+            comparison = pipeline.compare(model, asked.pop("data"), names, on_progress=on_progress, **asked)
+        if as_json:
+            click.echo(json.dumps(comparison.to_json()))
+        else:
+            report.show_comparison(comparison)
+        comparison.raise_contradictions()
+
+
+@treeml.command()
+@click.argument("subject")
+@data_option
+@set_option
+@click.option("--with", "backend", metavar="BACKEND", help="Explain the plan for this back-end.")
+@format_option
+def explain(subject: str, data: str | None, settings: tuple[str, ...], backend: str | None, style: str) -> None:
+    """Explain how a spec would be solved, `measures`, one measure, or the code of a message (N203)."""
+    from treeml import explain as explanation
+
+    with _mistakes(style):
+        text = explanation.of_word(subject)
+        if text is None:
+            from treeml import pipeline
+
+            text = pipeline.explain(_load(Path(subject), settings), data, backend=backend)
+        click.echo(text)
+
+
+@treeml.command()
+@click.argument("spec", required=False, type=click.Path(path_type=Path))
+@data_option
+@set_option
+@json_option
+@format_option
+def backends(spec: Path | None, data: str | None, settings: tuple[str, ...], as_json: bool, style: str) -> None:
+    """List the back-ends; with SPEC, who can solve it, and why the others cannot."""
+    from treeml import explain as explanation
+    from treeml import pipeline, report
+
+    with _mistakes(style):
+        rows = explanation.backends() if spec is None else pipeline.backends(_load(spec, settings), data)
+        if as_json:
+            click.echo(json.dumps(rows))
+        else:
+            report.show_rows(rows)
+
+
+@treeml.command()
+@spec_argument
+@set_option
+@json_option
+@format_option
+def params(spec: Path, settings: tuple[str, ...], as_json: bool, style: str) -> None:
+    """List the params of SPEC: value, domain, and where the value comes from."""
+    from treeml import pipeline, report
+
+    with _mistakes(style):
+        rows = pipeline.params(_load(spec, settings))
+        if as_json:
+            click.echo(json.dumps(rows))
+        elif rows:
+            report.show_rows(rows)
+        else:
+            click.echo(f"{spec} has no params")
+
+
+@treeml.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--as", "form", type=click.Choice(["text", "dot", "svg", "json"]), default="text", show_default=True)
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write to this file.")
+@format_option
+def show(file: Path, form: str, output: Path | None, style: str) -> None:
+    """Draw the tree in FILE: a tree, or the result that `treeml solve -o` wrote."""
+    from treeml.tree import Tree
+
+    with _mistakes(style):
+        tree = Tree.read(file)
+        text = {
+            "text": lambda: str(tree),
+            "dot": tree.to_dot,
+            "svg": tree.to_svg,
+            "json": lambda: json.dumps(tree.to_json(), indent=1),
+        }[form]()
+        if output is None:
+            click.echo(text)
+        else:
+            _replace(output, text + "\n")
+
+
+@treeml.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print the completion script of a SHELL: eval "$(treeml completion bash)"."""
+    from click.shell_completion import get_completion_class
+
+    script = get_completion_class(shell)
+    if script is None:
+        raise click.UsageError(f"no completion for {shell}")
+    click.echo(script(treeml, {}, "treeml", "_TREEML_COMPLETE").source())
+
+
+# -- what the commands share ---------------------------------------------------------
+
+
+def _load(spec: Path, settings: tuple[str, ...]) -> Model:
+    from treeml.model import load
+
+    bindings = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not equals or not name.strip():
+            raise click.BadParameter(f"write --set NAME=VALUE, not --set {setting}")
+        if name.strip() in bindings:
+            raise click.BadParameter(f"--set gives `{name.strip()}` twice")
+        bindings[name.strip()] = value.strip()
+    return load(spec, **bindings)
+
+
+def _repair(spec: Path, quiet: bool) -> None:
+    """Apply the safe fixes of the mistakes in the file until none is left."""
+    from treeml.lang.diagnostic import SpecError
+    from treeml.lang.parse import parse
+    from treeml.lang.render import apply_fixes
+    from treeml.lang.source import read
+
+    source = read(spec)
+    try:
+        parse(source)
+    except SpecError as error:
+        text = apply_fixes(source, error.diagnostics)
+        if text != source.text:
+            _replace(spec, text)
+            if not quiet:
+                repaired = sum(bool(diagnostic.fix) for diagnostic in error.diagnostics)
+                click.echo(f"repaired {_number(repaired, 'mistake')} in {spec}", err=True)
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write a file whole or not at all: a full disk or an interrupt never leaves half of it."""
+    import os
+    import tempfile
+
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+                file.write(text)
+            if path.exists():
+                os.chmod(name, path.stat().st_mode)
+            os.replace(name, path)
+        except BaseException:
+            os.unlink(name)
+            raise
+    except OSError as error:
+        raise click.FileError(str(path), error.strerror or str(error)) from error
+
+
+def _explain_failure(model: Model, result: Result, style: str) -> None:
+    """Say on standard error why there is no tree."""
+    from treeml import explain as explanation
+
+    for diagnostic in explanation.of_failure(model, result):
+        _echo(diagnostic, style)
+
+
+def _exit_code(result: Result) -> int:
+    from treeml.backends.contract import Status
+
+    return {Status.INFEASIBLE: INFEASIBLE, Status.UNKNOWN: NO_TREE}.get(result.status, 0)
+
+
+def _show(warnings: tuple[Diagnostic, ...] | list[Diagnostic], style: str, quiet: bool) -> None:
+    for warning in () if quiet else warnings:
+        _echo(warning, style)
+
+
+def _echo(diagnostic: Diagnostic, style: str) -> None:
+    from treeml.lang.render import render
+
+    click.echo(render(diagnostic, style), err=True)
+    if style == "full":
+        click.echo(err=True)
+
+
+@contextmanager
+def _mistakes(style: str) -> Iterator[None]:
+    """Show what went wrong, and exit with its code."""
+    from treeml.lang.diagnostic import SpecError
+
+    try:
+        yield
+    except SpecError as error:
+        for diagnostic in error.diagnostics:
+            _echo(diagnostic, style)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        click.echo("interrupted before there was a tree", err=True)
+        sys.exit(NO_TREE)
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader has gone: `treeml show tree.json | head`
+        sys.exit(0)
+    except MemoryError:
+        click.echo("out of memory: use fewer rows or tests, or `solve with` a back-end that needs less", err=True)
+        sys.exit(5)
+
+
+def _number(count: int, word: str) -> str:
+    return f"{count} {word}" + ("" if count == 1 else "s")

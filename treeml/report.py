@@ -1,0 +1,198 @@
+"""Result -> what a person reads: a summary, the tree, and what the spec's `report` statement asks for."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from treeml.backends.contract import Status, Stop
+
+if TYPE_CHECKING:
+    from treeml.pipeline import Comparison
+    from treeml.result import Result
+
+STATUS_WORDS = {
+    Status.OPTIMAL: "optimal, and proved",
+    Status.LOCAL: "local: no subtree of it can be improved; not proved best",
+    Status.FEASIBLE: "a tree that meets every requirement; not proved best",
+    Status.INFEASIBLE: "infeasible: no tree meets the requirements",
+    Status.UNKNOWN: "unknown: neither a tree nor a proof",
+}
+STOP_WORDS = {
+    Stop.PROVED: "the proof was complete",
+    Stop.GAP: "the gap asked for was reached",
+    Stop.TIME: "the time was up",
+    Stop.MEMORY: "the memory was used up",
+    Stop.INTERRUPTED: "it was interrupted",
+    Stop.FINISHED: "the heuristic came to its end",
+    Stop.FAILED: "the solver failed",
+}
+
+
+def show(result: Result, quiet: bool = False) -> None:
+    """Print a result for people: colored tables in a terminal, plain text elsewhere."""
+    print(summary(result, quiet))
+
+
+def summary(result: Result, quiet: bool = False) -> str:
+    """The whole report as plain text."""
+    items = [item.name for item in result.reports] or ["tree", "measures", "requirements"]
+    blocks = [_headline(result)]
+    blocks += [text for text in (REPORTS[item](result) for item in items) if text]
+    if result.validation is not None:
+        blocks.append(result.validation.text())
+    if result.notes and not quiet:
+        blocks.append("\n".join(f"note: {note}" for note in result.notes))
+    return "\n\n".join(blocks)
+
+
+def _headline(result: Result) -> str:
+    lines = [f"{'status':<10} {STATUS_WORDS[result.status]}"]
+    if result.stop is not Stop.PROVED:
+        lines.append(f"{'stopped':<10} {STOP_WORDS[result.stop]}")
+    if result.objective is not None:
+        values = result.objective if isinstance(result.objective, tuple) else (result.objective,)
+        lines.append(f"{'objective':<10} {', '.join(readable(value) for value in values)}")
+    if result.status not in (Status.OPTIMAL, Status.INFEASIBLE) and result.bound is not None:
+        gap = "" if result.gap is None else f" (gap {100 * result.gap:.2f} %)"
+        lines.append(f"{'bound':<10} {readable(result.bound)}{gap}")
+    lines.append(f"{'back-end':<10} {result.backend}, {result.seconds:.3f} s")
+    if result.tree is not None:
+        lines.append(f"{'verified':<10} {'yes, recomputed exactly from the rows' if result.verified else 'NO'}")
+    return "\n".join(lines)
+
+
+def _tree(result: Result) -> str:
+    return "" if result.tree is None else str(result.tree)
+
+
+def _measures(result: Result) -> str:
+    rows = [{"measure": name, "value": readable(value)} for name, value in result.measures.items()]
+    return table_text(rows)
+
+
+def _requirements(result: Result) -> str:
+    if result.exact is None:
+        return ""
+    rows = [
+        {
+            "requirement": requirement.text,
+            "value": readable(requirement.value),
+            "slack": readable(requirement.slack),
+            "met": "yes" if requirement.met else "NO",
+        }
+        for requirement in result.exact.requirements
+    ]
+    return table_text(rows)
+
+
+def _confusion(result: Result) -> str:
+    if result.exact is None or result.exact.confusion is None:
+        return ""
+    classes, weights = result.exact.confusion
+    rows = [
+        {"actual": name, **{f"predicted {other}": readable(weights[i][j]) for j, other in enumerate(classes)}}
+        for i, name in enumerate(classes)
+    ]
+    return table_text(rows)
+
+
+def _timeline(result: Result) -> str:
+    from treeml.progress import progress_text
+
+    return "\n".join(progress_text(moment) for moment in result.trace) or "no progress was reported"
+
+
+def _plan(result: Result) -> str:
+    return "\n".join(result.plan)
+
+
+def _statistics(result: Result) -> str:
+    return table_text([{"statistic": n, "value": readable(v)} for n, v in sorted(result.statistics.items())])
+
+
+REPORTS = {
+    "tree": _tree,
+    "measures": _measures,
+    "requirements": _requirements,
+    "confusion": _confusion,
+    "timeline": _timeline,
+    "plan": _plan,
+    "statistics": _statistics,
+}
+
+
+def show_comparison(comparison: Comparison) -> None:
+    """Print one line per back-end, the best tree below."""
+    rows = []
+    for entry in comparison.entries:
+        if entry.result is None:
+            rows.append({"back-end": entry.backend, "status": "refused", "why": entry.because})
+            continue
+        result = entry.result
+        objective = result.objective
+        values = objective if isinstance(objective, tuple) else () if objective is None else (objective,)
+        rows.append(
+            {
+                "back-end": entry.backend,
+                "status": result.status.value,
+                "objective": ", ".join(readable(value) for value in values),
+                "bound": "" if result.bound is None else readable(result.bound),
+                "seconds": f"{result.seconds:.3f}",
+                "verified": "yes" if result.verified else "" if result.tree is None else "NO",
+                "why": "" if result.stop is Stop.PROVED else STOP_WORDS[result.stop],
+            }
+        )
+    show_rows(rows)
+    best = comparison.best
+    if best is not None and best.tree is not None:
+        print(f"\n{best.tree}")
+
+
+def show_rows(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Print dictionaries as a table: with rich in a terminal, as aligned text elsewhere."""
+    if not sys.stdout.isatty():
+        print(table_text(rows))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, header_style="bold")
+    for heading in _headings(rows):
+        table.add_column(heading, overflow="fold")
+    for row in rows:
+        table.add_row(*(_cell(row.get(heading)) for heading in _headings(rows)))
+    Console().print(table)
+
+
+def table_text(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Dictionaries as lines of aligned columns."""
+    if not rows:
+        return ""
+    headings = _headings(rows)
+    cells = [headings] + [[_cell(row.get(heading)) for heading in headings] for row in rows]
+    widths = [max(len(line[i]) for line in cells) for i in range(len(headings))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in cells]
+    lines.insert(1, "  ".join("-" * width for width in widths))
+    return "\n".join(lines)
+
+
+def _headings(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    return list(dict.fromkeys(heading for row in rows for heading in row))
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, (list, tuple)):
+        return "; ".join(str(part) for part in value)
+    return str(value)
+
+
+def readable(value: Any) -> str:
+    """A number with as many digits as help a reader."""
+    if value is None:
+        return ""
+    number = float(value)
+    return str(int(number)) if number.is_integer() and abs(number) < 1e15 else f"{number:.6g}"
