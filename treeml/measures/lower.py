@@ -1,0 +1,171 @@
+"""A goal or a requirement over a Dataset -> sums of terms to minimize and to bound.
+
+Like terms are added up, all matrices of costs to a single `Predicted`. A bound makes linear what by itself is not: a
+gap is at most e where every ordered pair of groups is, and a quotient is at least q where its numerator is at least q
+times its denominator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import product
+from math import ceil, prod
+
+import numpy as np
+
+from treeml.backends.contract import Bound, Depth, Goal, Largest, Leaves, Predicted, Ratio, Sum, Support, Term
+from treeml.data.table import Dataset, Whole
+from treeml.lang.source import Span
+from treeml.measures.rows import refuse
+from treeml.measures.terms import SAFE, Features, common_scale, lower_measure, refuse_size
+from treeml.spec import Goal as SpecGoal
+from treeml.spec import Linear, Requirement
+
+MOST_BOUNDS = 4096  # that one requirement with several gaps may become
+
+
+def lower_goal(goal: SpecGoal, dataset: Dataset, features: Features) -> Goal:
+    """A goal as a sum to minimize."""
+    negated = goal.sense == "maximize"
+    lowered = lower_linear(goal.expression, dataset, features, Fraction(-1 if negated else 1))
+    return Goal(lowered, negated, goal.text)
+
+
+def lower_requirement(requirement: Requirement, dataset: Dataset, features: Features) -> list[Bound]:
+    """A requirement as bounds that hold together exactly where it holds; none where it always does."""
+    lowered = lower_linear(requirement.expression, dataset, features)
+    limit = Fraction(row_limit(requirement, dataset.rows)) - lowered.constant
+    lowered = Sum(lowered.parts)
+    name = requirement.name or requirement.text
+    senses = ("<=", ">=") if requirement.sense == "=" and _has(lowered, Largest) else (requirement.sense,)
+    return [
+        Bound(part, sense, bound_limit, name)
+        for each in senses
+        for part, sense, bound_limit in _linear_bounds(lowered, each, limit, requirement)
+    ]
+
+
+def lower_linear(expression: Linear, dataset: Dataset, features: Features, factor: Fraction = Fraction(1)) -> Sum:
+    """factor * an expression, with like terms added up."""
+    parts: list[tuple[Fraction, Term]] = []
+    constant = factor * expression.constant
+    span = None
+    for weight, use in expression.parts:
+        lowered = lower_measure(use, dataset, features)
+        share = factor * weight
+        parts.extend((share * inner, term) for inner, term in lowered.parts)
+        constant += share * lowered.constant
+        span = span or use.span
+    return Sum(_added_up(parts, span), constant)
+
+
+def row_limit(requirement: Requirement, rows: int) -> Fraction:
+    """The limit of a requirement; `1%` of the rows is rounded up to whole rows."""
+    return Fraction(ceil(requirement.limit * rows)) if requirement.share_of_rows else requirement.limit
+
+
+def _linear_bounds(
+    lowered: Sum, sense: str, limit: Fraction, requirement: Requirement
+) -> Iterator[tuple[Sum, str, Fraction]]:
+    """The bound itself, or what makes it linear."""
+    if not lowered.parts and _holds(sense, limit):
+        return
+    if len(lowered.parts) == 1:
+        factor, term = lowered.parts[0]
+        quotient = limit / factor
+        facing = sense if factor > 0 else {"<=": ">=", ">=": "<=", "=": "="}[sense]
+        if isinstance(term, Ratio):
+            parts = list(term.numerator.parts)
+            parts += [(-quotient * inner, each) for inner, each in term.denominator.parts]
+            yield Sum(_added_up(parts, requirement.span)), facing, Fraction(0)
+            return
+        if isinstance(term, Largest):
+            # Both orders of every pair are in it, so it is never below zero.
+            if facing == ">=" and quotient <= 0:
+                return
+            if facing == "<=":
+                for part in term.parts:
+                    yield part, "<=", quotient
+                return
+    upper = {"<=": 1, ">=": -1}.get(sense, 0)
+    gaps = [(factor, term) for factor, term in lowered.parts if isinstance(term, Largest)]
+    if gaps and upper and all(factor * upper > 0 for factor, _ in gaps):
+        yield from _every_choice(lowered, gaps, sense, limit, requirement)
+        return
+    yield lowered, sense, limit
+
+
+def _every_choice(
+    lowered: Sum, gaps: list[tuple[Fraction, Largest]], sense: str, limit: Fraction, requirement: Requirement
+) -> Iterator[tuple[Sum, str, Fraction]]:
+    """A sum with gaps is at most its limit where it is for every choice of one pair from each gap."""
+    bounds = prod(len(gap.parts) for _, gap in gaps)
+    if bounds > MOST_BOUNDS:
+        refuse(
+            "D464",
+            "these gaps have too many groups to be added up",
+            requirement.span,
+            f"makes {bounds} bounds, one for every choice of groups",
+            helps=("require each gap by itself",),
+        )
+    rest = [part for part in lowered.parts if not isinstance(part[1], Largest)]
+    for choice in product(*(gap.parts for _, gap in gaps)):
+        parts = list(rest)
+        constant = Fraction(0)
+        for (factor, _), chosen in zip(gaps, choice, strict=True):
+            parts += [(factor * inner, term) for inner, term in chosen.parts]
+            constant += factor * chosen.constant
+        yield Sum(_added_up(parts, requirement.span)), sense, limit - constant
+
+
+def _holds(sense: str, limit: Fraction) -> bool:
+    """Does zero meet the limit?"""
+    return limit == 0 or sense == ("<=" if limit > 0 else ">=")
+
+
+def _has(lowered: Sum, kind: type) -> bool:
+    return any(isinstance(term, kind) for _, term in lowered.parts)
+
+
+def _added_up(parts: list[tuple[Fraction, Term]], span: Span | None) -> tuple[tuple[Fraction, Term], ...]:
+    """Like terms joined: one Predicted of positive scale, one Leaves, one Depth, one Support."""
+    predicted = [(factor, term) for factor, term in parts if isinstance(term, Predicted) and factor]
+    joined: list[tuple[Fraction, Term]] = []
+    if predicted:
+        joined.append((Fraction(1), _joined(predicted, span)))
+    for kind in (Leaves, Depth, Support):
+        factor = sum((factor for factor, term in parts if isinstance(term, kind)), Fraction(0))
+        if factor:
+            joined.append((factor, kind()))
+    joined += [
+        (factor, term) for factor, term in parts if factor and not isinstance(term, (Predicted, Leaves, Depth, Support))
+    ]
+    return tuple(joined)
+
+
+def _joined(parts: list[tuple[Fraction, Predicted]], span: Span | None) -> Predicted:
+    if len(parts) == 1 and parts[0][0] > 0:
+        factor, term = parts[0]
+        return term if factor == 1 else Predicted(term.cost, term.scale * factor)
+    scales = [factor * term.scale for factor, term in parts]
+    costs = [term.cost for _, term in parts]
+    if len(parts) > 1:
+        # Common factors of a matrix move to its scale first: they are what makes common denominators grow.
+        common = [int(np.gcd.reduce(cost, axis=None)) or 1 for cost in costs]
+        costs = [cost // each for cost, each in zip(costs, common, strict=True)]
+        scales = [scale * each for scale, each in zip(scales, common, strict=True)]
+    scale = common_scale([abs(each) for each in scales])
+    multiples = [int(each / scale) for each in scales]
+    reach = sum(abs(multiple) * _reach(cost) for multiple, cost in zip(multiples, costs, strict=True))
+    if reach >= SAFE:
+        refuse_size("this sum", span)
+    total = costs[0] * multiples[0]
+    for cost, multiple in zip(costs[1:], multiples[1:], strict=True):
+        total += cost * multiple
+    return Predicted(total, scale)
+
+
+def _reach(cost: Whole) -> int:
+    """No choice of classes makes the sum over rows larger than this."""
+    return int(np.abs(cost).max(axis=1, initial=0).sum())
