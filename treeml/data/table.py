@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -47,6 +47,42 @@ class Table:
     columns: Mapping[str, Column]  # in the order of the source
     rows: int
     source: str = "the data"  # what messages call it: a file's name, "the frame", "the array"
+    target: str | None = None  # what is predicted unless the spec says otherwise: `y` of arrays, the class of some formats
+    weight: str | None = None  # what weighs the rows unless the spec says otherwise: the weights given with arrays
+    notes: tuple[str, ...] = ()  # what a report must say of the reading: a separator that was guessed, text left out
+
+
+class BitColumns(Mapping[str, Column]):
+    """The columns of a 0/1 matrix, kept as the matrix: a Column is made only when somebody asks for it."""
+
+    __slots__ = ("bits", "bit_levels", "index", "others")
+
+    def __init__(
+        self,
+        names: tuple[str, ...],
+        bits: NDArray[np.bool_],  # columns x rows
+        levels: tuple[Any, Any],
+        others: Mapping[str, Column],  # the columns that are not in the matrix: the target, the weights
+    ) -> None:
+        self.index = dict(zip(names, range(len(names)), strict=True))
+        self.bits = bits
+        self.bit_levels = levels
+        self.others = others
+
+    def __getitem__(self, name: str) -> Column:
+        if name in self.others:
+            return self.others[name]
+        return Column(name, "binary", self.bits[self.index[name]].astype(np.int32), self.bit_levels)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.index or name in self.others
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self.index
+        yield from self.others
+
+    def __len__(self) -> int:
+        return len(self.index) + len(self.others)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -1,0 +1,313 @@
+"""One raw series of values -> one typed column.
+
+Types are inferred unless declared: 0/1, true/false and no/yes are binary, whole numbers integer, decimals number, text
+category, and text in which nearly every value is different is text, which no test can be made of. Every mistake is
+collected, so that a file with five bad columns says so once.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from treeml.data.table import Column, label_text
+from treeml.lang.diagnostic import Diagnostic, Label
+from treeml.spec import ColumnSpec
+
+MISSING_WORDS = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL")
+EXACT = 2**53  # beyond this, not every whole number is a float64
+_TRUTHS = ({"0", "1"}, {"false", "true"}, {"no", "yes"})
+_WHOLE = re.compile(r"-?(0|[1-9]\d*)")
+
+
+@dataclass(slots=True)
+class Findings:
+    """What reading came upon: mistakes, and notes for the report."""
+
+    source: str
+    mistakes: list[Diagnostic] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def mistake(self, code: str, title: str, declared: ColumnSpec, label: str, notes: tuple[str, ...] = (), helps: tuple[str, ...] = ()) -> None:
+        if declared.span is None:
+            self.mistakes.append(Diagnostic(code, title, notes=(label, *notes), helps=helps, place=self.source))
+        else:
+            self.mistakes.append(Diagnostic(code, title, (Label(declared.span, label),), notes, helps))
+
+
+def infer(series: pl.Series, declared: ColumnSpec, findings: Findings) -> Column:
+    """The column that these values make; a mistake leaves a column of type text in its place."""
+    dtype = series.dtype
+    if dtype == pl.Boolean:
+        return _from_truths(series, declared, findings)
+    if dtype.is_integer():
+        return _from_whole_numbers(series, declared, findings)
+    if dtype.is_float() or dtype.is_decimal():
+        return _from_numbers(series.cast(pl.Float64), declared, findings)
+    if dtype == pl.Null:
+        return _from_nothing(series, declared)
+    if dtype == pl.String:
+        return _from_text(series, declared, findings)
+    if dtype in (pl.Categorical, pl.Enum):
+        return _from_categories(series, declared, findings)
+    findings.notes.append(
+        f"`{series.name}` holds {str(dtype).split('(')[0].lower()} values, which no test can be made of; "
+        "turn it into numbers to use it"
+    )
+    return _coded(series.cast(pl.String, strict=False), "text")
+
+
+def _from_truths(series: pl.Series, declared: ColumnSpec, findings: Findings) -> Column:
+    if declared.type in ("number", "integer"):
+        return _from_whole_numbers(series.cast(pl.Int64), declared, findings)
+    missing = _mask(series)
+    codes = series.cast(pl.Int32).fill_null(-1).to_numpy()
+    return Column(series.name, declared.type or "binary", codes, (False, True), missing)
+
+
+def _from_whole_numbers(series: pl.Series, declared: ColumnSpec, findings: Findings) -> Column:
+    low, high = series.min(), series.max()
+    if low is None or high is None:
+        return _from_nothing(series, declared)
+    assert isinstance(low, int)
+    assert isinstance(high, int)
+    if low < -(2**63) or high >= 2**63:
+        row = _first_wide(series)
+        findings.mistake(
+            "D410",
+            f"a number of `{series.name}` is too large",
+            declared,
+            f"{series[row]} in row {row + 1} of {findings.source} does not fit 64 bits",
+            helps=(f"if these are names, declare `column {_quoted(series.name)} : text`",),
+        )
+        return _coded(series.cast(pl.String), "text")
+    if declared.type in ("category", "ordered", "text"):
+        return _coded(series, declared.type)
+    missing = _mask(series)
+    if 0 <= low and high <= 1 and declared.type in ("", "binary"):
+        return Column(series.name, "binary", series.cast(pl.Int32).fill_null(-1).to_numpy(), (0, 1), missing)
+    if declared.type == "binary":
+        return _two_valued(series, declared, findings)
+    kind = declared.type or "integer"
+    if low < -EXACT or high > EXACT:
+        return Column(series.name, kind, series.cast(pl.Int64).fill_null(0).to_numpy(), (), missing)
+    return Column(series.name, kind, series.cast(pl.Float64).fill_null(float("nan")).to_numpy(), (), missing)
+
+
+def _first_wide(series: pl.Series) -> int:
+    for row, value in enumerate(series):
+        if value is not None and not -(2**63) <= value < 2**63:
+            return row
+    return 0
+
+
+def _from_numbers(series: pl.Series, declared: ColumnSpec, findings: Findings) -> Column:
+    values: NDArray[np.float64] = series.fill_null(float("nan")).to_numpy()
+    missing: NDArray[np.bool_] | None = None
+    finite = np.isfinite(values)
+    if not finite.all():
+        missing = np.isnan(values)
+        if not (finite | missing).all():
+            row = int(np.argmin(finite | missing))
+            findings.mistake(
+                "D410",
+                f"`{series.name}` holds a number that is not finite",
+                declared,
+                f"{_shown(values[row])} in row {row + 1} of {findings.source}",
+                notes=("an infinity, or a number beyond 1.8e308, can be neither cut nor averaged",),
+                helps=("replace it by a number, or leave the cell empty and declare what missing means",),
+            )
+            return _coded(series.cast(pl.String), "text")
+        if missing.all():
+            return _from_nothing(series, declared)
+    if declared.type in ("category", "ordered", "text"):
+        return _coded(series.fill_nan(None), declared.type)
+    known = values if missing is None else values[~missing]
+    if declared.type in ("", "binary") and known.size and known.min() >= 0 and known.max() <= 1:
+        ones = values == 1
+        if (ones | (values == 0) | ~finite).all():
+            codes = ones.astype(np.int32)
+            if missing is not None:
+                codes[missing] = -1
+            return Column(series.name, "binary", codes, (0.0, 1.0), missing)
+    if declared.type == "binary":
+        return _two_valued(series.fill_nan(None), declared, findings)
+    if declared.type == "integer" and not (known == np.floor(known)).all():
+        row = int(np.argmax(np.isfinite(values) & (values != np.floor(values))))
+        findings.mistake(
+            "D409",
+            f"`{series.name}` is declared an integer, but holds decimals",
+            declared,
+            f"{_shown(values[row])} in row {row + 1} of {findings.source}",
+            helps=(f"declare `column {_quoted(series.name)} : number`",),
+        )
+    # Adding zero turns -0.0 into 0.0, so that equal numbers also look equal.
+    return Column(series.name, declared.type or "number", values + 0.0, (), missing)
+
+
+def _from_nothing(series: pl.Series, declared: ColumnSpec) -> Column:
+    """A column in which every value is missing (or which has no rows)."""
+    rows = len(series)
+    missing = np.ones(rows, dtype=bool) if rows else None
+    if declared.type in ("number", "integer"):
+        return Column(series.name, declared.type, np.full(rows, np.nan), (), missing)
+    return Column(series.name, declared.type or "category", np.full(rows, -1, dtype=np.int32), (), missing)
+
+
+def _from_text(series: pl.Series, declared: ColumnSpec, findings: Findings) -> Column:
+    series = series.str.strip_chars()
+    series = series.set(series.is_in(MISSING_WORDS), None)
+    if series.null_count() == len(series):
+        return _from_nothing(series, declared)
+    if declared.type in ("number", "integer"):
+        return _numbers_from_text(series, declared, findings)
+    if declared.type:
+        if declared.type == "binary":
+            return _two_valued(series, declared, findings)
+        return _coded(series, declared.type)
+    present = len(series) - series.null_count()
+    distinct = series.n_unique() - (series.null_count() > 0)
+    if distinct <= 2:
+        words = {word.lower() for word in series.unique().drop_nulls()}
+        if any(words <= truth for truth in _TRUTHS[1:]) and len(words) == distinct:
+            return _two_valued(series, declared, findings)
+    if distinct > 20 and distinct >= 0.9 * present:
+        findings.notes.append(
+            f"`{series.name}` is text with {distinct} different values in {present} rows, so it is not a feature; "
+            f"declare `column {_quoted(series.name)} : category` to use it"
+        )
+        return _coded(series, "text")
+    return _coded(series, "category")
+
+
+def _numbers_from_text(series: pl.Series, declared: ColumnSpec, findings: Findings) -> Column:
+    numbers = series.cast(pl.Int64, strict=False)
+    if numbers.null_count() != series.null_count():
+        numbers = series.cast(pl.Float64, strict=False)
+    if numbers.null_count() == series.null_count():
+        return infer(numbers, declared, findings)
+    bad = series.is_not_null() & numbers.is_null()
+    row = int(bad.arg_max() or 0)
+    findings.mistake(
+        "D409",
+        f"`{series.name}` is declared {_article(declared.type)}, but holds text",
+        declared,
+        f'"{series[row]}" in row {row + 1} of {findings.source}' + (f", and {bad.sum() - 1} more" if bad.sum() > 1 else ""),
+        helps=(f"write it as a number, or declare `column {_quoted(series.name)} : category`",),
+    )
+    return _coded(series, "text")
+
+
+def _from_categories(series: pl.Series, declared: ColumnSpec, findings: Findings) -> Column:
+    """A category of a frame: where the frame says that it is ordered (an Enum), its order is kept."""
+    text = series.cast(pl.String)
+    if series.dtype == pl.Enum and declared.type in ("", "ordered"):
+        levels = tuple(series.cat.get_categories().to_list())
+        codes = series.to_physical().cast(pl.Int32).fill_null(-1).to_numpy()
+        return Column(series.name, "ordered", codes, levels, _mask(series))
+    return _from_text(text, declared if declared.type else ColumnSpec("category"), findings)
+
+
+def _two_valued(series: pl.Series, declared: ColumnSpec, findings: Findings) -> Column:
+    """A binary column whose values are not 0 and 1 as numbers."""
+    levels = _in_order(series.unique().drop_nulls().to_list())
+    words = {label_text(level).lower() for level in levels}
+    for truth in _TRUTHS:
+        if words <= truth and len(words) == len(levels):
+            if len(levels) == 1:  # the other one does not occur, and still is the other one
+                other = (truth - words).pop()
+                levels.append(other.upper() if label_text(levels[0]).isupper() else other)
+            levels.sort(key=lambda level: sorted(truth).index(label_text(level).lower()))
+    if len(levels) > 2:
+        findings.mistake(
+            "D409",
+            f"`{series.name}` is declared binary, but has {len(levels)} different values",
+            declared,
+            f"{', '.join(label_text(level) for level in levels[:5])}{' ...' if len(levels) > 5 else ''} in {findings.source}",
+            helps=(f"declare `column {_quoted(series.name)} : category`",),
+        )
+        return _coded(series, "category")
+    return _with_levels(series, "binary" if len(levels) == 2 else "category", levels)
+
+
+def _coded(series: pl.Series, kind: str) -> Column:
+    """Codes into the sorted levels, which are the values themselves."""
+    levels = series.unique().drop_nulls().to_list()
+    levels = sorted(levels, key=_natural) if kind == "ordered" else _in_order(levels)
+    return _with_levels(series, kind, levels)
+
+
+def _with_levels(series: pl.Series, kind: str, levels: list[Any]) -> Column:
+    if series.dtype == pl.String:
+        coded = series.cast(pl.Enum(levels)).to_physical().cast(pl.Int32).fill_null(-1)
+        if all(_WHOLE.fullmatch(level) and level != "-0" for level in levels) and kind != "text":
+            # A column of whole numbers that is declared a category: its labels are numbers, not their text.
+            numbers = [int(level) for level in levels]
+            order = sorted(range(len(numbers)), key=numbers.__getitem__)
+            place = np.empty(len(order) + 1, dtype=np.int32)
+            place[order] = np.arange(len(order))
+            place[-1] = -1
+            return Column(series.name, kind, place[coded.to_numpy()], tuple(sorted(numbers)), _mask(series))
+        return Column(series.name, kind, coded.to_numpy(), tuple(levels), _mask(series))
+    place_of = {level: code for code, level in enumerate(levels)}
+    coded = series.replace_strict(list(place_of), list(place_of.values()), default=-1, return_dtype=pl.Int32)
+    return Column(series.name, kind, coded.fill_null(-1).to_numpy(), tuple(levels), _mask(series))
+
+
+def column_of_objects(name: str, values: list[Any], declared: ColumnSpec, findings: Findings) -> Column:
+    """A column whose values have several types (numbers and text side by side): each value is a level of its own."""
+    present = {value for value in values if not _is_missing(value)}
+    levels = _in_order(present)
+    place = {level: code for code, level in enumerate(levels)}
+    codes = np.array([-1 if _is_missing(value) else place[value] for value in values], dtype=np.int32)
+    if declared.type in ("number", "integer"):
+        row = next(i for i, value in enumerate(values) if isinstance(value, str))
+        findings.mistake(
+            "D409",
+            f"`{name}` is declared {_article(declared.type)}, but holds text",
+            declared,
+            f'"{values[row]}" in row {row + 1} of {findings.source}',
+        )
+    missing = codes < 0
+    kind = declared.type if declared.type in ("category", "ordered", "text") else "category"
+    return Column(name, kind, codes, tuple(levels), missing if missing.any() else None)
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or value != value or (isinstance(value, str) and value.strip() in MISSING_WORDS)
+
+
+def _mask(series: pl.Series) -> NDArray[np.bool_] | None:
+    return series.is_null().to_numpy() if series.null_count() else None
+
+
+def _in_order(levels: Any) -> list[Any]:
+    """Sorted; values of several types are sorted type by type."""
+    try:
+        return sorted(levels)
+    except TypeError:
+        return sorted(levels, key=lambda level: (type(level).__name__, label_text(level)))
+
+
+def _natural(level: Any) -> list[tuple[int, Any]]:
+    """Order of text by the numbers in it: `room 9` before `room 10`."""
+    if not isinstance(level, str):
+        return [(0, level)]
+    return [(0, int(part)) if part.isdecimal() else (1, part) for part in re.split(r"(\d+)", level) if part]
+
+
+def _shown(value: float) -> str:
+    return label_text(float(value)) if np.isfinite(value) else str(float(value))
+
+
+def _article(kind: str) -> str:
+    return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"
+
+
+def _quoted(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z_]\w*", name) else f"`{name}`"
