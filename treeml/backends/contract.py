@@ -8,7 +8,7 @@ measure is one matrix of row x class costs (`Predicted`), so a measure added to 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
 from functools import cached_property
@@ -214,6 +214,13 @@ class Problem:
     def rows(self) -> int:
         return len(self.count)
 
+    def asking(self, goals: tuple[Goal, ...], bounds: tuple[Bound, ...]) -> Problem:
+        """The same rows and tests with other goals and bounds; bits that were made are kept."""
+        other = replace(self, goals=goals, bounds=bounds)
+        if "bits" in vars(self):
+            vars(other)["bits"] = self.bits
+        return other
+
     @cached_property
     def bits(self) -> Bits:
         """tests x rows: does the row answer yes? Made only when somebody asks."""
@@ -252,7 +259,10 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """`label` is the class predicted; -1 where the leaf holds a number, which follows from its rows."""
+    """`label` is the class predicted; -1 where the leaf holds a number, which follows from its rows.
+
+    Every leaf of an answer holds at least one row: a test that sends all rows one way splits nothing.
+    """
 
     label: int = -1
 
@@ -340,7 +350,7 @@ class Answer:
     status: Status
     stop: Stop
     tree: Node | None = None
-    objective: tuple[Fraction, ...] | None = None  # one per goal
+    objective: tuple[Fraction, ...] | None = None  # one per goal; () where there is none, and any tree is optimal
     bound: Fraction | None = None  # on the first goal that is not proved; on the last goal when all are
     conflict: tuple[str, ...] = ()  # names of bounds that cannot hold together
     trace: tuple[Progress, ...] = ()
@@ -396,6 +406,7 @@ class Refusal:
 
 
 OnProgress = Callable[[Progress], bool | None]  # False stops the search
+Solve = Callable[[Problem, Limits, Node | None, OnProgress | None], Answer]  # what the steps of a plan wrap
 
 
 @runtime_checkable

@@ -1,0 +1,314 @@
+"""Problem -> the best of all its trees, found by looking at all of them.
+
+What every other back-end is tested against, so written to be seen right, not to be fast. A tree is a leaf, or a test
+with a tree on either side; what each term makes of a tree follows from what it makes of the two sides. So the
+outcomes that the trees over a set of rows can have are those of its leaves, and those of every pair of outcomes of
+the two sides of every test. Of two outcomes one may be dropped only if the other is at least as good in every value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from math import comb
+from time import monotonic
+from typing import Any, ClassVar
+
+from treeml.backends.contract import (
+    Answer,
+    Capabilities,
+    Leaf,
+    Limits,
+    Node,
+    OnProgress,
+    Option,
+    Problem,
+    Progress,
+    Refusal,
+    Split,
+    Status,
+    Stop,
+)
+from treeml.backends.oracle_terms import Piece, pieces_of, value_of
+
+EVERYTHING = frozenset(
+    "Predicted Leaves Depth TestCost Used Loss Support Purity LeafErrors Monotone Largest Ratio Custom".split()
+)
+
+
+class Oracle:
+    name: ClassVar[str] = "oracle"
+    summary: ClassVar[str] = "looks at every tree; for small problems, and for testing the others"
+    can: ClassVar[Capabilities] = Capabilities(
+        goals=EVERYTHING,
+        bounds=EVERYTHING,
+        sums=True,
+        needs_depth=False,
+        lexicographic=True,
+        minimizes_depth=True,
+        merges_rows=True,
+        merges_tests=True,
+        starts=True,
+        reports=True,
+        explains=True,
+    )
+    options: ClassVar[dict[str, Option]] = {
+        "limit": Option(int, 20_000, "the most sets of rows it will look at", low=1),
+        "outcomes": Option(int, 2_000_000, "the most outcomes of subtrees it will keep", low=1),
+    }
+
+    @staticmethod
+    def missing() -> str | None:
+        return None
+
+    @staticmethod
+    def version() -> str:
+        return "1"
+
+    def refusals(self, problem: Problem, limit: int | None = None) -> Iterator[Refusal]:
+        most = self.options["limit"].default if limit is None else limit
+        size = estimate(problem)
+        if size > most:
+            yield Refusal(
+                "the size of the problem",
+                f"oracle looks at every tree, and here at about {_rounded(size)} sets of rows; its limit is {most:,}",
+                "bound depth lower, use fewer rows or tests, or raise it: oracle(limit = ...)",
+            )
+
+    def solve(
+        self,
+        problem: Problem,
+        limits: Limits = Limits(),
+        start: Node | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> Answer:
+        began = monotonic()
+        search = _Search(problem, limits, on_progress, began)
+        try:
+            search.offer_start(start)
+            search.look_at_all()
+        except _StoppedError as stopped:
+            return search.answer(Status.FEASIBLE if search.best else Status.UNKNOWN, stopped.stop)
+        except KeyboardInterrupt:
+            return search.answer(Status.FEASIBLE if search.best else Status.UNKNOWN, Stop.INTERRUPTED)
+        if search.best is not None:
+            return search.answer(Status.OPTIMAL, Stop.PROVED)
+        return replace(search.answer(Status.INFEASIBLE, Stop.PROVED), conflict=_conflict(problem, limits))
+
+
+def estimate(problem: Problem) -> int:
+    """How many sets of rows the trees of the problem can make, at most: by tests on a path, or by distinct rows."""
+    groups = _groups(problem)
+    full = (1 << len(groups)) - 1
+    sides = {min(mask, full ^ mask) for mask in _masks(problem, groups)} - {0}
+    depth = _deepest(problem, len(groups), len(sides))
+    by_paths = sum(comb(len(sides), length) << length for length in range(min(depth, len(sides)) + 1))
+    return min(by_paths, full)
+
+
+class _StoppedError(Exception):
+    def __init__(self, stop: Stop) -> None:
+        self.stop = stop
+
+
+Outcome = tuple[tuple[Any, ...], Node]  # the value of every piece, and a tree that has them
+
+
+@dataclass
+class _Search:
+    problem: Problem
+    limits: Limits
+    on_progress: OnProgress | None
+    began: float
+    best: tuple[tuple[Fraction, ...], Node] | None = None
+    trace: list[Progress] = field(default_factory=list)
+    known: dict[tuple[int, int, frozenset[int]], list[Outcome]] = field(default_factory=dict)
+    kept: int = 0
+
+    def __post_init__(self) -> None:
+        groups = _groups(self.problem)
+        self.everything = (1 << len(groups)) - 1
+        self.yes = _masks(self.problem, groups)
+        self.pieces: list[Piece] = pieces_of(self.problem, groups)
+        self.labels = range(self.problem.classes) if self.problem.classes else (-1,)
+        sides = {min(mask, self.everything ^ mask) for mask in self.yes} - {0}
+        self.depth = _deepest(self.problem, len(groups), len(sides))
+        self.priced = frozenset().union(*(piece.priced for piece in self.pieces))
+        self.most_outcomes = self.limits.options.get("outcomes", Oracle.options["outcomes"].default)
+
+    def offer_start(self, start: Node | None) -> None:
+        """A start is the first incumbent, if it is a tree of the problem and meets the bounds."""
+        if start is not None:
+            outcome = self.outcome_of(start, self.everything, frozenset())
+            if outcome is not None:
+                self.consider([outcome])
+
+    def outcome_of(self, node: Node, mask: int, tested: frozenset[int]) -> Outcome | None:
+        if isinstance(node, Leaf):
+            return self.leaf(mask, node.label) if mask and node.label in self.labels else None
+        yes = mask & self.yes[node.test]
+        below = tested | ({self.problem.tests[node.test].feature} & self.priced)
+        left = self.outcome_of(node.yes, yes, below)
+        right = self.outcome_of(node.no, mask ^ yes, below)
+        return None if left is None or right is None else self.join(node.test, mask, tested, left, right)
+
+    def look_at_all(self) -> None:
+        """The root is as any other set of rows, but its outcomes are judged at once, so that there is an incumbent."""
+        self.check_time()
+        self.consider([self.leaf(self.everything, label) for label in self.labels])
+        for test in range(len(self.yes)) if self.depth > 0 else ():
+            self.consider(self.split(test, self.everything, self.depth, frozenset()))
+
+    def consider(self, outcomes: list[Outcome]) -> None:
+        improved = False
+        for values, tree in outcomes:
+            numbers = {id(piece.term): piece.number(value) for piece, value in zip(self.pieces, values, strict=True)}
+            if not all(_holds(value_of(bound.sum, numbers), bound.sense, bound.limit) for bound in self.problem.bounds):
+                continue
+            objective = tuple(value_of(goal.sum, numbers) for goal in self.problem.goals)
+            if None not in objective and (self.best is None or objective < self.best[0]):
+                self.best, improved = (objective, tree), True
+        if improved and self.best is not None:
+            moment = Progress(monotonic() - self.began, self.best[0], None, self.best[1])
+            self.trace.append(moment)
+            if self.on_progress is not None and self.on_progress(moment) is False:
+                raise _StoppedError(Stop.INTERRUPTED)
+
+    def outcomes(self, mask: int, depth: int, tested: frozenset[int]) -> list[Outcome]:
+        """What the trees over these rows can come to, `tested` being the features with a price that were paid above."""
+        depth = min(depth, mask.bit_count() - 1)
+        key = (mask, depth, tested)
+        if key not in self.known:
+            self.check_time()
+            found = [self.leaf(mask, label) for label in self.labels]
+            for test in range(len(self.yes)) if depth > 0 else ():
+                found += self.split(test, mask, depth, tested)
+            self.known[key] = _undominated(found, self.pieces)
+            self.kept += len(self.known[key])
+            if self.kept > self.most_outcomes:
+                raise _StoppedError(Stop.MEMORY)
+        return self.known[key]
+
+    def split(self, test: int, mask: int, depth: int, tested: frozenset[int]) -> list[Outcome]:
+        yes = mask & self.yes[test]
+        if yes in (0, mask):
+            return []
+        self.check_time()
+        below = tested | ({self.problem.tests[test].feature} & self.priced)
+        pairs = [
+            self.join(test, mask, tested, left, right)
+            for left in self.outcomes(yes, depth - 1, below)
+            for right in self.outcomes(mask ^ yes, depth - 1, below)
+        ]
+        return _undominated(pairs, self.pieces)
+
+    def leaf(self, mask: int, label: int) -> Outcome:
+        return tuple(piece.at_leaf(mask, label) for piece in self.pieces), Leaf(label)
+
+    def join(self, test: int, mask: int, tested: frozenset[int], left: Outcome, right: Outcome) -> Outcome:
+        values = tuple(
+            piece.joined(test, mask, tested, yes, no)
+            for piece, yes, no in zip(self.pieces, left[0], right[0], strict=True)
+        )
+        return values, Split(test, left[1], right[1])
+
+    def check_time(self) -> None:
+        if self.limits.deadline.passed:
+            raise _StoppedError(Stop.TIME)
+
+    def answer(self, status: Status, stop: Stop) -> Answer:
+        objective, tree = self.best if self.best is not None else (None, None)
+        proved = status is Status.OPTIMAL and bool(objective)
+        return Answer(
+            status,
+            stop,
+            tree,
+            objective,
+            bound=objective[-1] if proved and objective else None,
+            trace=tuple(self.trace),
+            statistics={"nodes": len(self.known), "solve_seconds": monotonic() - self.began},
+            raw_status="looked at every tree" if stop is Stop.PROVED else "stopped early",
+        )
+
+
+def _undominated(outcomes: list[Outcome], pieces: list[Piece]) -> list[Outcome]:
+    """Of outcomes that agree wherever more is neither good nor bad, those that no other is as good as in all else."""
+    exact = [index for index, piece in enumerate(pieces) if piece.better == "same"]
+    less = [index for index, piece in enumerate(pieces) if piece.better == "less"]
+    more = [index for index, piece in enumerate(pieces) if piece.better == "more"]
+    alike: dict[tuple[Any, ...], list[Outcome]] = {}
+    for outcome in outcomes:
+        values = outcome[0]
+        rivals = alike.setdefault(tuple(values[index] for index in exact), [])
+        if any(_as_good(rival[0], values, less, more) for rival in rivals):
+            continue
+        rivals[:] = [rival for rival in rivals if not _as_good(values, rival[0], less, more)]
+        rivals.append(outcome)
+    return [outcome for rivals in alike.values() for outcome in rivals]
+
+
+def _as_good(one: tuple[Any, ...], other: tuple[Any, ...], less: list[int], more: list[int]) -> bool:
+    return all(one[i] <= other[i] for i in less) and all(one[i] >= other[i] for i in more)
+
+
+def _holds(value: Fraction | None, sense: str, limit: Fraction) -> bool:
+    """A ratio without a denominator is no obstacle to any bound."""
+    if value is None:
+        return True
+    return {"<=": value <= limit, ">=": value >= limit, "=": value == limit}[sense]
+
+
+def _groups(problem: Problem) -> list[list[int]]:
+    """Rows that answer every test alike, and so are always in one leaf."""
+    alike: dict[bytes, list[int]] = {}
+    answers = problem.bits.T
+    for row in range(problem.rows):
+        alike.setdefault(answers[row].tobytes(), []).append(row)
+    return list(alike.values())
+
+
+def _masks(problem: Problem, groups: list[list[int]]) -> list[int]:
+    """For every test the groups that answer yes, one bit each."""
+    bits = problem.bits
+    return [sum(1 << place for place, rows in enumerate(groups) if bits[test, rows[0]]) for test in range(len(bits))]
+
+
+def _deepest(problem: Problem, groups: int, tests: int) -> int:
+    """No path is longer than this: every leaf holds a row, a test splits rows once, and the bounds say the rest."""
+    limits = [groups - 1, tests]
+    if problem.max_depth is not None:
+        limits.append(problem.max_depth)
+    leaves = problem.bound_on("Leaves", "<=")
+    if leaves is not None:
+        limits.append(leaves.numerator // leaves.denominator - 1)
+    support = problem.bound_on("Support", ">=")
+    if support is not None and support > 0:
+        limits.append(int(int(problem.count.sum()) / support) - 1)
+    return max(0, min(limits))
+
+
+def _conflict(problem: Problem, limits: Limits) -> tuple[str, ...]:
+    """Names without any of which there would be a tree: each is left out in turn, and stays out if there is still none.
+
+    A requirement without which the problem outgrows the limit, or the time, is kept.
+    """
+    most = limits.options.get("limit", Oracle.options["limit"].default)
+    names = list(dict.fromkeys(bound.name for bound in problem.bounds))
+    for name in names.copy():
+        without = tuple(bound for bound in problem.bounds if bound.name in names and bound.name != name)
+        smaller = replace(problem, goals=(), bounds=without)
+        if estimate(smaller) > most:
+            continue
+        search = _Search(smaller, limits, None, monotonic())
+        try:
+            search.look_at_all()
+        except _StoppedError:
+            continue
+        if search.best is None:
+            names.remove(name)
+    return tuple(name for name in names if name)
+
+
+def _rounded(size: int) -> str:
+    return f"{size:,}" if size < 10**7 else f"10^{len(str(size)) - 1}"

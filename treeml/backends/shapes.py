@@ -1,0 +1,133 @@
+"""Problem -> what the trees that meet its bounds can look like: how deep at most, and how good at best.
+
+Facts that need no search. Plans use them to stop a loop over depths, and to give a depth to a back-end that needs one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from treeml.backends.contract import (
+    Bound,
+    Leaf,
+    LeafErrors,
+    Leaves,
+    Loss,
+    Node,
+    Predicted,
+    Problem,
+    Purity,
+    Split,
+    Sum,
+    Support,
+    TestCost,
+    Used,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+def groups(problem: Problem) -> NDArray[np.int64]:
+    """For every row the number of its group: rows that answer every test alike are always in one leaf."""
+    import numpy as np
+
+    if problem.rows == 0 or len(problem.bits) == 0:
+        return np.zeros(problem.rows, dtype=np.int64)
+    packed = np.ascontiguousarray(np.packbits(problem.bits, axis=0).T)
+    _, numbers = np.unique(packed.view([("", packed.dtype)] * packed.shape[1]).ravel(), return_inverse=True)
+    return np.asarray(numbers, dtype=np.int64)
+
+
+def deepest(problem: Problem) -> int:
+    """No tree that meets the bounds is deeper: every leaf holds a row, and on a path no test is met twice."""
+    numbers = groups(problem)
+    limits = [int(numbers.max(initial=0)), len(problem.bits)]
+    if problem.max_depth is not None:
+        limits.append(problem.max_depth)
+    leaves = problem.bound_on("Leaves", "<=")
+    if leaves is not None:
+        limits.append(leaves.numerator // leaves.denominator - 1)
+    support = problem.bound_on("Support", ">=")
+    if support is not None and support > 0:
+        limits.append(int(problem.count.sum()) * support.denominator // support.numerator - 1)
+    return max(0, min(limits))
+
+
+def at_best(total: Sum, problem: Problem) -> Fraction | None:
+    """A value that the sum is never below, whatever the tree; None where nothing so simple is known."""
+    result = total.constant
+    for factor, term in total.parts:
+        low: Fraction | None = None
+        if isinstance(term, Predicted):
+            low = _least_predicted(term, factor * term.scale, problem)
+        elif factor >= 0 and isinstance(term, Leaves | Support):
+            low = factor
+        elif factor >= 0 and _never_negative(term):
+            low = Fraction(0)
+        if low is None:
+            return None
+        result += low
+    return result
+
+
+def impossible(problem: Problem) -> Bound | None:
+    """A bound that no tree of any depth meets, seen from rows that no test can tell apart."""
+    for bound in problem.bounds:
+        low = at_best(bound.sum, problem)
+        if bound.sense in ("<=", "=") and low is not None and low > bound.limit:
+            return bound
+        flipped = Sum(tuple((-factor, term) for factor, term in bound.sum.parts), -bound.sum.constant)
+        low = at_best(flipped, problem)
+        if bound.sense in (">=", "=") and low is not None and low > -bound.limit:
+            return bound
+    return None
+
+
+def leaves_of(tree: Node, problem: Problem) -> Iterator[tuple[Leaf, NDArray[np.bool_]]]:
+    """Every leaf with the rows that reach it."""
+    import numpy as np
+
+    waiting: list[tuple[Node, NDArray[np.bool_]]] = [(tree, np.ones(problem.rows, dtype=bool))]
+    while waiting:
+        node, rows = waiting.pop()
+        if isinstance(node, Split):
+            answer = problem.bits[node.test]
+            waiting += [(node.no, rows & ~answer), (node.yes, rows & answer)]
+        else:
+            yield node, rows
+
+
+def tests_of(tree: Node) -> Iterator[int]:
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Split):
+            yield node.test
+            waiting += [node.no, node.yes]
+
+
+def _least_predicted(term: Predicted, factor: Fraction, problem: Problem) -> Fraction:
+    """Rows of one group get one class, so the best class of every group is the best there is."""
+    import numpy as np
+
+    if problem.rows == 0:
+        return Fraction(0)
+    numbers = groups(problem)
+    sums = np.zeros((int(numbers.max()) + 1, problem.classes), dtype=object)
+    np.add.at(sums, numbers, term.cost.astype(object))
+    best = sums.min(axis=1) if factor >= 0 else sums.max(axis=1)
+    return factor * int(best.sum())
+
+
+def _never_negative(term: object) -> bool:
+    if isinstance(term, TestCost):
+        return term.scale >= 0 and all(cost >= 0 for cost in term.costs)
+    if isinstance(term, Loss):
+        return term.scale >= 0 and bool((term.weight >= 0).all())
+    if isinstance(term, LeafErrors):
+        return term.scale >= 0 and bool((term.cost >= 0).all())
+    return isinstance(term, Used | Purity)
