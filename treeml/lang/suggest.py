@@ -173,7 +173,7 @@ def suggest(word: str, candidates: Iterable[str]) -> str | None:
 
 
 def edit_distance(left: str, right: str, limit: int) -> int:
-    """How many letters to add, drop, change or swap with their neighbor; `limit + 1` as soon as it is more than `limit`."""
+    """How many letters to add, drop, change or swap with their neighbor, up to `limit`; beyond it, `limit + 1`."""
     before: list[int] = []
     row = list(range(len(right) + 1))
     for i, letter in enumerate(left, start=1):

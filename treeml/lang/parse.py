@@ -1,0 +1,292 @@
+"""Text -> syntax tree, or every mistake of the text at once.
+
+The grammar is LALR and keywords are recognized by context, so that a column may be called `class` or `depth`. When a
+statement does not parse, it alone is explained (`mistakes.py`), and the parser goes on at the next line that opens
+with a verb.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from treeml.lang.build import Builder, Flawed, Word
+from treeml.lang.diagnostic import Diagnostic, Label, SpecError
+from treeml.lang.mistakes import Failure, bad_escape, explain, next_statement, too_deep, too_many_digits
+from treeml.lang.source import Source, Span
+from treeml.lang.syntax import Statement, Version
+from treeml.lang.words import VERBS, bad_escapes, read_number
+
+if TYPE_CHECKING:
+    from lark import Lark
+    from lark.lexer import TerminalDef
+
+MAXIMUM_MISTAKES = 50
+MAXIMUM_LENGTH = 2_000_000  # characters of a file
+MAXIMUM_DEPTH = 200  # of an expression
+
+_VERB_TERMINALS = frozenset(verb.upper() for verb in VERBS)
+
+
+def parse(source: Source) -> list[Statement]:
+    """The statements of a file in the order they were written; SpecError with every mistake when there is one."""
+    parsed = parse_all(source)
+    if parsed.diagnostics:
+        raise SpecError(parsed.diagnostics)
+    return parsed.statements
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """The statements that could be read, and what is wrong with the others."""
+
+    statements: list[Statement] = field(default_factory=list)
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+
+
+def parse_all(source: Source) -> Parsed:
+    """Everything that can be read of a file, for who wants to go on checking what is left of it."""
+    parsed = Parsed()
+    unreadable = _not_a_specification(source)
+    if unreadable is not None:
+        return Parsed([], [unreadable])
+    position = 0
+    while True:
+        failure = _read(source, position, len(source.text), parsed)
+        if failure is None:
+            break
+        position = _recover(source, failure, parsed)
+        if len(parsed.diagnostics) >= MAXIMUM_MISTAKES:
+            break
+    parsed.diagnostics.extend(_misplaced_versions(parsed.statements))
+    parsed.diagnostics.sort(key=_place)
+    if len(parsed.diagnostics) >= MAXIMUM_MISTAKES:
+        del parsed.diagnostics[MAXIMUM_MISTAKES:]
+        parsed.diagnostics.append(_too_many(source))
+    return parsed
+
+
+@cache
+def grammar() -> str:
+    """The grammar: beside this module when installed, in `grammar/` in a checkout."""
+    here = Path(__file__).resolve()
+    installed = here.with_name("treeml.lark")
+    path = installed if installed.exists() else here.parents[2] / "grammar" / "treeml.lark"
+    return path.read_text(encoding="utf-8")
+
+
+@cache
+def parser() -> Lark:
+    from lark import Lark
+
+    return Lark(
+        grammar(),
+        parser="lalr",
+        keep_all_tokens=True,
+        maybe_placeholders=False,
+        edit_terminals=_whole_words,
+        transformer=cast("None", Builder()),
+    )
+
+
+def tokens(source: Source, start: int, end: int) -> Iterator[Word]:
+    """The tokens of a stretch of text that parses, for who prints it again."""
+    for word, _ in _Run(source, start, end):
+        yield word
+
+
+def _whole_words(terminal: TerminalDef) -> None:
+    """Make `require` not match the beginning of `requires`, and a keyword win over a name where both may stand."""
+    from lark.lexer import PatternRE, PatternStr
+
+    if isinstance(terminal.pattern, PatternStr) and terminal.pattern.value.isalpha():
+        terminal.pattern = PatternRE(terminal.pattern.value + r"\b")
+        terminal.priority = 1
+
+
+class _Run:
+    """One run of the parser over a stretch of text: iterate for its tokens, each fed before the next is read.
+
+    After the tokens, `failure` says where and why the run stopped, or None; `statements` is what was recognized.
+    """
+
+    def __init__(self, source: Source, start: int, end: int) -> None:
+        from lark.utils import TextSlice
+
+        self.source, self.start, self.end = source, start, end
+        # Lark counts lines from the beginning of what it is given; we count our own and only use offsets.
+        self.parser = parser().parse_interactive(TextSlice(source.text, start, end))
+        self.failure: Failure | None = None
+        self.result: list[Statement | Flawed] = []
+
+    def __iter__(self) -> Iterator[tuple[Word, bool]]:
+        """Every token, and whether it opens a statement."""
+        from lark.exceptions import UnexpectedCharacters, UnexpectedToken
+        from lark.lexer import Token
+
+        self.opened = self.start
+        self.previous: Word | None = None
+        self.parentheses: list[Word] = []
+        try:
+            for token in self.parser.lexer_thread.lex(self.parser.parser_state):
+                offset = cast(int, token.start_pos)
+                word = Word(token.type, str(token), Span(self.source, offset, offset + len(token)))
+                opens = word.type in _VERB_TERMINALS and (
+                    self.previous is None or self.previous.type not in ("COST", "THEN")
+                )
+                self.parser.feed_token(cast(Token, word))
+                if opens:
+                    self.opened = offset
+                    self.parentheses = []
+                elif word.type == "LEFT_PARENTHESIS":
+                    self.parentheses.append(word)
+                elif word.type == "RIGHT_PARENTHESIS" and self.parentheses:
+                    self.parentheses.pop()
+                yield word, opens
+                self.previous = word
+            self.result = self.parser.feed_eof()
+        except UnexpectedToken as error:
+            at_end = error.token.type == "$END"
+            self._fail(
+                self.end if at_end else cast(int, getattr(error.token, "start_pos", None) or _start(error.token))
+            )
+        except UnexpectedCharacters as error:
+            self._fail(error.pos_in_stream)
+
+    def stop(self, offset: int, because: Diagnostic) -> None:
+        self._fail(offset, because)
+
+    def _fail(self, offset: int, because: Diagnostic | None = None) -> None:
+        self.failure = Failure(
+            self.source,
+            offset,
+            self.opened,
+            self.end,
+            frozenset(self.parser.accepts()),
+            self.previous,
+            tuple(self.parentheses),
+            because,
+        )
+        for value in self.parser.parser_state.value_stack:
+            children = getattr(value, "children", (value,))
+            self.result.extend(child for child in children if isinstance(child, Flawed | Statement))
+
+
+def _start(token: object) -> int:
+    return token.span.start if isinstance(token, Word) else 0
+
+
+def _read(source: Source, start: int, end: int, parsed: Parsed) -> Failure | None:
+    """Read statements until one fails; the good ones, and what is wrong inside them, go to `parsed`."""
+    run = _Run(source, start, end)
+    nesting = _Nesting()
+    for word, opens in run:
+        if opens:
+            nesting = _Nesting()
+        if word.type == "NUMBER" and read_number(word.text) is None:
+            parsed.diagnostics.append(too_many_digits(word))
+        elif word.type in ("STRING", "QUOTED"):
+            parsed.diagnostics.extend(bad_escape(word, match) for match in bad_escapes(word.text))
+        elif nesting.feed(word) > MAXIMUM_DEPTH:
+            run.stop(word.span.start, too_deep(word, MAXIMUM_DEPTH))
+            break
+    for statement in run.result:
+        if isinstance(statement, Flawed):
+            parsed.diagnostics.append(statement.diagnostic)
+        else:
+            parsed.statements.append(statement)
+    return run.failure
+
+
+def _recover(source: Source, failure: Failure, parsed: Parsed) -> int:
+    """Explain a failed statement, and say where the next one begins."""
+    end = next_statement(source, failure.opened)
+    if failure.because is None and end <= failure.offset and end > failure.opened:
+        # The parser ran into the next statement: what is wrong is how the one before ends.
+        run = _Run(source, failure.opened, end)
+        for _ in run:
+            pass
+        if run.failure is not None:
+            parsed.diagnostics.append(explain(run.failure))
+            return end
+        parsed.statements.extend(child for child in run.result if not isinstance(child, Flawed))
+    parsed.diagnostics.append(explain(failure))
+    return next_statement(source, max(failure.opened, failure.offset))
+
+
+class _Nesting:
+    """How deep the tree of an expression will be, told from its tokens as they come."""
+
+    def __init__(self) -> None:
+        self.levels = [(0, 0)]  # per open parenthesis: operators in a row, and the depth below them
+
+    def feed(self, word: Word) -> int:
+        chain, inner = self.levels[-1]
+        match word.type:
+            case "PLUS" | "MINUS" | "STAR" | "SLASH":
+                chain += 1
+                self.levels[-1] = (chain, inner)
+            case "LEFT_PARENTHESIS":
+                self.levels.append((0, 0))
+                return len(self.levels)
+            case "RIGHT_PARENTHESIS" if len(self.levels) > 1:
+                self.levels.pop()
+                outer_chain, outer_inner = self.levels[-1]
+                self.levels[-1] = (outer_chain, max(outer_inner, chain + inner + 1))
+                return sum(self.levels[-1])
+            case "COMMA" | "COMPARE" | "EQUAL" | "GIVEN":
+                self.levels[-1] = (0, max(inner, chain + inner))
+                return 0
+            case _:
+                return 0
+        return chain + inner
+
+
+def _not_a_specification(source: Source) -> Diagnostic | None:
+    if len(source.text) > MAXIMUM_LENGTH:
+        return Diagnostic(
+            "S119",
+            f"a file of {len(source.text):,} characters is too long for a specification",
+            notes=(f"the limit is {MAXIMUM_LENGTH:,} characters",),
+            helps=('name the file of the rows with `data "rows.csv"`',),
+            place=source.name,
+        )
+    nul = source.text.find("\0")
+    if nul >= 0:
+        return Diagnostic(
+            "S103",
+            "this is not a text file",
+            (Label(Span(source, nul, nul + 1), "a NUL byte"),),
+            helps=("save the specification as plain text in UTF-8",),
+        )
+    return None
+
+
+def _misplaced_versions(statements: list[Statement]) -> list[Diagnostic]:
+    spans = [(index, node.span) for index, node in enumerate(statements) if isinstance(node, Version) and node.span]
+    return [
+        Diagnostic(
+            "S116",
+            "the version is not the first statement",
+            (Label(span, "belongs at the top of the file"),),
+            helps=("make `treeml 1` the first line, once, or leave it out",),
+        )
+        for index, span in spans
+        if index > 0 and any(other.span and other.span.start < span.start for other in statements)
+    ]
+
+
+def _too_many(source: Source) -> Diagnostic:
+    return Diagnostic(
+        "S100",
+        f"more than {MAXIMUM_MISTAKES - 1} mistakes; the rest of the file was not read",
+        helps=("mend the first ones and check again",),
+        place=source.name,
+    )
+
+
+def _place(diagnostic: Diagnostic) -> int:
+    return diagnostic.labels[0].span.start if diagnostic.labels else 0

@@ -1,0 +1,178 @@
+"""The words of the language: verbs, units, types, how values are spelled, and what messages call each terminal."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from fractions import Fraction
+
+VERBS = (
+    "treeml",
+    "include",
+    "param",
+    "set",
+    "data",
+    "predict",
+    "features",
+    "column",
+    "weight",
+    "cost",
+    "binarize",
+    "minimize",
+    "maximize",
+    "satisfy",
+    "require",
+    "forbid",
+    "ensemble",
+    "start",
+    "improve",
+    "validate",
+    "solve",
+    "report",
+)
+INNER_WORDS = (
+    *("all", "at", "by", "class", "except", "from", "gap", "given", "in", "is", "on", "seed", "split", "test"),
+    *("then", "threads", "to", "trees", "up", "when", "with", "within"),
+)
+UNITS = ("%", "rows", "ms", "s", "min", "h")
+TYPES = ("binary", "number", "integer", "category", "ordered", "text")
+
+MAXIMUM_DIGITS = 500  # of a number written out; beyond it, text is a mistake or an attack
+
+# What each statement looks like, for the help of a message.
+USAGE: dict[str, str] = {
+    "treeml": "treeml 1",
+    "include": 'include "columns.tml"',
+    "param": "param price = 0.01 in 0 .. 0.5",
+    "set": "set price = 0.02",
+    "data": 'data "heart.csv"',
+    "predict": 'predict income is ">50K"',
+    "features": "features all except id, name",
+    "column": "column sex : category, sensitive",
+    "weight": 'weight by survey_weight` or `weight class "ill" = 5',
+    "cost": 'cost predict "healthy" when "ill" = 50` or `cost test insulin = 12',
+    "binarize": "binarize age by quantiles(4)` or `binarize age at 25, 35",
+    "minimize": "minimize error_rate + 0.01 * leaves",
+    "maximize": "maximize accuracy",
+    "satisfy": "satisfy",
+    "require": "require depth <= 3",
+    "forbid": "forbid split on sex",
+    "ensemble": "ensemble by lpboost(penalty = 0.05)",
+    "start": "start from cart(depth = 10)",
+    "improve": "improve by subtrees(depth = 3) within 20 s",
+    "validate": 'validate by folds(5)` or `validate on "test.csv"',
+    "solve": "solve with cpsat within 5 min",
+    "report": "report tree, confusion",
+}
+
+# What a user reads where the parser would say the name of a terminal. Total: a test holds it against the grammar.
+PHRASES: dict[str, str] = {
+    **{verb.upper(): f"`{verb}`" for verb in VERBS},
+    **{word.upper(): f"`{word}`" for word in INNER_WORDS},
+    "COLON": "`:`",
+    "COMMA": "`,`",
+    "COMPARE": "a comparison such as `<=`",
+    "EQUAL": "`=`",
+    "LEFT_BRACE": "`{`",
+    "LEFT_PARENTHESIS": "`(`",
+    "MINUS": "`-`",
+    "PLUS": "`+`",
+    "RANGE": "`..`",
+    "RIGHT_BRACE": "`}`",
+    "RIGHT_PARENTHESIS": "`)`",
+    "SLASH": "`/`",
+    "STAR": "`*`",
+    "UNIT": "a unit such as `%`",
+    "NUMBER": "a number",
+    "NAME": "a name",
+    "QUOTED": "a name in backquotes",
+    "STRING": 'a text in "quotes"',
+    "COMMENT": "a comment",
+    "SPACE": "a space",
+    "$END": "the end of the file",
+}
+
+# Whole sets of terminals that have a name of their own, widest first.
+GROUPS: tuple[tuple[frozenset[str], str], ...] = (
+    (frozenset(verb.upper() for verb in VERBS), "a new statement"),
+    (frozenset({"NUMBER", "NAME", "QUOTED", "STRING", "LEFT_PARENTHESIS", "MINUS"}), "a number or a measure"),
+    (frozenset({"NUMBER", "NAME", "STRING", "MINUS"}), 'a number, a word or a text in "quotes"'),
+    (frozenset({"WITHIN", "GAP", "SEED", "THREADS"}), "a limit such as `within 5 min`"),
+    (frozenset({"PLUS", "MINUS", "STAR", "SLASH"}), "an operator such as `+`"),
+    (frozenset({"COMPARE", "EQUAL"}), "a comparison such as `<=`"),
+    (frozenset({"NAME", "QUOTED"}), "a column name"),
+)
+
+_BARE = re.compile(r"[^\W\d]\w*")
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", '"': '"', "`": "`"}
+_ESCAPE = re.compile(r"\\(u\{([0-9A-Fa-f]{1,6})\}|.)", re.DOTALL)
+
+
+def is_bare(text: str) -> bool:
+    """Whether the text can stand as a name without backquotes."""
+    return _BARE.fullmatch(text) is not None
+
+
+def spell_string(text: str) -> str:
+    return f'"{_escape(text, chr(34))}"'
+
+
+def spell_name(text: str, reserved: tuple[str, ...] = ()) -> str:
+    """The name, in backquotes where it needs them: `reserved` are the words that mean something else in this place."""
+    return text if is_bare(text) and text not in reserved else f"`{_escape(text, '`')}`"
+
+
+def spell_number(value: Fraction) -> str:
+    """A number with a finite decimal writing, written out."""
+    numerator, denominator = value.numerator, value.denominator
+    places = 0
+    while denominator % 10 == 0:
+        denominator //= 10
+        places += 1
+    while denominator != 1:
+        factor = 5 if denominator % 2 == 0 else 2
+        if denominator % (10 // factor):
+            raise ValueError(f"{value} has no finite decimal writing")
+        denominator //= 10 // factor
+        numerator *= factor
+        places += 1
+    sign, digits = ("-" if numerator < 0 else ""), str(abs(numerator)).rjust(places + 1, "0")
+    return sign + (f"{digits[:-places]}.{digits[-places:]}" if places else digits)
+
+
+def read_number(text: str) -> Fraction | None:
+    """The exact value of a number as written, or None when it has too many digits to be meant."""
+    mantissa, _, exponent = text.replace("_", "").lower().partition("e")
+    whole, _, decimals = mantissa.partition(".")
+    if len(exponent) > 5 or len(mantissa) > MAXIMUM_DIGITS:
+        return None
+    shift = int(exponent or "0")
+    if max(len(whole) + shift, 1) + max(len(decimals) - shift, 0) > MAXIMUM_DIGITS:
+        return None
+    return Fraction(int(whole + decimals)) * Fraction(10) ** (shift - len(decimals))
+
+
+def read_quoted(text: str) -> str:
+    """What stands between the quotes or backquotes, escapes undone; an unknown escape stays as it is."""
+    return _ESCAPE.sub(_unescape, text[1:-1]) if "\\" in text else text[1:-1]
+
+
+def bad_escapes(text: str) -> list[re.Match[str]]:
+    """The escapes between quotes that mean nothing."""
+    return [match for match in _ESCAPE.finditer(text) if _unescape(match) == match[0]] if "\\" in text else []
+
+
+def _unescape(match: re.Match[str]) -> str:
+    if match[2]:
+        return chr(int(match[2], 16)) if int(match[2], 16) <= 0x10FFFF else match[0]
+    return _ESCAPES.get(match[1], match[0])
+
+
+def _escape(text: str, quote: str) -> str:
+    text = text.replace("\\", "\\\\").replace(quote, "\\" + quote)
+    text = text.replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")
+    # Control characters, lone surrogates and line separators cannot stand in a line of text.
+    return "".join(
+        f"\\u{{{ord(letter):x}}}" if unicodedata.category(letter) in ("Cc", "Cs", "Cf", "Zl", "Zp") else letter
+        for letter in text
+    )
