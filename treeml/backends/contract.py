@@ -97,7 +97,7 @@ class LeafErrors:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Monotone:
-    """1 if raising the feature alone (lowering it, if not increasing) never turns `positive` into another class, else 0.
+    """1 if raising the feature alone (if not increasing: lowering it) never turns `positive` to another class, else 0.
 
     Judged on the leaves as regions: of two leaves that some two inputs reach which agree on every other feature, the
     one with the higher value of the feature must be positive if the other is.
@@ -131,7 +131,19 @@ class Custom:
 
 
 Term = (
-    Predicted | Leaves | Depth | TestCost | Used | Loss | Support | Purity | LeafErrors | Monotone | Largest | Ratio | Custom
+    Predicted
+    | Leaves
+    | Depth
+    | TestCost
+    | Used
+    | Loss
+    | Support
+    | Purity
+    | LeafErrors
+    | Monotone
+    | Largest
+    | Ratio
+    | Custom
 )
 """A term's kind, as capabilities name it, is the name of its class."""
 
@@ -308,6 +320,9 @@ class Limits:
     options: Mapping[str, Any] = field(default_factory=dict)  # of the back-end; checked against Backend.options
 
 
+NO_LIMITS = Limits()
+
+
 # -- what is answered -----------------------------------------------------------------
 
 
@@ -430,7 +445,7 @@ class Backend(Protocol):
     def solve(
         self,
         problem: Problem,
-        limits: Limits = Limits(),
+        limits: Limits = NO_LIMITS,
         start: Node | None = None,
         on_progress: OnProgress | None = None,
     ) -> Answer: ...

@@ -16,8 +16,10 @@ from time import monotonic
 from typing import Any, ClassVar
 
 from treeml.backends.contract import (
+    NO_LIMITS,
     Answer,
     Capabilities,
+    Largest,
     Leaf,
     Limits,
     Node,
@@ -25,16 +27,15 @@ from treeml.backends.contract import (
     Option,
     Problem,
     Progress,
+    Ratio,
     Refusal,
     Split,
     Status,
     Stop,
 )
-from treeml.backends.oracle_terms import Piece, pieces_of, value_of
+from treeml.backends.oracle_terms import PIECES, Piece, pieces_of, value_of
 
-EVERYTHING = frozenset(
-    "Predicted Leaves Depth TestCost Used Loss Support Purity LeafErrors Monotone Largest Ratio Custom".split()
-)
+EVERYTHING = frozenset(kind.__name__ for kind in (*PIECES, Largest, Ratio))
 
 
 class Oracle:
@@ -79,7 +80,7 @@ class Oracle:
     def solve(
         self,
         problem: Problem,
-        limits: Limits = Limits(),
+        limits: Limits = NO_LIMITS,
         start: Node | None = None,
         on_progress: OnProgress | None = None,
     ) -> Answer:

@@ -42,6 +42,9 @@ class Piece:
     better: str  # "less", "more" or "same": in which direction a value may only help
     priced: frozenset[int] = frozenset()  # features whose being tested above matters
 
+    def __post_init__(self) -> None:
+        """For what a term can prepare once."""
+
     def rows(self, mask: int) -> list[int]:
         return [row for place, rows in enumerate(self.groups) if mask >> place & 1 for row in rows]
 
