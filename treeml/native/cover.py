@@ -1,0 +1,243 @@
+"""Cover states from C, as arrays: enumerated, counted and priced by the native library."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treeml.native.library import open_library
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Whole = NDArray[np.int64]
+    Words = NDArray[np.uint64]
+
+OK, MEMORY, TIME = 0, 1, 2
+
+
+class CoverStopped(Exception):
+    """The enumeration ran out of memory or time; `code` says which."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__({MEMORY: "memory", TIME: "time"}.get(code, f"code {code}"))
+        self.code = code
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class States:
+    """States level by level, and the arcs that split them."""
+
+    rows: int
+    level_start: Whole  # levels + 1
+    keys: Words  # states x words: sets of rows, then tags
+    parent: NDArray[np.int32]
+    test: NDArray[np.int32]
+    yes: NDArray[np.int32]
+    no: NDArray[np.int32]
+
+    @property
+    def size(self) -> int:
+        return len(self.keys)
+
+
+class _Input(ctypes.Structure):
+    _fields_ = (
+        ("rows", ctypes.c_int32),
+        ("tests", ctypes.c_int32),
+        ("tag_words", ctypes.c_int32),
+        ("levels", ctypes.c_int32),
+        ("classes", ctypes.c_int32),
+        ("reserved", ctypes.c_int32),
+        ("support", ctypes.c_int64),
+        ("max_bytes", ctypes.c_int64),
+        ("seconds", ctypes.c_double),
+        ("bits", ctypes.c_void_p),
+        ("tag_yes", ctypes.c_void_p),
+        ("tag_no", ctypes.c_void_p),
+        ("group", ctypes.c_void_p),
+        ("count", ctypes.c_void_p),
+        ("cost", ctypes.c_void_p),
+    )
+
+
+def pack_bits(bits: NDArray[np.bool_]) -> Words:
+    """items x rows of booleans -> items x words, row i at bit i % 64 of word i // 64."""
+    items, rows = bits.shape
+    words = max(1, -(-rows // 64))
+    padded = np.zeros((items, words * 64), dtype=bool)
+    padded[:, :rows] = bits
+    return np.packbits(padded, axis=1, bitorder="little").view(np.uint64).reshape(items, words)
+
+
+def unpack_set(key: Words, rows: int) -> NDArray[np.bool_]:
+    """The rows of one state."""
+    return np.unpackbits(key.view(np.uint8), bitorder="little")[:rows].astype(bool)
+
+
+def enumerate_states(
+    bits: Words,
+    count: Whole,
+    levels: int,
+    *,
+    support: int = 1,
+    group: NDArray[np.int32] | None = None,
+    tags: tuple[Words, Words] | None = None,
+    cost: Whole | None = None,
+    max_bytes: int = 0,
+    seconds: float = -1.0,
+) -> States:
+    """All states of `levels` levels; with `cost` those that no split can improve are not split."""
+    tests, rows = len(bits), len(count)
+    group = np.zeros(tests, np.int32) if group is None else np.ascontiguousarray(group, np.int32)
+    count = np.ascontiguousarray(count, np.int64)
+    cost = None if cost is None else np.ascontiguousarray(cost, np.int64)
+    tag_words = 0 if tags is None else tags[0].shape[1]
+    given = _Input(
+        rows,
+        tests,
+        tag_words,
+        levels,
+        0 if cost is None else cost.shape[1],
+        0,
+        support,
+        max_bytes,
+        seconds,
+        bits.ctypes.data,
+        None if tags is None else tags[0].ctypes.data,
+        None if tags is None else tags[1].ctypes.data,
+        group.ctypes.data,
+        count.ctypes.data,
+        None if cost is None else cost.ctypes.data,
+    )
+    library = _library()
+    handle = ctypes.c_void_p()
+    code = library.treeml_cover_enumerate(ctypes.byref(given), ctypes.byref(handle))
+    if code != OK:
+        raise CoverStopped(code)
+    try:
+        states, arcs = library.treeml_cover_states(handle), library.treeml_cover_arcs(handle)
+        stride = max(1, -(-rows // 64)) + tag_words
+        start = _copy(library.treeml_cover_level_start(handle), (levels + 1,), ctypes.c_int64)
+        keys = _copy(library.treeml_cover_keys(handle), (states, stride), ctypes.c_uint64)
+        arrays = [_copy(library.treeml_cover_arc_array(handle, which), (arcs,), ctypes.c_int32) for which in range(4)]
+    finally:
+        library.treeml_cover_free(handle)
+    return States(rows, start, keys, *arrays)
+
+
+def sums(keys: Words, rows: int, values: Whole) -> Whole:
+    """sets x values: the values of the rows of every set, added up."""
+    values = np.ascontiguousarray(values, np.int64)
+    keys = np.ascontiguousarray(keys)
+    out = np.zeros((len(keys), values.shape[1]), np.int64)
+    code = _library().treeml_cover_sums(
+        rows, len(keys), keys.shape[1], keys.ctypes.data, values.shape[1], values.ctypes.data, out.ctypes.data
+    )
+    _check(code)
+    return out
+
+
+def split_sums(bits: Words, keys: Words, rows: int, values: Whole, threads: int = 1) -> Whole:
+    """sets x tests x values: the same over the rows that answer yes."""
+    values = np.ascontiguousarray(values, np.int64)
+    keys = np.ascontiguousarray(keys)
+    out = np.zeros((len(keys), len(bits), values.shape[1]), np.int64)
+    if not len(bits) or not len(keys):
+        return out
+    code = _library().treeml_cover_split_sums(
+        rows, len(bits), bits.ctypes.data, len(keys), keys.shape[1], keys.ctypes.data,
+        values.shape[1], values.ctypes.data, out.ctypes.data, threads,
+    )  # fmt: skip
+    _check(code)
+    return out
+
+
+def best_pairs(
+    bits: Words,
+    keys: Words,
+    rows: int,
+    cost: Whole,
+    count: Whole,
+    support: int,
+    price: int,
+    threads: int = 1,
+    seconds: float = -1.0,
+) -> tuple[Whole, NDArray[np.int32]]:
+    """The least cost of a depth-2 tree on every set, and its three tests (-1 for none)."""
+    cost = np.ascontiguousarray(cost, np.int64)
+    count = np.ascontiguousarray(count, np.int64)
+    keys = np.ascontiguousarray(keys)
+    best = np.zeros(len(keys), np.int64)
+    tests = np.full((len(keys), 3), -1, np.int32)
+    code = _library().treeml_cover_pairs(
+        rows, len(bits), bits.ctypes.data, len(keys), keys.shape[1], keys.ctypes.data, cost.shape[1], cost.ctypes.data,
+        count.ctypes.data, support, price, seconds, threads, best.ctypes.data, tests.ctypes.data,
+    )  # fmt: skip
+    _check(code)
+    return best, tests
+
+
+def quantile_losses(
+    bits: Words, keys: Words, rows: int, target: Whole, weight: Whole, above: int, below: int
+) -> tuple[Whole, Whole]:
+    """Losses to the best constant: of every set, and sets x tests x (yes, no)."""
+    target = np.ascontiguousarray(target, np.int64)
+    weight = np.ascontiguousarray(weight, np.int64)
+    keys = np.ascontiguousarray(keys)
+    out = np.zeros((len(keys), len(bits) + 1, 2), np.int64)
+    code = _library().treeml_cover_quantiles(
+        rows, len(bits), bits.ctypes.data, len(keys), keys.shape[1], keys.ctypes.data, target.ctypes.data,
+        weight.ctypes.data, above, below, out.ctypes.data,
+    )  # fmt: skip
+    _check(code)
+    return out[:, -1, 0], out[:, :-1, :]
+
+
+def _check(code: int) -> None:
+    if code != OK:
+        raise CoverStopped(code)
+
+
+def _copy(pointer: Any, shape: tuple[int, ...], kind: Any) -> Any:
+    size = int(np.prod(shape))
+    if size == 0:
+        return np.zeros(shape, np.dtype(kind))
+    return np.ctypeslib.as_array(ctypes.cast(pointer, ctypes.POINTER(kind)), shape).copy()
+
+
+@cache
+def _library() -> Any:
+    library = open_library()
+    pointer, whole, small = ctypes.c_void_p, ctypes.c_int64, ctypes.c_int32
+    signatures: dict[str, tuple[Any, tuple[Any, ...]]] = {
+        "treeml_cover_enumerate": (ctypes.c_int, (pointer, pointer)),
+        "treeml_cover_free": (None, (pointer,)),
+        "treeml_cover_states": (whole, (pointer,)),
+        "treeml_cover_arcs": (whole, (pointer,)),
+        "treeml_cover_level_start": (pointer, (pointer,)),
+        "treeml_cover_keys": (pointer, (pointer,)),
+        "treeml_cover_arc_array": (pointer, (pointer, ctypes.c_int)),
+        "treeml_cover_sums": (ctypes.c_int, (small, whole, small, pointer, small, pointer, pointer)),
+        "treeml_cover_split_sums": (
+            ctypes.c_int,
+            (small, small, pointer, whole, small, pointer, small, pointer, pointer, small),
+        ),
+        "treeml_cover_pairs": (
+            ctypes.c_int,
+            (small, small, pointer, whole, small, pointer, small, pointer, pointer, whole, whole, ctypes.c_double,
+             small, pointer, pointer),
+        ),
+        "treeml_cover_quantiles": (
+            ctypes.c_int,
+            (small, small, pointer, whole, small, pointer, pointer, pointer, whole, whole, pointer),
+        ),
+    }  # fmt: skip
+    for name, (result, arguments) in signatures.items():
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+    return library
