@@ -20,7 +20,6 @@ from treeml.measures.registry import MEASURES, Measure, Parameter
 
 if TYPE_CHECKING:
     from treeml.measures.evaluate import Outcome, evaluate
-
     from treeml.measures.lower import lower_goal, lower_requirement
     from treeml.measures.terms import lower_measure
 

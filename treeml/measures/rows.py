@@ -136,6 +136,13 @@ def whole_numbers(dataset: Dataset, name: str, span: Span | None = None) -> tupl
     )
 
 
+def cluster_arguments(use: Use) -> tuple[tuple[str, ...], str]:
+    """The columns and the distance of a cluster_loss."""
+    columns, *rest = use.arguments
+    names = (columns,) if isinstance(columns, str) else tuple(columns)
+    return names, str(rest[0]) if rest and rest[0] else "squared"
+
+
 def value_text(value: str | Fraction) -> str:
     """How a value given in a spec reads as a label."""
     if isinstance(value, Fraction):

@@ -39,6 +39,7 @@ from treeml.lang.source import Span
 from treeml.measures.rows import (
     class_number,
     classes_meeting,
+    cluster_arguments,
     groups_of,
     positive_class,
     refuse,
@@ -290,13 +291,6 @@ def _cluster_loss(use: Use, dataset: Dataset, features: Features) -> Sum:
     targets = np.column_stack([values * factor for values, factor in outputs])
     power = 2 if distance == "squared" else 1
     return _one(Loss(distance, targets, dataset.weight, dataset.weight_scale * scale**power))
-
-
-def cluster_arguments(use: Use) -> tuple[tuple[str, ...], str]:
-    """The columns and the distance of a cluster_loss."""
-    columns, *rest = use.arguments
-    names = (columns,) if isinstance(columns, str) else tuple(columns)
-    return names, str(rest[0]) if rest and rest[0] else "squared"
 
 
 def _margin(use: Use, dataset: Dataset, features: Features) -> Sum:

@@ -1,0 +1,75 @@
+"""The rows of a leaf -> the constant that fits them best, and what it costs, exactly.
+
+The mean has the least squared loss. The q-quantile is the lowest value of a row up to which at least the share q of
+the weight lies: of all constants with the least pinball loss it is the lowest that is a row's own value; the median is
+the quantile at one half.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from treeml.data.table import Whole
+
+SAFE = 2**62
+
+
+def best_constant(kind: str, values: Whole, weight: Whole, level: Fraction = Fraction(1, 2)) -> Fraction:
+    """The best constant for rows with these values; rows that weigh nothing count alike if there are no others."""
+    if not weight.any():
+        weight = np.ones(len(values), dtype=np.int64)
+    if kind == "squared":
+        return Fraction(exact_sum(values, weight), exact_sum(weight))
+    return Fraction(_quantile(values, weight, Fraction(1, 2) if kind == "absolute" else level))
+
+
+def constant_loss(kind: str, values: Whole, weight: Whole, level: Fraction = Fraction(1, 2)) -> Fraction:
+    """What the best constant costs: weighted squares, distances or pinball losses."""
+    total = exact_sum(weight)
+    if total == 0:
+        return Fraction(0)
+    if kind == "squared":
+        return exact_squares(values, weight) - Fraction(exact_sum(values, weight) ** 2, total)
+    constant = _quantile(values, weight, Fraction(1, 2) if kind == "absolute" else level)
+    above = values > constant
+    over = exact_sum(values[above], weight[above]) - constant * exact_sum(weight[above])
+    under = constant * exact_sum(weight[~above]) - exact_sum(values[~above], weight[~above])
+    return Fraction(over + under) if kind == "absolute" else level * over + (1 - level) * under
+
+
+def exact_sum(values: Whole, factors: Whole | None = None) -> int:
+    """The sum of values, or of products, without overflow."""
+    reach = _largest(values) * len(values) * (1 if factors is None else _largest(factors))
+    if reach < SAFE:
+        return int(values.sum() if factors is None else values @ factors)
+    if factors is None:
+        return sum(values.tolist())
+    return sum(value * factor for value, factor in zip(values.tolist(), factors.tolist(), strict=True))
+
+
+def exact_squares(values: Whole, weight: Whole) -> int:
+    """The weighted sum of squares, without overflow."""
+    if _largest(values) ** 2 < SAFE:
+        return exact_sum(values * values, weight)
+    return sum(share * value * value for value, share in zip(values.tolist(), weight.tolist(), strict=True))
+
+
+def _largest(values: Whole) -> int:
+    return max(abs(int(values.max())), abs(int(values.min()))) if len(values) else 0
+
+
+def _quantile(values: Whole, weight: Whole, level: Fraction) -> int:
+    order = np.argsort(values, kind="stable")
+    if _largest(weight) * len(weight) < SAFE:
+        running = np.cumsum(weight[order])
+        # The first place where running >= level * total, in whole numbers.
+        needed = -(-level.numerator * int(running[-1]) // level.denominator)
+        return int(values[order][np.searchsorted(running, needed)])
+    so_far, needed = 0, level * sum(weight.tolist())
+    for place in order.tolist():
+        so_far += int(weight[place])
+        if so_far >= needed:
+            break
+    return int(values[place])

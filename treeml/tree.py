@@ -1,0 +1,418 @@
+"""Answer -> Tree: what a user keeps. It speaks of the user's own columns and labels, and needs no solver and no data.
+
+A back-end's tree is kept as it is, except that a split one of whose sides no row reaches is replaced by its other
+side, because every leaf has rows. A split both of whose sides predict the same stays: it may be there for a
+requirement, and hiding it would make the counts disagree with what was solved.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treeml.backends import contract
+from treeml.data.table import Dataset, label_text
+
+if TYPE_CHECKING:
+    from treeml.data.binarize import Question
+
+KINDS = ("is true", "at most", "is", "among", "missing")
+TASKS = ("classes", "numbers", "clusters")
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """A yes-or-no question about one column.
+
+    `values` holds the threshold of "at most", the level of "is" and of "is true", the levels of "among", and nothing
+    for "missing". A row whose value is missing answers yes where `missing_yes` says so; a level that the training data
+    did not have answers no.
+    """
+
+    column: str
+    kind: str  # one of KINDS
+    values: tuple[Any, ...] = ()
+    missing_yes: bool = False
+
+    def __str__(self) -> str:
+        missing = " or is missing" if self.missing_yes and self.kind != "missing" else ""
+        match self.kind:
+            case "at most":
+                return f"{self.column} <= {number_text(self.values[0])}{missing}"
+            case "among":
+                return f"{self.column} is among {', '.join(map(label_text, self.values))}{missing}"
+            case "missing":
+                return f"{self.column} is missing"
+        return f"{self.column} is {label_text(self.values[0])}{missing}"
+
+    def negated(self) -> str:
+        """The question as a fact about a row that answers no."""
+        match self.kind:
+            case "at most":
+                missing = "" if self.missing_yes else " or is missing"
+                return f"{self.column} > {number_text(self.values[0])}{missing}"
+            case "among":
+                return f"{self.column} is not among {', '.join(map(label_text, self.values))}"
+            case "missing":
+                return f"{self.column} is not missing"
+        return f"{self.column} is not {label_text(self.values[0])}"
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """Where a path ends: what it predicts, and which of the training rows came here."""
+
+    prediction: Any  # the user's own label; a number; a tuple of numbers for clusters
+    rows: int = 0
+    counts: tuple[int, ...] = ()  # rows of every class
+    weights: tuple[Fraction, ...] = ()  # the same by weight
+    exact: tuple[Fraction, ...] = ()  # the prediction as exact numbers; () for classes
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    test: Test
+    yes: Node
+    no: Node
+
+
+Node = Leaf | Branch
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A column that the tree asks about, as it was in training."""
+
+    name: str
+    type: str
+    levels: tuple[Any, ...] = ()  # () for numbers
+    missing: bool = False  # may be missing
+    fill: float | None = None  # takes the place of what is missing
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A decision tree over the user's columns."""
+
+    root: Node
+    task: str  # one of TASKS
+    target: str = ""
+    classes: tuple[Any, ...] = ()  # the user's own labels
+    outputs: tuple[str, ...] = ()  # what the numbers of a leaf are: the target, or the columns of a clustering
+    fields: tuple[Field, ...] = ()  # the columns that are asked about
+    inputs: tuple[str, ...] = ()  # all columns of the training data but the target, in order: those of an array
+
+    @cached_property
+    def leaves(self) -> tuple[Leaf, ...]:
+        """All leaves; those on the yes side come first. Their places are the numbers that `apply` gives."""
+        return tuple(node for node in self.nodes() if isinstance(node, Leaf))
+
+    @cached_property
+    def depth(self) -> int:
+        """The number of splits on the longest path."""
+        deepest, todo = 0, [(self.root, 0)]
+        while todo:
+            node, depth = todo.pop()
+            deepest = max(deepest, depth)
+            if isinstance(node, Branch):
+                todo += [(node.no, depth + 1), (node.yes, depth + 1)]
+        return deepest
+
+    @property
+    def splits(self) -> int:
+        return len(self.leaves) - 1
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are tested, each once, from the root down."""
+        return tuple(dict.fromkeys(node.test.column for node in self.nodes() if isinstance(node, Branch)))
+
+    def nodes(self) -> Iterator[Node]:
+        """Every node, parents before children, the yes side before the no side."""
+        todo: list[Node] = [self.root]
+        while todo:
+            node = todo.pop()
+            yield node
+            if isinstance(node, Branch):
+                todo += [node.no, node.yes]
+
+    def paths(self) -> Iterator[tuple[tuple[tuple[Test, bool], ...], Leaf]]:
+        """Every leaf with the tests above it and their answers, in the order of `leaves`."""
+        todo: list[tuple[Node, tuple[tuple[Test, bool], ...]]] = [(self.root, ())]
+        while todo:
+            node, path = todo.pop()
+            if isinstance(node, Leaf):
+                yield path, node
+            else:
+                todo += [(node.no, (*path, (node.test, False))), (node.yes, (*path, (node.test, True)))]
+
+    def apply(self, data: Any) -> NDArray[np.intp]:
+        """The number of the leaf that each row comes to. `data` is a frame, a dict, a list of dicts or an array."""
+        from treeml.routing import read_inputs, route
+
+        return route(self, read_inputs(self, data))
+
+    def predict(self, data: Any) -> NDArray[Any]:
+        """The prediction for each row: labels as they were in training, or numbers."""
+        predictions = [leaf.prediction for leaf in self.leaves]
+        return np.array(predictions, dtype=_type_of(self.classes))[self.apply(data)]
+
+    def predict_proba(self, data: Any) -> NDArray[np.float64]:
+        """For each row the share, by weight, of every class in its leaf; columns are in the order of `classes`."""
+        if self.task != "classes":
+            raise ValueError(f"a tree that predicts {self.task} has no shares of classes")
+        shares = [class_shares(leaf, self.classes) for leaf in self.leaves]
+        return np.array([[float(share) for share in row] for row in shares], dtype=np.float64)[self.apply(data)]
+
+    def decision_path(self, row: Any) -> tuple[str, ...]:
+        """Why one row is predicted as it is, in words: every test on its path, then the prediction."""
+        reached = self.apply([row] if isinstance(row, Mapping) else row)
+        if len(reached) != 1:
+            raise ValueError(f"a decision path is that of one row, not of {len(reached)}")
+        path, leaf = list(self.paths())[int(reached[0])]
+        facts = [str(test) if answer else test.negated() for test, answer in path]
+        return (*facts, f"predict {self.prediction_text(leaf)}")
+
+    def prediction_text(self, leaf: Leaf) -> str:
+        if self.task == "classes":
+            return label_text(leaf.prediction)
+        if self.task == "numbers":
+            return number_text(leaf.prediction)
+        return ", ".join(
+            f"{name} {number_text(value)}" for name, value in zip(self.outputs, leaf.prediction, strict=True)
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The tree as plain JSON values; docs/tree-json.md describes them."""
+        from treeml.tree_json import write_tree
+
+        return write_tree(self)
+
+    @classmethod
+    def from_json(cls, value: str | bytes | Mapping[str, Any]) -> Tree:
+        """The tree that `to_json` wrote, from its values or their text. What is not such a tree raises DataError."""
+        from treeml.tree_json import read_tree
+
+        return read_tree(value)
+
+    @classmethod
+    def read(cls, path: str | Path) -> Tree:
+        """A tree from a file: what `write` wrote, or what `treeml solve --json` printed."""
+        from treeml.tree_json import read_tree_file
+
+        return read_tree_file(Path(path))
+
+    def write(self, path: str | Path) -> None:
+        """Write the tree as JSON."""
+        Path(path).write_text(json.dumps(self.to_json(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+    def __str__(self) -> str:
+        from treeml.drawing import draw_text
+
+        return draw_text(self)
+
+    def to_dot(self) -> str:
+        """The tree for Graphviz."""
+        from treeml.drawing import draw_dot
+
+        return draw_dot(self)
+
+    def to_svg(self) -> str:
+        """The tree as a drawing of its own."""
+        from treeml.drawing import draw_svg
+
+        return draw_svg(self)
+
+    def _repr_svg_(self) -> str:
+        return self.to_svg()
+
+    def _repr_html_(self) -> str:
+        return f'<div style="overflow-x:auto">{self.to_svg()}</div>'
+
+
+def class_shares(leaf: Leaf, classes: Sequence[Any]) -> tuple[Fraction, ...]:
+    """The share of every class in a leaf: by weight, by rows where nothing weighs, else all to what it predicts."""
+    for amounts in (leaf.weights, leaf.counts):
+        total = sum(amounts)
+        if total:
+            return tuple(Fraction(amount) / total for amount in amounts)
+    return tuple(Fraction(int(label == leaf.prediction)) for label in classes)
+
+
+def number_text(value: Any) -> str:
+    """A number to read: short, and the same number again when it is short enough to be exact."""
+    if isinstance(value, int):
+        return str(value)
+    number = float(value)
+    if number.is_integer() and abs(number) < 1e15:
+        return str(int(number))
+    short = f"{number:.6g}"
+    return short if float(short) == number else f"{number:.10g}"
+
+
+def _type_of(classes: Sequence[Any]) -> Any:
+    """Labels of several kinds, or of none that numpy knows, stay the objects they are."""
+    kinds = {type(label) for label in classes}
+    return None if not kinds or (len(kinds) == 1 and kinds <= {str, int, float, bool}) else object
+
+
+def raise_tree(node: contract.Node, questions: Sequence[Question], dataset: Dataset) -> Tree:
+    """A back-end's tree over test numbers -> a Tree over columns, its leaves filled from the rows of the data.
+
+    `questions` says what each test asks in the user's terms. The numbers of leaves are those of the first loss in the
+    goals, else in the requirements, else means.
+    """
+    from treeml.routing import answers, dataset_inputs
+
+    asked = [question_test(questions[number]) for number in _tests_in(node)]
+    columns = dict.fromkeys(test.column for test in asked)
+    task = "classes" if dataset.classes else "clusters" if dataset.target is None else "numbers"
+    target = dataset.target.name if dataset.target is not None else ""
+    apart = {target, dataset.spec.weight_column or dataset.table.weight}
+    outputs = leaf_outputs(dataset) if task != "classes" else ()
+    empty = Tree(
+        Leaf(None),
+        task,
+        target,
+        tuple(map(plain_value, dataset.classes)),
+        tuple(output.name for output in outputs),
+        tuple(_field(dataset, name) for name in columns),
+        tuple(name for name in dataset.table.columns if name not in apart),
+    )
+    inputs = dataset_inputs(empty, dataset)
+
+    def raised(part: contract.Node, rows: NDArray[np.intp]) -> Node:
+        while isinstance(part, contract.Split):
+            test = question_test(questions[part.test])
+            yes = answers(test, inputs.columns[test.column], rows)
+            if yes.all():
+                part = part.yes
+            elif not yes.any():
+                part = part.no
+            else:
+                return Branch(test, raised(part.yes, rows[yes]), raised(part.no, rows[~yes]))
+        if task == "classes":
+            return _class_leaf(dataset, empty.classes[part.label], rows)
+        return _number_leaf(outputs, dataset, rows, task)
+
+    return replace(empty, root=raised(node, np.arange(dataset.rows)))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Output:
+    """One number that a leaf holds, with the loss that it makes least."""
+
+    name: str
+    values: NDArray[np.int64]
+    scale: Fraction
+    kind: str
+    level: Fraction = Fraction(1, 2)
+
+    def constant(self, weight: NDArray[np.int64], rows: NDArray[np.intp]) -> Fraction:
+        from treeml.measures.constants import best_constant
+
+        return self.scale * best_constant(self.kind, self.values[rows], weight[rows], self.level)
+
+
+def leaf_outputs(dataset: Dataset) -> tuple[Output, ...]:
+    """What the numbers of a leaf are, and how they follow from its rows."""
+    from treeml.measures.rows import cluster_arguments, whole_numbers
+
+    expressions = [goal.expression for goal in dataset.spec.goals]
+    expressions += [requirement.expression for requirement in dataset.spec.requirements]
+    uses = [use for expression in expressions for _, use in expression.parts]
+    first = next((use for use in uses if use.measure.endswith("_loss")), None)
+    if first is not None and first.measure == "cluster_loss":
+        columns, distance = cluster_arguments(first)
+        return tuple(Output(name, *whole_numbers(dataset, name), distance) for name in columns)
+    kind = "squared" if first is None else first.measure.removesuffix("_loss")
+    level = Fraction(first.arguments[0]) if first is not None and kind == "quantile" else Fraction(1, 2)
+    name = dataset.target.name if dataset.target is not None else ""
+    return tuple(Output(name, values, dataset.target_scale, kind, level) for values in dataset.targets.T)
+
+
+def lower_tree(tree: Tree, questions: Sequence[Question], classes: Sequence[Any]) -> contract.Node | None:
+    """A Tree as a tree over test numbers, for a start; None if it asks what no question of the problem does.
+
+    Rows are the same on both sides of a question whichever threshold between two neighboring values it names, but that
+    is for the data to say: here a threshold is the one of the question, or it is not there.
+    """
+    numbers: dict[Test, int] = {}
+    for number, question in enumerate(questions):
+        numbers.setdefault(_key(question_test(question)), number)
+    labels = {label_text(label): number for number, label in enumerate(classes)}
+
+    def lowered(node: Node) -> contract.Node | None:
+        if isinstance(node, Leaf):
+            if not classes:
+                return contract.Leaf()
+            label = labels.get(label_text(node.prediction))
+            return None if label is None else contract.Leaf(label)
+        number = numbers.get(_key(node.test))
+        yes, no = lowered(node.yes), lowered(node.no)
+        return None if number is None or yes is None or no is None else contract.Split(number, yes, no)
+
+    return lowered(tree.root)
+
+
+def question_test(question: Question) -> Test:
+    """What a test of the problem asks, as a test of a Tree."""
+    kind = {"true": "is true", "level": "is"}.get(question.kind, question.kind)
+    match kind:
+        case "missing":
+            values: tuple[Any, ...] = ()
+        case "among":
+            values = question.values
+        case _:
+            values = (question.value,)
+    return Test(question.column, kind, tuple(map(plain_value, values)), question.missing_yes)
+
+
+def plain_value(value: Any) -> Any:
+    """A value as Python has it: no numpy scalars."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _key(test: Test) -> Test:
+    values = test.values if test.kind == "at most" else tuple(sorted(map(label_text, test.values)))
+    return replace(test, values=tuple(map(plain_value, values)))
+
+
+def _tests_in(node: contract.Node) -> Iterator[int]:
+    todo = [node]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, contract.Split):
+            yield part.test
+            todo += [part.no, part.yes]
+
+
+def _field(dataset: Dataset, name: str) -> Field:
+    column = dataset.column(name)
+    return Field(name, column.type, tuple(map(plain_value, column.levels)), column.missing is not None)
+
+
+def _class_leaf(dataset: Dataset, label: Any, rows: NDArray[np.intp]) -> Leaf:
+    from treeml.measures.constants import exact_sum
+
+    actual = dataset.actual[rows]
+    counts = np.bincount(actual, minlength=len(dataset.classes))
+    weight = dataset.weight[rows]
+    weights = tuple(
+        exact_sum(weight[actual == number]) * dataset.weight_scale for number in range(len(dataset.classes))
+    )
+    return Leaf(label, len(rows), tuple(counts.tolist()), weights)
+
+
+def _number_leaf(outputs: Sequence[Output], dataset: Dataset, rows: NDArray[np.intp], task: str) -> Leaf:
+    exact = tuple(output.constant(dataset.weight, rows) for output in outputs)
+    numbers = tuple(map(float, exact))
+    return Leaf(numbers if task == "clusters" else numbers[0], len(rows), exact=exact)
