@@ -50,3 +50,30 @@ class Span:
     @property
     def text(self) -> str:
         return self.source.text[self.start : self.end]
+
+
+def read(path: Path | str) -> Source:
+    """The text of a .tml file; SpecError when there is none to be had."""
+    path = Path(path)
+    try:
+        return Source(str(path), decode(path.read_bytes()), path)
+    except UnicodeDecodeError as error:
+        reason = f"byte {error.start + 1} does not belong to a text in UTF-8"
+        title, help = f"{path} is not text in UTF-8", "save the specification as plain text in UTF-8"
+    except FileNotFoundError:
+        title, reason, help = f"there is no file {path}", "", "check the path; it is relative to where you are"
+    except IsADirectoryError:
+        title, reason, help = f"{path} is a folder", "", "name a .tml file in it"
+    except (OSError, ValueError) as error:
+        title, reason, help = f"{path} cannot be read", getattr(error, "strerror", None) or str(error), ""
+    from treeml.lang.diagnostic import Diagnostic, SpecError
+
+    code = "S108" if title.endswith("UTF-8") else "S109"
+    raise SpecError(
+        Diagnostic(code, title, notes=(reason,) if reason else (), helps=(help,) if help else (), place=str(path))
+    )
+
+
+def decode(content: bytes) -> str:
+    """Text from bytes in UTF-8, with or without a mark at its front; UnicodeDecodeError for anything else."""
+    return content.decode("utf-8-sig")

@@ -1,0 +1,162 @@
+"""A diagnostic -> text for people, a line for tools, or JSON; and its fixes -> mended text."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from treeml.lang.diagnostic import Diagnostic, Fix, Label
+from treeml.lang.source import Source, Span
+
+WIDEST_LINE = 160  # columns of a source line that are shown; a longer line is cut around the caret
+TAB = 4
+
+
+def render(diagnostic: Diagnostic, format: str = "full") -> str:
+    """The diagnostic in one of three forms: `full` with the user's lines, `concise` on one line, `json` on one line."""
+    match format:
+        case "full":
+            return _full(diagnostic)
+        case "concise":
+            place = str(diagnostic.labels[0].span) if diagnostic.labels else diagnostic.place
+            head = f"{diagnostic.severity.value}[{diagnostic.code}]: {diagnostic.title}"
+            return f"{place}: {head}" if place else head
+        case "json":
+            return json.dumps(_as_object(diagnostic), ensure_ascii=False)
+    raise ValueError(f"no format is called {format!r}: choose full, concise or json")
+
+
+def apply_fixes(source: Source, diagnostics: Iterable[Diagnostic]) -> str:
+    """The text of the source with every fix made that belongs to it; of two that overlap, the first."""
+    fixes = [fix for diagnostic in diagnostics for fix in diagnostic.fix if fix.span.source.text == source.text]
+    text, done = [], 0
+    for fix in sorted(dict.fromkeys(fixes), key=lambda fix: (fix.span.start, fix.span.end)):
+        if fix.span.start < done:
+            continue
+        text += [source.text[done : fix.span.start], fix.replacement]
+        done = fix.span.end
+    return "".join(text) + source.text[done:]
+
+
+def _full(diagnostic: Diagnostic) -> str:
+    lines = [f"{diagnostic.severity.value}[{diagnostic.code}]: {diagnostic.title}"]
+    places = _places(diagnostic.labels)
+    gutter = " " * max((len(str(place.line)) for place in places), default=1)
+    if places:
+        lines.append(f"{gutter}--> {diagnostic.labels[0].span}")
+    elif diagnostic.place:
+        lines.append(f"{gutter}--> {diagnostic.place}")
+    lines += _excerpts(places, gutter)
+    lines += [f"{gutter} = note: {note}" for note in diagnostic.notes]
+    lines += [f"{gutter} = help: {help}" for help in diagnostic.helps]
+    if _worth_naming(diagnostic):
+        lines.append(f"{gutter} = fix: treeml check --fix {diagnostic.fix[0].span.source.name}")
+    return "\n".join(lines)
+
+
+def _worth_naming(diagnostic: Diagnostic) -> bool:
+    """A label that says `write ...` has told what to do; elsewhere the command that does it is worth a line."""
+    return bool(diagnostic.fix) and not any(label.text.startswith("write ") for label in diagnostic.labels)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A label on its line: the first line of its span."""
+
+    source: Source
+    line: int
+    start: int  # columns of the line, from zero
+    end: int
+    text: str
+
+
+def _places(labels: tuple[Label, ...]) -> list[_Place]:
+    """In the order of the text within a file; the file of the first label comes first."""
+    places = []
+    for label in labels:
+        source, span = label.span.source, label.span
+        line, column = source.position(span.start)
+        length = max(1, min(span.end, source.starts[line - 1] + len(source.line(line))) - span.start)
+        places.append(_Place(source, line, column - 1, column - 1 + length, label.text))
+    files = list(dict.fromkeys(place.source.name for place in places))
+    return sorted(places, key=lambda place: (files.index(place.source.name), place.line))
+
+
+def _excerpts(places: list[_Place], gutter: str) -> list[str]:
+    lines: list[str] = []
+    before: _Place | None = None
+    for place in places:
+        if before is None:
+            lines.append(f"{gutter} |")
+        elif place.source.name != before.source.name:
+            lines += [f"{gutter} |", f"{gutter}::: {place.source.name}:{place.line}:{place.start + 1}", f"{gutter} |"]
+        elif place.line > before.line + 1:
+            lines.append(f"{gutter} ~")
+        text, carets = _with_carets(place)
+        if before is None or (place.source.name, place.line) != (before.source.name, before.line):
+            lines.append(f"{str(place.line).rjust(len(gutter))} | {text}")
+        lines.append(f"{gutter} | {carets} {place.text}".rstrip())
+        before = place
+    if places:
+        lines.append(f"{gutter} |")
+    return lines
+
+
+def _with_carets(place: _Place) -> tuple[str, str]:
+    """The line as a terminal shows it, and carets below the right columns of it."""
+    line = place.source.line(place.line)
+    first, last = 0, len(line)
+    if len(line) > WIDEST_LINE:
+        first = max(0, min(place.start - WIDEST_LINE // 3, len(line) - WIDEST_LINE))
+        last = first + WIDEST_LINE
+    opening, closing = "..." if first > 0 else "", "..." if last < len(line) else ""
+    shown = opening + "".join(_visible(letter) for letter in line[first:last]) + closing
+    indent = len(opening) + sum(_width(letter) for letter in line[first : place.start])
+    width = max(1, sum(_width(letter) for letter in line[place.start : min(place.end, last)]))
+    return shown.rstrip(), " " * indent + "^" * width
+
+
+def _visible(letter: str) -> str:
+    if letter == "\t":
+        return " " * TAB
+    # A control character could move the cursor or hide text; what is shown is one column wide, as counted below.
+    return "�" if unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp") else letter
+
+
+def _width(letter: str) -> int:
+    if letter == "\t":
+        return TAB
+    if unicodedata.combining(letter) or unicodedata.category(letter) == "Cf":
+        return 0
+    return 2 if unicodedata.east_asian_width(letter) in ("W", "F") else 1
+
+
+def _as_object(diagnostic: Diagnostic) -> dict[str, object]:
+    return {
+        "code": diagnostic.code,
+        "severity": diagnostic.severity.value,
+        "title": diagnostic.title,
+        "place": diagnostic.place or (str(diagnostic.labels[0].span) if diagnostic.labels else ""),
+        "labels": [{**_span_object(label.span), "text": label.text} for label in diagnostic.labels],
+        "notes": list(diagnostic.notes),
+        "helps": list(diagnostic.helps),
+        "fixes": [_fix_object(fix) for fix in diagnostic.fix],
+    }
+
+
+def _span_object(span: Span) -> dict[str, object]:
+    line, column = span.source.position(span.start)
+    end_line, end_column = span.source.position(span.end)
+    return {
+        "file": span.source.name,
+        "line": line,
+        "column": column,
+        "end_line": end_line,
+        "end_column": end_column,
+    }
+
+
+def _fix_object(fix: Fix) -> dict[str, object]:
+    return {**_span_object(fix.span), "replacement": fix.replacement}
