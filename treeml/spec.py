@@ -37,6 +37,7 @@ class Use:
     arguments: tuple[Any, ...] = ()
     text: str = field(default="", compare=False)  # as the user wrote it
     span: Span | None = field(default=None, compare=False, repr=False)
+    argument_spans: tuple[Span | None, ...] = field(default=(), compare=False, repr=False)  # one per argument
 
 
 @dataclass(frozen=True, slots=True)
