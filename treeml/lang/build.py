@@ -165,7 +165,8 @@ class Builder:
         return ColumnRule(children[1], kind.text, _items(children[4:]), span=_span(children))
 
     def modifier(self, children: Children) -> Modifier:
-        return Modifier(*(word.text for word in children), span=_span(children))
+        value = children[1].text if len(children) > 1 else ""
+        return Modifier(children[0].text, value, span=_span(children))
 
     def weight_by(self, children: Children) -> WeightBy:
         return WeightBy(children[2], span=_span(children))
@@ -264,8 +265,8 @@ class Builder:
 
     def call(self, children: Children) -> Call:
         name, *rest = children
-        lists = [child.items for child in rest if isinstance(child, Several)]
-        return Call(name.text, *lists, span=_span(children), name_span=name.span)
+        arguments, given, *_ = [*(child.items for child in rest if isinstance(child, Several)), (), ()]
+        return Call(name.text, arguments, given, span=_span(children), name_span=name.span)
 
     def arguments(self, children: Children) -> Several:
         return Several(_items(children), _span(children))
@@ -316,11 +317,7 @@ def _items(children: Children) -> tuple[Any, ...]:
 
 def _after_words(children: Children) -> dict[str, Any]:
     """What follows each token: `is ">50K"` gives {"IS": String(">50K")}."""
-    return {
-        child.type: following
-        for child, following in pairwise(children)
-        if isinstance(child, Word)
-    }
+    return {child.type: following for child, following in pairwise(children) if isinstance(child, Word)}
 
 
 def _unknown_type(kind: Word, span: Span) -> Flawed:

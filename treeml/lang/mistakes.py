@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 
 from treeml.lang.build import Word
+from treeml.lang.depth import MAXIMUM_DEPTH
 from treeml.lang.diagnostic import Diagnostic, Fix, Label
 from treeml.lang.source import Source, Span
 from treeml.lang.suggest import suggest
@@ -334,11 +335,11 @@ def bad_escape(word: Word, match: re.Match[str]) -> Diagnostic:
     )
 
 
-def too_deep(word: Word, limit: int) -> Diagnostic:
+def too_deep(span: Span) -> Diagnostic:
     return Diagnostic(
         "S106",
-        f"this expression is nested more than {limit} levels deep",
-        (Label(word.span, "too deep here"),),
+        f"this expression is nested more than {MAXIMUM_DEPTH} levels deep",
+        (Label(span, "too deep here"),),
         helps=("write a shorter formula, or several requirements",),
     )
 

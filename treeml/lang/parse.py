@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from treeml.lang.build import Builder, Flawed, Word
+from treeml.lang.depth import MAXIMUM_DEPTH, deepest
 from treeml.lang.diagnostic import Diagnostic, Label, SpecError
 from treeml.lang.mistakes import Failure, bad_escape, explain, next_statement, too_deep, too_many_digits
 from treeml.lang.source import Source, Span
@@ -22,11 +23,10 @@ from treeml.lang.words import VERBS, bad_escapes, read_number
 
 if TYPE_CHECKING:
     from lark import Lark
-    from lark.lexer import TerminalDef
+    from lark.lexer import TerminalDef, Token
 
 MAXIMUM_MISTAKES = 50
 MAXIMUM_LENGTH = 2_000_000  # characters of a file
-MAXIMUM_DEPTH = 200  # of an expression
 
 _VERB_TERMINALS = frozenset(verb.upper() for verb in VERBS)
 
@@ -92,10 +92,9 @@ def parser() -> Lark:
     )
 
 
-def tokens(source: Source, start: int, end: int) -> Iterator[Word]:
-    """The tokens of a stretch of text that parses, for who prints it again."""
-    for word, _ in _Run(source, start, end):
-        yield word
+def tokens(source: Source) -> Iterator[tuple[Word, bool]]:
+    """The tokens of a text that parses, each with whether it opens a statement, for who lays the text out anew."""
+    return iter(_Run(source, 0, len(source.text)))
 
 
 def _whole_words(terminal: TerminalDef) -> None:
@@ -118,14 +117,13 @@ class _Run:
 
         self.source, self.start, self.end = source, start, end
         # Lark counts lines from the beginning of what it is given; we count our own and only use offsets.
-        self.parser = parser().parse_interactive(TextSlice(source.text, start, end))
+        self.parser: Any = parser().parse_interactive(TextSlice(source.text, start, end))
         self.failure: Failure | None = None
         self.result: list[Statement | Flawed] = []
 
     def __iter__(self) -> Iterator[tuple[Word, bool]]:
         """Every token, and whether it opens a statement."""
         from lark.exceptions import UnexpectedCharacters, UnexpectedToken
-        from lark.lexer import Token
 
         self.opened = self.start
         self.previous: Word | None = None
@@ -137,7 +135,7 @@ class _Run:
                 opens = word.type in _VERB_TERMINALS and (
                     self.previous is None or self.previous.type not in ("COST", "THEN")
                 )
-                self.parser.feed_token(cast(Token, word))
+                self.parser.feed_token(cast("Token", word))
                 if opens:
                     self.opened = offset
                     self.parentheses = []
@@ -149,12 +147,9 @@ class _Run:
                 self.previous = word
             self.result = self.parser.feed_eof()
         except UnexpectedToken as error:
-            at_end = error.token.type == "$END"
-            self._fail(
-                self.end if at_end else cast(int, getattr(error.token, "start_pos", None) or _start(error.token))
-            )
+            self._fail(_start(error.token, self.end))
         except UnexpectedCharacters as error:
-            self._fail(error.pos_in_stream)
+            self._fail(cast(int, error.pos_in_stream))
 
     def stop(self, offset: int, because: Diagnostic) -> None:
         self._fail(offset, because)
@@ -175,30 +170,40 @@ class _Run:
             self.result.extend(child for child in children if isinstance(child, Flawed | Statement))
 
 
-def _start(token: object) -> int:
-    return token.span.start if isinstance(token, Word) else 0
+def _start(token: Token | Word, end: int) -> int:
+    """Where the token that was not expected stands: ours, one of the lexer, or the end of the text."""
+    if isinstance(token, Word):
+        return token.span.start
+    return end if token.type == "$END" or token.start_pos is None else token.start_pos
 
 
 def _read(source: Source, start: int, end: int, parsed: Parsed) -> Failure | None:
     """Read statements until one fails; the good ones, and what is wrong inside them, go to `parsed`."""
     run = _Run(source, start, end)
-    nesting = _Nesting()
-    for word, opens in run:
-        if opens:
-            nesting = _Nesting()
+    for word, _ in run:
         if word.type == "NUMBER" and read_number(word.text) is None:
             parsed.diagnostics.append(too_many_digits(word))
         elif word.type in ("STRING", "QUOTED"):
             parsed.diagnostics.extend(bad_escape(word, match) for match in bad_escapes(word.text))
-        elif nesting.feed(word) > MAXIMUM_DEPTH:
-            run.stop(word.span.start, too_deep(word, MAXIMUM_DEPTH))
+        elif word.type == "LEFT_PARENTHESIS" and len(run.parentheses) > MAXIMUM_DEPTH:
+            run.stop(word.span.start, too_deep(word.span))
             break
     for statement in run.result:
         if isinstance(statement, Flawed):
             parsed.diagnostics.append(statement.diagnostic)
+        elif (span := _too_deep_at(statement)) is not None:
+            parsed.diagnostics.append(too_deep(span))
         else:
             parsed.statements.append(statement)
     return run.failure
+
+
+def _too_deep_at(statement: Statement) -> Span | None:
+    span = statement.span
+    if span is None or span.end - span.start <= MAXIMUM_DEPTH:  # every level takes at least a character
+        return None
+    depth, lowest = deepest(statement)
+    return getattr(lowest, "span", None) or span if depth > MAXIMUM_DEPTH else None
 
 
 def _recover(source: Source, failure: Failure, parsed: Parsed) -> int:
@@ -215,34 +220,6 @@ def _recover(source: Source, failure: Failure, parsed: Parsed) -> int:
         parsed.statements.extend(child for child in run.result if not isinstance(child, Flawed))
     parsed.diagnostics.append(explain(failure))
     return next_statement(source, max(failure.opened, failure.offset))
-
-
-class _Nesting:
-    """How deep the tree of an expression will be, told from its tokens as they come."""
-
-    def __init__(self) -> None:
-        self.levels = [(0, 0)]  # per open parenthesis: operators in a row, and the depth below them
-
-    def feed(self, word: Word) -> int:
-        chain, inner = self.levels[-1]
-        match word.type:
-            case "PLUS" | "MINUS" | "STAR" | "SLASH":
-                chain += 1
-                self.levels[-1] = (chain, inner)
-            case "LEFT_PARENTHESIS":
-                self.levels.append((0, 0))
-                return len(self.levels)
-            case "RIGHT_PARENTHESIS" if len(self.levels) > 1:
-                self.levels.pop()
-                outer_chain, outer_inner = self.levels[-1]
-                self.levels[-1] = (outer_chain, max(outer_inner, chain + inner + 1))
-                return sum(self.levels[-1])
-            case "COMMA" | "COMPARE" | "EQUAL" | "GIVEN":
-                self.levels[-1] = (0, max(inner, chain + inner))
-                return 0
-            case _:
-                return 0
-        return chain + inner
 
 
 def _not_a_specification(source: Source) -> Diagnostic | None:

@@ -1,0 +1,24 @@
+"""A node -> how deep it is nested, and where: what recurses over expressions may rely on the limit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+MAXIMUM_DEPTH = 200
+
+
+def deepest(node: Any) -> tuple[int, Any]:
+    """The number of levels below and with a node, and a node on the lowest of them; without recursion."""
+    depth, lowest = 0, node
+    stack = [(node, 1)]
+    while stack:
+        current, level = stack.pop()
+        if level > depth:
+            depth, lowest = level, current
+        for name in getattr(current, "__slots__", ()):
+            value = getattr(current, name)
+            for child in value if isinstance(value, tuple) else (value,):
+                # Spans and texts have no children; spans also lead to the source, which is no part of the tree.
+                if name not in ("span", "name_span") and hasattr(child, "__dataclass_fields__"):
+                    stack.append((child, level + 1))
+    return depth, lowest
