@@ -1,0 +1,266 @@
+"""Spec, Table -> Dataset: which column is what, in whole numbers; or every mistake of the two together, at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treeml.data import against
+from treeml.data.missing import fill
+from treeml.data.places import mentions, uses
+from treeml.data.table import BitColumns, Column, Dataset, Table, Whole, label_text
+from treeml.data.whole import EXACT, fit, whole_fractions, whole_numbers
+from treeml.lang.diagnostic import DataError, Diagnostic
+from treeml.measures import MEASURES
+from treeml.spec import Spec
+
+MOST_CLASSES = 20  # a column of so many whole numbers still can name classes
+_SAFE = 2**62  # weighted sums of targets stay below this
+_TRUTHS = (("0", "1"), ("false", "true"), ("no", "yes"))
+
+
+def bind(spec: Spec, table: Table) -> Dataset:
+    """Join a spec with its data."""
+    mistakes: list[Diagnostic] = []
+    notes = list(table.notes)
+    named = list(mentions(spec))
+    mistakes += against.absent_columns(named, table, spec)
+    target_name = spec.target if spec.target is not None else table.target
+    weight_name = spec.weight_column if spec.weight_column is not None else table.weight
+    clustered = [mention.column for mention in named if mention.role == "cluster"]
+    features = _features(spec, table, target_name, weight_name, clustered, mistakes, notes)
+    asked = list(uses(spec))
+    tasks = {MEASURES[use.measure].task for use in asked}
+    if target_name is None and (tasks & {"classes", "numbers", "ensemble"} or not clustered):
+        mistakes.append(against.no_target(spec, table))
+    needed = dict.fromkeys(features)
+    needed.update(dict.fromkeys(m.column for m in named if m.role in ("target", "weight", "group", "condition", "cluster")))
+    whole = [name for name in (target_name, weight_name, *clustered) if name is not None]
+    needed.update(dict.fromkeys(whole))
+    table, row_numbers = fill(spec, table, needed, whole, notes, mistakes)
+    target = table.columns.get(target_name) if target_name is not None else None
+    as_classes = _are_classes(spec, target, tasks)
+    classes: tuple[Any, ...] = ()
+    actual = np.empty(0, dtype=np.int32)
+    if target is not None:
+        mistakes += against.wrong_task(spec, table, target, as_classes, asked)
+        if as_classes:
+            classes, actual = _classes(target)
+            if len(classes) == 1:
+                notes.append(f"every row is of class `{label_text(classes[0])}`, so a single leaf makes no error")
+    mistakes += against.unsuitable_binarizations(spec, table, features)
+    mistakes += against.unusable_weights(spec, table, weight_name)
+    if mistakes:
+        raise DataError(mistakes)
+    positive = _positive(spec, table, classes, asked, notes, mistakes)
+    mistake_cost, mistake_scale = _mistake_costs(spec, table, classes, mistakes)
+    weight, weight_scale = _weights(spec, table, weight_name, classes, actual, mistake_cost, notes, mistakes)
+    outputs = [] if as_classes else ([target] if target is not None and not clustered else [table.columns[c] for c in clustered])
+    targets, target_scale = _targets(outputs, table.rows, weight, notes)
+    dataset = Dataset(
+        spec=spec,
+        table=table,
+        rows=table.rows,
+        row_numbers=row_numbers,
+        features=features,
+        target=target,
+        classes=classes,
+        actual=actual,
+        positive=positive,
+        weight=weight,
+        weight_scale=weight_scale,
+        targets=targets,
+        target_scale=target_scale,
+        mistake_cost=mistake_cost,
+        mistake_scale=mistake_scale,
+        test_cost=_test_costs(spec),
+        notes=tuple(notes),
+    )
+    mistakes += against.unknown_classes_and_groups(dataset, asked)
+    if mistakes:
+        raise DataError(mistakes)
+    if more := against.remarks(dataset, asked):
+        return _noting(dataset, more)
+    return dataset
+
+
+def _features(
+    spec: Spec,
+    table: Table,
+    target: str | None,
+    weight: str | None,
+    clustered: list[str],
+    mistakes: list[Diagnostic],
+    notes: list[str],
+) -> tuple[str, ...]:
+    columns = table.columns
+    left_out = {target, weight, *spec.excluded, *spec.forbidden}
+    if spec.features is None:
+        left_out.update(clustered)
+        candidates: Any = columns
+    else:
+        mistakes += against.unusable_features(spec, table, target, weight)
+        candidates = [name for name in dict.fromkeys(spec.features) if name in columns]
+    if isinstance(columns, BitColumns):
+        if spec.features is None and left_out.isdisjoint(columns.index):
+            bit_names = tuple(columns.index)
+            others = tuple(name for name in columns.others if name not in left_out and columns.others[name].type != "text")
+            return bit_names + others
+        chosen = tuple(name for name in candidates if name not in left_out)
+    else:
+        chosen = tuple(name for name in candidates if name not in left_out and columns[name].type != "text")
+    if not chosen:
+        notes.append("there is no column to split on, so the tree is a single leaf")
+    return chosen
+
+
+def _are_classes(spec: Spec, target: Column | None, tasks: set[str]) -> bool:
+    """Do the leaves hold classes? The measures say so; where they do not care, the target does."""
+    if target is None:
+        return False
+    if tasks & {"classes", "ensemble"}:
+        return True
+    if "numbers" in tasks or "clusters" in tasks:
+        return False
+    return can_be_classes(spec, target)
+
+
+def can_be_classes(spec: Spec, target: Column) -> bool:
+    """Anything but numbers; and numbers that are whole and few, unless they are declared to be numbers."""
+    if not target.is_number:
+        return target.type != "text"
+    declared = spec.columns.get(target.name)
+    if declared is not None and declared.type == "number":
+        return False
+    known = target.values if target.missing is None else target.values[~target.missing]
+    values = np.unique(known)
+    return len(values) <= MOST_CLASSES and bool((values == np.floor(values)).all())
+
+
+def _classes(target: Column) -> tuple[tuple[Any, ...], NDArray[np.int32]]:
+    """The labels that occur, as the user has them, and the class number of every row."""
+    if target.is_number:
+        values, actual = np.unique(target.values, return_inverse=True)
+        labels = [int(value) if target.type == "integer" else value.item() for value in values]
+        return tuple(labels), actual.reshape(-1).astype(np.int32)
+    if not len(target.levels):
+        return (), target.values
+    counts = np.bincount(target.values[target.values >= 0] if target.missing is not None else target.values, minlength=len(target.levels))
+    if counts.all():
+        return target.levels, target.values
+    place = (np.cumsum(counts > 0) - 1).astype(np.int32)
+    labels = [level for level, count in zip(target.levels, counts, strict=True) if count]
+    return tuple(labels), place[target.values]
+
+
+def _positive(
+    spec: Spec, table: Table, classes: tuple[Any, ...], asked: list[Any], notes: list[str], mistakes: list[Diagnostic]
+) -> int | None:
+    if not classes:
+        return None
+    texts = [label_text(label) for label in classes]
+    if spec.positive is not None:
+        if spec.positive in texts:
+            return texts.index(spec.positive)
+        mistakes.append(against.unknown_class(spec.positive, classes, table, against.positive_span(spec)))
+        return None
+    speaks = [use for use in asked if MEASURES[use.measure].needs_positive]
+    lowered = [text.lower() for text in texts]
+    for _, yes in _TRUTHS:
+        if len(classes) <= 2 and yes in lowered and all(any(text in truth for truth in _TRUTHS if yes in truth) for text in lowered):
+            if speaks:
+                target = spec.target or table.target
+                notes.append(f"the positive class of `{target}` is `{texts[lowered.index(yes)]}`, since no other was named")
+            return lowered.index(yes)
+    mistakes.extend(against.positive_unsaid(spec, table, use, classes) for use in speaks)
+    return None
+
+
+def _mistake_costs(
+    spec: Spec, table: Table, classes: tuple[Any, ...], mistakes: list[Diagnostic]
+) -> tuple[Whole, Fraction]:
+    size = len(classes)
+    if not spec.mistake_costs:
+        return np.ones((size, size), dtype=np.int64) - np.eye(size, dtype=np.int64), Fraction(1)
+    number = {label_text(label): code for code, label in enumerate(classes)}
+    costs = [[Fraction(int(i != j)) for j in range(size)] for i in range(size)]
+    for (predicted, real), cost in spec.mistake_costs.items():
+        unknown = [label for label in dict.fromkeys((predicted, real)) if label not in number]
+        mistakes.extend(against.unknown_class(label, classes, table, against.cost_span(spec, predicted, real, label)) for label in unknown)
+        if not unknown:
+            costs[number[predicted]][number[real]] = cost
+    whole, scale = whole_fractions([cost for row in costs for cost in row])
+    if max(map(abs, whole), default=0) > EXACT:
+        whole, scale, _ = fit([cost for row in costs for cost in row], [1] * size * size, EXACT, EXACT)
+    return np.array(whole, dtype=np.int64).reshape(size, size), scale
+
+
+def _weights(
+    spec: Spec,
+    table: Table,
+    name: str | None,
+    classes: tuple[Any, ...],
+    actual: NDArray[np.int32],
+    costs: Whole,
+    notes: list[str],
+    mistakes: list[Diagnostic],
+) -> tuple[Whole, Fraction]:
+    """Row weights in whole numbers: times the largest cost they add up to less than 2**53."""
+    most = EXACT // max(1, int(np.abs(costs).max(initial=1)))
+    if name is None and not spec.class_weights:
+        return np.ones(table.rows, dtype=np.int64), Fraction(1)
+    column = table.columns[name] if name is not None else None
+    values = np.ones(table.rows) if column is None else against.numbers_of(column)
+    if not spec.class_weights:
+        weight, scale, moved = whole_numbers(values, most, EXACT)
+    else:
+        number = {label_text(label): code for code, label in enumerate(classes)}
+        factors = [Fraction(1)] * len(classes)
+        for label, factor in spec.class_weights.items():
+            if label in number:
+                factors[number[label]] = factor
+            else:
+                mistakes.append(against.unknown_class(label, classes, table, against.weight_span(spec, label)))
+        known, place = np.unique(values, return_inverse=True)
+        exact = [against.as_fraction(value) for value in known.tolist()]
+        pairs, where, counts = np.unique(place.reshape(-1) * len(classes) + actual, return_inverse=True, return_counts=True)
+        products = [exact[pair // len(classes)] * factors[pair % len(classes)] for pair in pairs.tolist()]
+        fitted, scale, moved = fit(products, counts.tolist(), most, EXACT)
+        weight = np.array(fitted, dtype=np.int64)[where.reshape(-1)]
+    if not weight.any():
+        mistakes.append(against.no_weight(spec, table, name))
+    if moved:
+        notes.append(
+            f"weights were rounded to multiples of {float(scale):g} to be exact whole numbers; "
+            f"their total moves by at most {float(moved):.2g}"
+        )
+    return weight, scale
+
+
+def _targets(outputs: list[Column], rows: int, weight: Whole, notes: list[str]) -> tuple[Whole, Fraction]:
+    """Numeric targets, one column per output, in whole numbers of one scale."""
+    if not outputs:
+        return np.empty((rows, 0), dtype=np.int64), Fraction(1)
+    values = [against.numbers_of(column) for column in outputs]
+    stacked = np.concatenate([np.asarray(each, dtype=np.float64) for each in values]) if len(values) > 1 else values[0]
+    most = _SAFE // max(1, int(weight.max(initial=1)))
+    whole, scale, moved = whole_numbers(stacked, most, EXACT if stacked.dtype.kind == "f" else _SAFE)
+    if moved:
+        notes.append(
+            f"numbers to predict were rounded to multiples of {float(scale):g}; their total moves by at most {float(moved):.2g}"
+        )
+    return np.ascontiguousarray(whole.reshape(len(outputs), rows).T), scale
+
+
+def _test_costs(spec: Spec) -> Mapping[str, Fraction]:
+    return dict(spec.test_costs)
+
+
+def _noting(dataset: Dataset, more: list[str]) -> Dataset:
+    from dataclasses import replace
+
+    return replace(dataset, notes=(*dataset.notes, *more))

@@ -1,0 +1,133 @@
+"""The distinct values of a column -> cuts between them.
+
+A cut t between neighbors a < b satisfies a <= t < b exactly in float arithmetic, even where a and b differ in their
+last bit, so `x <= t` parts the rows as the values do. Within that it is the shortest decimal near the middle, because
+people read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[Any]  # float64, or int64 beyond 2**53
+
+
+def distinct(values: Numbers) -> Numbers:
+    """The different values, in order."""
+    ordered = np.sort(values)
+    if len(ordered) < 2:
+        return ordered
+    new = np.empty(len(ordered), dtype=bool)
+    new[0] = True
+    np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
+    return ordered[new]
+
+
+def every_cut(values: Numbers, whole: bool) -> Numbers:
+    """One cut between every two neighbors of the distinct `values`."""
+    return between(values[:-1], values[1:], whole)
+
+
+def quantile_cuts(values: Numbers, pieces: int, whole: bool) -> Numbers:
+    """At most pieces - 1 cuts: the j-th follows the smallest value that at least j/pieces of the rows do not exceed.
+
+    Equal rows are never parted, so ties make fewer and unequal pieces; a cut after the largest value parts nothing.
+    """
+    ordered = np.sort(values)
+    rows = len(ordered)
+    if not rows:
+        return ordered
+    places = np.array([-(-j * rows // pieces) - 1 for j in range(1, pieces) if j <= rows * pieces], dtype=np.int64)
+    lows = distinct(ordered[places]) if len(places) else ordered[:0]
+    lows = lows[lows < ordered[-1]]
+    highs = ordered[np.searchsorted(ordered, lows, side="right")]
+    return between(lows, highs, whole)
+
+
+def width_cuts(values: Numbers, pieces: int, whole: bool) -> Numbers:
+    """At most pieces - 1 cuts at equal distances between the smallest and the largest value.
+
+    A cut is moved within its gap between two neighboring values, by at most a hundredth of a piece, to a short decimal;
+    of several cuts in one gap the first is kept, since they part the same rows.
+    """
+    known = distinct(values)
+    if len(known) < 2:
+        return known[:0]
+    low, high = (Fraction(known[0].item()), Fraction(known[-1].item()))
+    piece = (high - low) / pieces
+    cuts = []
+    last = -1
+    for j in range(1, pieces):
+        exact = low + j * piece
+        place = int(np.searchsorted(known, _at_most(exact, known.dtype), side="right"))
+        if 0 < place < len(known) and place != last:
+            cuts.append(_shortened(exact, known[place - 1].item(), known[place].item(), piece / 100, whole))
+            last = place
+    return np.array(cuts, dtype=known.dtype)
+
+
+def given_cuts(cuts: Iterable[Fraction], dtype: np.dtype[Any]) -> Numbers:
+    """Cuts as a spec gives them, in order, as the numbers of the column: 0.1 is the float that the text 0.1 is."""
+    if dtype.kind == "i":
+        return np.array(sorted({_at_most(cut, dtype) for cut in cuts}), dtype=dtype)
+    return np.array(sorted({float(cut) for cut in cuts}), dtype=np.float64)
+
+
+def between(low: Numbers, high: Numbers, whole: bool) -> Numbers:
+    """The shortest decimals near the middles: low <= cut < high, element by element."""
+    if low.dtype.kind == "i":
+        middle_whole: Numbers = low // 2 + high // 2 + ((low & 1) + (high & 1)) // 2
+        return middle_whole
+    middle = low / 2 + high / 2
+    half = high / 2 - low / 2
+    chosen = np.floor(middle) if whole else low.copy()
+    chosen[~((low <= chosen) & (chosen < high))] = low[~((low <= chosen) & (chosen < high))]
+    with np.errstate(all="ignore"):
+        finest = np.ceil(-np.log10(half))
+        open_ = np.isfinite(finest)
+        for coarser in (6, 5, 4, 3, 2, 1, 0, -1):
+            digits = np.where(open_, finest - coarser, 0)
+            if whole:
+                digits = np.minimum(digits, 0)
+            power = 10.0 ** np.abs(digits)
+            candidate = np.where(digits >= 0, np.rint(middle * power) / power, np.rint(middle / power) * power)
+            fits = open_ & (np.abs(candidate - middle) <= half / 2) & (low <= candidate) & (candidate < high)
+            chosen[fits] = candidate[fits]
+            open_ &= ~fits
+    return chosen + 0.0
+
+
+def codes_of(values: Numbers, cuts: Numbers) -> NDArray[np.int32]:
+    """For every value the number of cuts below it: code <= j exactly where value <= cuts[j]."""
+    if len(cuts) <= 16:  # a few passes over the rows are faster than a search per row
+        codes = np.zeros(len(values), dtype=np.int8)
+        for cut in cuts:
+            codes += values > cut
+        return codes.astype(np.int32)
+    return np.searchsorted(cuts, values, side="left").astype(np.int32)
+
+
+def _at_most(exact: Fraction, dtype: np.dtype[Any]) -> Any:
+    """The largest number of the column's kind that does not exceed a fraction."""
+    if dtype.kind == "i":
+        return max(-(2**63), min(2**63 - 1, exact.numerator // exact.denominator))
+    near = float(exact)
+    return near if Fraction(near) <= exact else float(np.nextafter(near, -np.inf))
+
+
+def _shortened(exact: Fraction, low: Any, high: Any, slack: Fraction, whole: bool) -> Any:
+    if isinstance(low, int):
+        return min(max(exact.numerator // exact.denominator, low), high - 1)
+    if whole:
+        return float(max(exact.numerator // exact.denominator, int(low)))
+    near = float(exact)
+    for digits in range(1, 18):
+        short = float(f"{near:.{digits}g}")
+        if low <= short < high and abs(Fraction(short) - exact) <= slack:
+            return short
+    return near if low <= near < high else low

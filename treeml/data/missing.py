@@ -1,0 +1,138 @@
+"""A table with gaps -> a table without, as the spec says: rows dropped, medians filled in, or gaps kept apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treeml.data.places import narrowed
+from treeml.data.table import BitColumns, Column, Table
+from treeml.lang.diagnostic import Diagnostic, Label
+from treeml.spec import ColumnSpec, Spec
+
+_NOTHING_DECLARED = ColumnSpec()
+
+
+def fill(
+    spec: Spec, table: Table, needed: Iterable[str], whole: Iterable[str], notes: list[str], mistakes: list[Diagnostic]
+) -> tuple[Table, NDArray[np.int64]]:
+    """The rows that count, with their gaps dealt with, and their numbers in the table.
+
+    `needed` are the columns whose gaps matter; of those, the ones in `whole` (the target, the weights) cannot be kept
+    apart.
+    """
+    whole = frozenset(whole)
+    gaps = [table.columns[name] for name in needed if _can_have_gaps(table, name)]
+    gaps = [column for column in gaps if column.missing is not None]
+    drop = np.zeros(table.rows, dtype=bool)
+    medians: list[str] = []
+    for column in gaps:
+        assert column.missing is not None
+        declared = spec.columns.get(column.name, _NOTHING_DECLARED)
+        if declared.missing == "drop":
+            drop |= column.missing
+            notes.append(f"{_rows(int(column.missing.sum()))} dropped where `{column.name}` is missing")
+        elif declared.missing == "median" and column.type not in ("category", "text"):
+            medians.append(column.name)
+        elif declared.missing == "median":
+            mistakes.append(_no_median(column, declared, table))
+        elif declared.missing != "separate" or column.name in whole:
+            mistakes.append(_gap(column, declared, table, column.name in whole))
+    kept = np.flatnonzero(~drop)
+    if len(kept) == 0 and table.rows:
+        names = ", ".join(f"`{column.name}`" for column in gaps)
+        mistakes.append(
+            Diagnostic(
+                "D405",
+                f"no row of {table.source} is left",
+                notes=(f"every row is missing a value of {names}, and `missing drop` drops it",),
+                helps=("write `missing median` or `missing separate` for some of these columns",),
+                place=table.source,
+            )
+        )
+        return table, np.arange(table.rows)
+    if drop.any():
+        table = _taken(table, kept)
+    if medians:
+        columns = dict(table.columns)
+        for name in medians:
+            columns[name] = _with_median(columns[name], notes)
+        table = Table(columns, table.rows, table.source, table.target, table.weight, table.notes)
+    return table, kept
+
+
+def _can_have_gaps(table: Table, name: str) -> bool:
+    """Bits have none, and making their columns to find out would take longer than all the rest."""
+    columns = table.columns
+    return name in columns and not (isinstance(columns, BitColumns) and name in columns.index)
+
+
+def _taken(table: Table, kept: NDArray[np.int64]) -> Table:
+    def taken(column: Column) -> Column:
+        missing = None if column.missing is None else column.missing[kept]
+        if missing is not None and not missing.any():
+            missing = None
+        return Column(column.name, column.type, column.values[kept], column.levels, missing)
+
+    columns: Any
+    if isinstance(table.columns, BitColumns):
+        bits = table.columns
+        others = {name: taken(column) for name, column in bits.others.items()}
+        columns = BitColumns(tuple(bits.index), np.ascontiguousarray(bits.bits[:, kept]), bits.bit_levels, others)
+    else:
+        columns = {name: taken(column) for name, column in table.columns.items()}
+    return Table(columns, len(kept), table.source, table.target, table.weight, table.notes)
+
+
+def _with_median(column: Column, notes: list[str]) -> Column:
+    """The lower median, so that whole numbers stay whole and a level stays a level."""
+    if column.missing is None:
+        return column
+    known = np.sort(column.values[~column.missing])
+    if not len(known):
+        return column
+    middle = known[(len(known) - 1) // 2]
+    values = np.where(column.missing, middle, column.values).astype(column.values.dtype)
+    shown = column.levels[middle] if column.levels else f"{middle.item():g}"
+    notes.append(f"`{column.name}` is missing in {_rows(int(column.missing.sum()), 'row')}; its median {shown} stands there")
+    return Column(column.name, column.type, values, column.levels)
+
+
+def _gap(column: Column, declared: ColumnSpec, table: Table, is_whole: bool) -> Diagnostic:
+    assert column.missing is not None
+    count = int(column.missing.sum())
+    first = int(np.argmax(column.missing)) + 1
+    values = "value is" if count == 1 else "values are"
+    title = f"{count} {values} missing in `{column.name}`"
+    where = f"row {first} of {table.source}" if count == 1 else f"the first in row {first} of {table.source}"
+    name = column.name if column.name.isidentifier() else f"`{column.name}`"
+    helps = [f"leave such rows out: `column {name} : {column.type}, missing drop`"]
+    if is_whole:
+        notes = ("a row without it teaches nothing, so its gaps can be dropped, not kept apart",)
+    else:
+        notes = ()
+        if column.type not in ("category", "text"):
+            helps.append(f"put the median there: `column {name} : {column.type}, missing median`")
+        helps.append(f"let tests ask for it: `column {name} : {column.type}, missing separate`")
+    span = narrowed(declared.span, column.name)
+    if span is None:
+        return Diagnostic("D404", title, (), (where, *notes), tuple(helps), place=table.source)
+    return Diagnostic("D404", title, (Label(span, where),), notes, tuple(helps))
+
+
+def _no_median(column: Column, declared: ColumnSpec, table: Table) -> Diagnostic:
+    title = f"`{column.name}` is a category, and categories have no median"
+    label = f"{len(column.levels)} levels without an order in {table.source}"
+    helps = ("write `missing separate` or `missing drop`", "or declare it `ordered`, if its levels have an order")
+    if declared.span is None:
+        return Diagnostic("D426", title, (), (label,), helps, place=table.source)
+    return Diagnostic("D426", title, (Label(declared.span, label),), (), helps)
+
+
+def _rows(count: int, one: str = "row was") -> str:
+    if one == "row":
+        return "1 row" if count == 1 else f"{count} rows"
+    return "1 row was" if count == 1 else f"{count} rows were"

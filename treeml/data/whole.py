@@ -1,0 +1,86 @@
+"""Decimals -> whole numbers with one scale, exactly.
+
+A float stands for the shortest decimal that reads back as it: what the user wrote. All decimals of a column share the
+finest power of ten among them. Where the whole numbers would grow too large, they are rounded to the finest power of
+ten that fits, and the caller is told by how much that moves them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import Decimal
+from fractions import Fraction
+from math import floor, gcd, lcm, log10
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Whole = NDArray[np.int64]
+EXACT = 2**53
+
+
+def whole_numbers(values: NDArray[Any], most: int, largest: int) -> tuple[Whole, Fraction, Fraction]:
+    """values = whole * scale, and by how much at most the sum of the values is moved (0: exact).
+
+    The absolute whole numbers add up to at most `most`, and none of them exceeds `largest`.
+    """
+    exact = (values.astype(np.int64), 0) if values.dtype.kind in "iub" else _by_division(values)
+    if exact is not None:
+        whole, digits = exact
+        magnitude = np.abs(whole.astype(np.float64))
+        # The sum of floats may be off by a little; what is close to the limit takes the long way.
+        if not len(whole) or (magnitude.sum() < most * 0.99 and magnitude.max() < largest * 0.99):
+            common = int(np.gcd.reduce(whole)) if digits else 1
+            return whole // common if common > 1 else whole, Fraction(max(common, 1), 10**digits), Fraction(0)
+    known, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    decimals = [Fraction(Decimal(repr(value))) for value in known.tolist()]
+    fitted, scale, moved = fit(decimals, counts.tolist(), most, largest)
+    return np.array(fitted, dtype=np.int64)[place.reshape(-1)], scale, moved
+
+
+def fit(values: list[Fraction], counts: list[int], most: int, largest: int) -> tuple[list[int], Fraction, Fraction]:
+    """The same for fractions, each of which occurs a number of times."""
+    whole, scale = whole_fractions(values)
+    total = sum((abs(value) * count for value, count in zip(values, counts, strict=True)), Fraction(0))
+    top = max((abs(value) for value in values), default=Fraction(0))
+    if total / scale <= most and top / scale <= largest:
+        return whole, scale, Fraction(0)
+    # Rounding adds at most a half to every whole number, hence the room left for the rows.
+    room = min(Fraction(most - sum(counts)) / total, Fraction(largest - 1) / top)
+    digits = floor(log10(room.numerator) - log10(room.denominator))
+    scale = Fraction(10) ** -digits
+    while scale * room < 1:  # the logarithm may be off by a bit
+        scale *= 10
+    rounded = [round(value / scale) for value in values]
+    moved = sum(
+        (abs(value - number * scale) * count for value, number, count in zip(values, rounded, counts, strict=True)),
+        Fraction(0),
+    )
+    return rounded, scale, moved
+
+
+def whole_fractions(values: Iterable[Fraction]) -> tuple[list[int], Fraction]:
+    """values = whole * scale for a few fractions."""
+    values = list(values)
+    denominator = lcm(*(value.denominator for value in values)) if values else 1
+    whole = [int(value * denominator) for value in values]
+    common = gcd(*whole) or 1
+    return [number // common for number in whole], Fraction(common, denominator)
+
+
+def _by_division(values: NDArray[np.float64]) -> tuple[Whole, int] | None:
+    """Fewest digits d such that whole / 10**d is the very float, for all of them: the common case, without a loop.
+
+    Whole numbers below 2**53 and powers of ten up to 10**22 are exact floats, so their quotient is the float nearest
+    to the decimal: equality means that the float's shortest decimal has at most d digits.
+    """
+    for digits in range(16):
+        power = 10.0**digits
+        with np.errstate(over="ignore"):
+            scaled = np.rint(values * power)
+        if len(values) and np.abs(scaled).max() >= EXACT:
+            return None
+        if np.array_equal(scaled / power, values):
+            return scaled.astype(np.int64), digits
+    return None
