@@ -1,0 +1,210 @@
+"""Syntax tree, params -> Spec: every name resolved, every unit settled, or every mistake at once.
+
+Nothing here needs data. What only rows can tell (does the column exist? are there two classes?) is asked by
+`data/bind.py`; what no back-end can do is refused by the planner. The stages share one list of findings, so that one
+run shows all that is wrong, in the order of the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from treeml.lang.columns import columns_of
+from treeml.lang.contradictions import report_contradictions
+from treeml.lang.diagnostic import Diagnostic, InfeasibleError, SpecError
+from treeml.lang.expressions import Scope, evaluate
+from treeml.lang.findings import Findings
+from treeml.lang.include import resolve_includes
+from treeml.lang.lint import report_lint
+from treeml.lang.params import Params, bind_params
+from treeml.lang.quantities import Quantity
+from treeml.lang.requests import requests_of
+from treeml.lang.requirements import plain_text, requirements_of
+from treeml.lang.source import Source
+from treeml.lang.syntax import Data, Objective, Predict, Require, Satisfy, Statement
+from treeml.lang.tasks import is_weighted, report_tasks
+from treeml.lang.twice import report_twice
+from treeml.spec import Goal, Spec
+
+
+def check(
+    statements: Iterable[Statement],
+    bindings: Mapping[str, Any] = {},
+    folder: Path = Path(),
+    *,
+    origin: str = "--set",
+    has_target: bool = False,
+) -> tuple[Spec, list[Diagnostic]]:
+    """The checked spec, and warnings; SpecError with every error and warning where something is wrong.
+
+    `bindings` are values of params, as text or as Python values, and `origin` is what messages call their giver.
+    `has_target` says that the target comes with the data (arrays X and y), so that no `predict` is needed.
+    Requirements that contradict each other whatever the data raise InfeasibleError, if nothing else is wrong.
+    """
+    spec, diagnostics = _examine(_placed(statements), bindings, folder, origin, has_target, complete=True)
+    _raise_errors(diagnostics)
+    return spec, diagnostics
+
+
+def check_source(
+    source: Source,
+    bindings: Mapping[str, Any] = {},
+    folder: Path | None = None,
+    *,
+    origin: str = "--set",
+    has_target: bool = False,
+) -> tuple[Spec | None, list[Diagnostic]]:
+    """Like `check`, for the text of a file, and raising nothing: what cannot be parsed is reported beside the rest.
+
+    The spec is None where there is an error.
+    """
+    from treeml.lang.parse import parse_all
+
+    parsed = parse_all(source)
+    where = folder if folder is not None else source.path.parent if source.path is not None else Path()
+    complete = not parsed.diagnostics
+    spec, found = _examine(parsed.statements, bindings, where, origin, has_target, complete)
+    if not complete:
+        found = [diagnostic for diagnostic in found if diagnostic.is_error]
+    diagnostics = _merged(source, parsed.diagnostics, found)
+    return (None if any(diagnostic.is_error for diagnostic in diagnostics) else spec), diagnostics
+
+
+def _raise_errors(diagnostics: Sequence[Diagnostic]) -> None:
+    errors = [diagnostic for diagnostic in diagnostics if diagnostic.is_error]
+    if errors and all(diagnostic.code == "F603" for diagnostic in errors):
+        raise InfeasibleError(diagnostics)
+    if errors:
+        raise SpecError(diagnostics)
+
+
+def _merged(source: Source, syntax: Sequence[Diagnostic], meaning: Sequence[Diagnostic]) -> list[Diagnostic]:
+    def key(diagnostic: Diagnostic) -> tuple[bool, int]:
+        if not diagnostic.labels:
+            return True, 0
+        span = diagnostic.labels[0].span
+        return span.source.name != source.name, span.start
+
+    return sorted([*syntax, *meaning], key=key)
+
+
+def _placed(statements: Iterable[Statement]) -> list[Statement]:
+    """Statements that were built in Python have no places: print and read them, so that messages can quote them."""
+    found = list(statements)
+    if all(statement.span is not None for statement in found):
+        return found
+    from treeml.lang.parse import parse
+    from treeml.lang.write import write
+
+    return parse(Source("the model", "".join(f"{write(statement)}\n" for statement in found)))
+
+
+def _examine(
+    statements: Sequence[Statement],
+    bindings: Mapping[str, Any],
+    folder: Path,
+    origin: str,
+    has_target: bool,
+    complete: bool,
+) -> tuple[Spec, list[Diagnostic]]:
+    """`complete` is False where some statements could not be parsed: then nothing is said to be missing."""
+    findings = Findings()
+    included = resolve_includes(statements, folder, findings)
+    everything = included.statements
+    complete = complete and included.sound
+    report_twice(everything, findings)
+    params = bind_params(everything, bindings, origin, findings if complete else Findings())
+    scope = Scope(params, findings, complete)
+    weighted = is_weighted(everything)
+    goals = _goals(everything, scope)
+    requirements = [
+        requirement
+        for statement in everything
+        if isinstance(statement, Require)
+        for requirement in requirements_of(statement, scope, weighted)
+    ]
+    columns = columns_of(everything, scope)
+    requests = requests_of(everything, scope)
+    report_tasks(everything, goals, requirements, has_target or not complete, findings)
+    report_contradictions(requirements, columns.banned, findings)
+    if complete:
+        _report_missing(everything, findings)
+        report_lint(everything, goals, requirements, columns, params, findings)
+    spec = Spec(
+        folder=folder,
+        data=next((statement.path for statement in everything if isinstance(statement, Data)), None),
+        goals=tuple(goals),
+        requirements=tuple(requirements),
+        params=_plain(params),
+        spans={**columns.spans, **requests.spans},
+        **columns.fields,
+        **requests.fields,
+    )
+    return spec, findings.in_order(included.sources)
+
+
+def _goals(statements: Sequence[Statement], scope: Scope) -> list[Goal]:
+    objective = next((statement for statement in statements if isinstance(statement, Objective)), None)
+    satisfy = next((statement for statement in statements if isinstance(statement, Satisfy)), None)
+    if objective is not None and satisfy is not None:
+        scope.findings.error(
+            "T316",
+            "`satisfy` asks for any tree, but an objective asks for the best",
+            (objective.span, "asks for the best tree"),
+            (satisfy.span, "asks for any tree"),
+            help="remove one of the two",
+        )
+    goals = []
+    for goal in objective.goals if objective is not None else ():
+        value = evaluate(goal.expression, scope)
+        if value is None:
+            continue
+        text = f"{goal.sense} {plain_text(goal.expression.span)}".strip()
+        if not value.parts:
+            scope.findings.error(
+                "T311",
+                "this objective is the same for every tree",
+                (goal.expression.span or goal.span, f"always {value.constant}"),
+                help="name a measure, as in `minimize errors`, or write `satisfy` for any tree",
+            )
+            continue
+        if value.constant.unit in ("rows", "s"):
+            scope.findings.error(
+                "T305",
+                f"{value.constant} cannot be added to `{value.parts[0][1].text}`",
+                (goal.expression.span or goal.span, "the units differ"),
+                help="a constant in an objective changes nothing: remove it",
+            )
+            continue
+        goals.append(Goal(goal.sense, value.linear, text, goal.expression.span or goal.span))
+    return goals
+
+
+def _report_missing(statements: Sequence[Statement], findings: Findings) -> None:
+    if any(isinstance(statement, (Objective, Satisfy)) for statement in statements):
+        return
+    last = next((statement for statement in reversed(statements) if statement.span is not None), None)
+    if last is None:
+        findings.error(
+            "T313",
+            "this specification says nothing",
+            help="four lines are a complete one: `data`, `predict`, `maximize accuracy` and `require depth <= 3`",
+        )
+        return
+    predict = next((statement for statement in statements if isinstance(statement, Predict)), last)
+    findings.error(
+        "T313",
+        "the specification does not say what is best",
+        (predict.span, "which tree for this?" if predict is not last else "nothing is minimized or maximized"),
+        help=("add an objective: `maximize accuracy`", "or take any tree that meets the requirements: `satisfy`"),
+    )
+
+
+def _plain(params: Params) -> dict[str, Any]:
+    return {
+        name: value.value if isinstance(value, Quantity) else value
+        for name, value in params.values.items()
+        if value is not None
+    }

@@ -1,0 +1,383 @@
+"""Statements about columns, weights, costs and tests -> the fields of a Spec that speak of columns by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+from treeml.lang.arguments import label
+from treeml.lang.expressions import Scope, constant
+from treeml.lang.methods import method
+from treeml.lang.quantities import decimal
+from treeml.lang.source import Span
+from treeml.lang.suggest import suggest
+from treeml.lang.syntax import (
+    Binarize,
+    ColumnRule,
+    Data,
+    Expression,
+    Features,
+    Forbid,
+    MistakeCost,
+    Modifier,
+    Name,
+    Predict,
+    Statement,
+    TestCost,
+    WeightBy,
+    WeightClass,
+)
+from treeml.spec import Binarization, ColumnSpec
+
+MISSING = ("drop", "separate", "median")
+ORDERED_METHODS = ("thresholds", "quantiles", "width", "cuts")
+LEVEL_METHODS = ("levels", "subsets")
+
+
+@dataclass(slots=True)
+class Columns:
+    """`fields` go into the Spec as they are; `banned` are the columns that no split may use, and where that is said."""
+
+    fields: dict[str, Any] = field(default_factory=dict)
+    spans: dict[str, Span] = field(default_factory=dict)
+    banned: dict[str, Span | None] = field(default_factory=dict)
+    why: dict[str, str] = field(default_factory=dict)  # of a banned column: "is the target", "is forbidden"
+
+    def remember(self, key: str, span: Span | None) -> None:
+        if span is not None:
+            self.spans.setdefault(key, span)
+
+    def ban(self, name: str, span: Span | None, why: str) -> None:
+        self.banned.setdefault(name, span)
+        self.why.setdefault(name, why)
+
+
+def columns_of(statements: Sequence[Statement], scope: Scope) -> Columns:
+    """What is said of columns. The places of names are kept in `spans`, by a key such as `forbid:sex`."""
+    found = Columns()
+    for statement in statements:
+        if isinstance(statement, Data):
+            found.remember("data", statement.span)
+    _target(statements, scope, found)
+    _features(statements, scope, found)
+    _rules(statements, scope, found)
+    _weights(statements, scope, found)
+    _costs(statements, scope, found)
+    _binarizations(statements, scope, found)
+    return found
+
+
+def _target(statements: Sequence[Statement], scope: Scope, found: Columns) -> None:
+    predict = next((statement for statement in statements if isinstance(statement, Predict)), None)
+    if predict is None:
+        return
+    found.fields["target"] = predict.column.text
+    found.remember("predict", predict.column.span or predict.span)
+    found.ban(predict.column.text, predict.column.span or predict.span, "is the target")
+    if predict.positive is not None:
+        found.fields["positive"] = label(predict.positive, scope.params)
+        found.remember("positive", predict.positive.span)
+
+
+def _features(statements: Sequence[Statement], scope: Scope, found: Columns) -> None:
+    target = found.fields.get("target")
+    features = next((statement for statement in statements if isinstance(statement, Features)), None)
+    if features is not None:
+        found.remember("features", features.span)
+        named = _distinct(features.columns, "feature", scope)
+        found.fields["features"] = tuple(named) or None
+        found.fields["excluded"] = tuple(_distinct(features.excluded, "excluded column", scope))
+        for column in features.columns:
+            found.remember(f"features:{column.text}", column.span)
+            if column.text == target:
+                scope.findings.error(
+                    "T317",
+                    f"`{column.text}` is predicted, so it cannot be a feature",
+                    (found.spans.get("predict"), "the target"),
+                    (column.span, "a tree that may ask for the answer needs no other question"),
+                    help="remove it from one of the two",
+                )
+        for column in features.excluded:
+            found.remember(f"except:{column.text}", column.span)
+            found.ban(column.text, column.span, "is left out by `except`")
+    forbidden: dict[str, Name] = {}
+    for statement in statements:
+        if not isinstance(statement, Forbid):
+            continue
+        found.remember("forbid", statement.span)
+        for column in statement.columns:
+            first = forbidden.get(column.text)
+            if first is not None:
+                _again(f"`{column.text}` is forbidden twice", first, column, scope)
+                continue
+            forbidden[column.text] = column
+            if column.text in found.why:
+                _no_effect(
+                    f"`{column.text}` {found.why[column.text]}, so no tree splits on it anyway", column, found, scope
+                )
+            found.remember(f"forbid:{column.text}", column.span)
+            found.ban(column.text, column.span, "is forbidden")
+    found.fields["forbidden"] = tuple(forbidden)
+    if features is not None and features.columns:
+        listed = {column.text for column in features.columns}
+        for name, column in forbidden.items():
+            if name not in listed and name != target:
+                _no_effect(f"`{name}` is not among the features, so no tree splits on it anyway", column, found, scope)
+
+
+def _distinct(columns: Iterable[Name], noun: str, scope: Scope) -> dict[str, Name]:
+    seen: dict[str, Name] = {}
+    for column in columns:
+        if column.text in seen:
+            _again(f"the {noun} `{column.text}` is named twice", seen[column.text], column, scope)
+        else:
+            seen[column.text] = column
+    return seen
+
+
+def _again(title: str, first: Name, second: Name, scope: Scope) -> None:
+    scope.findings.warning(
+        "L706", title, (first.span, "first here"), (second.span, "and again here"), help="remove one of the two"
+    )
+
+
+def _no_effect(title: str, column: Name, found: Columns, scope: Scope) -> None:
+    places = [(column.span, "has no effect")]
+    earlier = found.banned.get(column.text)
+    if earlier is not None and earlier is not column.span:
+        places.append((earlier, "because of this"))
+    scope.findings.warning("L714", title, *places, help="remove it")
+
+
+def _rules(statements: Sequence[Statement], scope: Scope, found: Columns) -> None:
+    columns: dict[str, ColumnSpec] = {}
+    for statement in statements:
+        if not isinstance(statement, ColumnRule):
+            continue
+        sensitive, missing = False, ""
+        said: dict[str, Modifier] = {}
+        for modifier in statement.modifiers:
+            first = said.setdefault(modifier.name, modifier)
+            if first is not modifier:
+                scope.findings.error(
+                    "N205",
+                    f"`{modifier.name}` is said twice of `{statement.column.text}`",
+                    (first.span, "first here"),
+                    (modifier.span, "and again here"),
+                )
+            elif _modifier_fits(modifier, scope):
+                sensitive = sensitive or modifier.name == "sensitive"
+                missing = modifier.value if modifier.name == "missing" else missing
+        span = statement.column.span or statement.span
+        columns.setdefault(statement.column.text, ColumnSpec(statement.type, sensitive, missing, span))
+    found.fields["columns"] = columns
+
+
+def _modifier_fits(modifier: Modifier, scope: Scope) -> bool:
+    name, value = modifier.name, modifier.value
+    if name == "sensitive" and not value:
+        return True
+    if name == "missing" and value in MISSING:
+        return True
+    allowed = "`missing drop`, `missing separate` or `missing median`"
+    if name == "missing":
+        near = _FILLING.get(value) or suggest(value, MISSING)
+        title = f"nothing is known of `missing {value}`" if value else "`missing` does not say what to do"
+        text = f"did you mean `missing {near}`?" if near else "drop, separate or median?"
+        scope.findings.error("N211", title, (modifier.span, text), help=f"write {allowed}")
+        return False
+    if name == "sensitive":
+        scope.findings.error(
+            "N211", f"`sensitive` takes no word after it, but here is `{value}`", (modifier.span, "write `sensitive`")
+        )
+        return False
+    near = "sensitive" if name in ("protected", "private") else suggest(name, ("sensitive", "missing"))
+    scope.findings.error(
+        "N211",
+        f"nothing can be said of a column with `{name}`",
+        (modifier.span, f"did you mean `{near}`?" if near else "unknown"),
+        help=f"after the type of a column may stand `sensitive`, {allowed}",
+    )
+    return False
+
+
+_FILLING = {
+    "mean": "median", "average": "median", "impute": "median", "mode": "median", "fill": "median", "remove": "drop",
+    "ignore": "drop", "skip": "drop", "omit": "drop", "keep": "separate", "own": "separate", "category": "separate",
+}  # fmt: skip
+
+
+def _weights(statements: Sequence[Statement], scope: Scope, found: Columns) -> None:
+    classes: dict[str, Fraction] = {}
+    for statement in statements:
+        if isinstance(statement, WeightBy):
+            name = statement.column.text
+            found.fields.setdefault("weight_column", name)
+            found.remember("weight", statement.column.span or statement.span)
+            if name == found.fields.get("target"):
+                scope.findings.error(
+                    "T317",
+                    f"`{name}` is predicted, so it cannot be the weight",
+                    (found.spans.get("predict"), "the target"),
+                    (statement.column.span or statement.span, "also the weight of a row"),
+                )
+        elif isinstance(statement, WeightClass):
+            text = label(statement.label, scope.params)
+            value = _amount(statement.weight, "the weight of a class", scope)
+            if text is not None and value is not None:
+                classes.setdefault(text, value)
+                found.remember(f"class weight:{text}", statement.label.span or statement.span)
+    found.fields["class_weights"] = classes
+
+
+def _costs(statements: Sequence[Statement], scope: Scope, found: Columns) -> None:
+    mistakes: dict[tuple[str, str], Fraction] = {}
+    tests: dict[str, Fraction] = {}
+    for statement in statements:
+        if isinstance(statement, MistakeCost):
+            predicted, actual = label(statement.predicted, scope.params), label(statement.actual, scope.params)
+            value = _amount(statement.cost, "the cost of a mistake", scope)
+            if predicted is None or actual is None or value is None:
+                continue
+            mistakes.setdefault((predicted, actual), value)
+            found.remember(f"cost predicted:{predicted}", statement.predicted.span or statement.span)
+            found.remember(f"cost actual:{actual}", statement.actual.span or statement.span)
+            if predicted == actual and value:
+                scope.findings.warning(
+                    "L707",
+                    f"predicting `{actual}` when it is `{actual}` is no mistake, but costs {decimal(value)}",
+                    (statement.span, "a right answer that costs"),
+                    help=f"was another class meant? write `cost predict {_value_text(statement.predicted)} when ...`",
+                )
+        elif isinstance(statement, TestCost):
+            name = statement.column.text
+            value = _amount(statement.cost, "the cost of a test", scope)
+            found.remember(f"test cost:{name}", statement.column.span or statement.span)
+            if value is not None:
+                tests.setdefault(name, value)
+            if name in found.why:
+                _no_effect(f"`{name}` {found.why[name]}, so it is never tested", statement.column, found, scope)
+    found.fields["mistake_costs"] = mistakes
+    found.fields["test_costs"] = tests
+
+
+def _value_text(value: Expression) -> str:
+    return value.span.text if value.span is not None else "..."
+
+
+def _amount(node: Expression, subject: str, scope: Scope) -> Fraction | None:
+    value = constant(node, scope, subject)
+    if value is None:
+        return None
+    if value.unit:
+        scope.findings.error(
+            "T305",
+            f"{subject} is a plain number, not {value}",
+            (node.span, "the unit does not fit"),
+            help=f"write {decimal(value.value)}",
+        )
+        return None
+    if value.value < 0:
+        scope.findings.error(
+            "T318", f"{subject} cannot be negative", (node.span, f"is {value}"), help="write 0 or more"
+        )
+        return None
+    return value.value
+
+
+# -- tests --------------------------------------------------------------------
+
+
+def _binarizations(statements: Sequence[Statement], scope: Scope, found: Columns) -> None:
+    rules: dict[str, Binarization] = {}
+    types: dict[str, ColumnSpec] = found.fields["columns"]
+    for statement in statements:
+        if not isinstance(statement, Binarize):
+            continue
+        rule = _rule(statement, scope)
+        for column in statement.columns:
+            found.remember(f"binarize:{column.text}", column.span)
+            if column.text in found.why:
+                _no_effect(f"`{column.text}` {found.why[column.text]}, so it needs no tests", column, found, scope)
+            declared = types.get(column.text)
+            if rule is None or not _type_fits(column, declared, rule[0], scope):
+                continue
+            rules.setdefault(column.text, Binarization(column.text, *rule, column.span))
+        if not statement.columns and rule is not None:
+            rules.setdefault("", Binarization("", *rule, statement.span))
+    found.fields["binarizations"] = tuple(rules.values())
+
+
+def _rule(statement: Binarize, scope: Scope) -> tuple[str, int, tuple[Fraction, ...]] | None:
+    """Method, number of pieces, cuts."""
+    if statement.method is not None:
+        called = method("binarize", statement.method, scope)
+        return None if called is None else (called.name, called.options.get("pieces", 0), ())
+    values: list[tuple[Fraction, Expression]] = []
+    sound = True
+    for node in statement.cuts:
+        value = constant(node, scope, "a cut")
+        if value is None:
+            sound = False
+        elif value.unit in ("rows", "s"):
+            scope.findings.error("T305", f"a cut is a plain number, not {value}", (node.span, "the unit does not fit"))
+            sound = False
+        else:
+            values.append((value.value, node))
+    if not sound:
+        return None
+    _report_disorder(values, scope)
+    return "cuts", 0, tuple(sorted({value for value, _ in values}))
+
+
+def _report_disorder(values: Sequence[tuple[Fraction, Expression]], scope: Scope) -> None:
+    first: dict[Fraction, Expression] = {}
+    for value, node in values:
+        if value in first:
+            scope.findings.warning(
+                "L710",
+                f"the cut {decimal(value)} is given twice",
+                (first[value].span, "first here"),
+                (node.span, "and again here"),
+                help="remove one of the two",
+            )
+        first.setdefault(value, node)
+    for (before, _), (after, node) in pairwise(values):
+        if after < before:
+            ordered = ", ".join(decimal(value) for value in sorted(first))
+            scope.findings.warning(
+                "L710",
+                "the cuts are not in order",
+                (node.span, f"{decimal(after)} stands after {decimal(before)}"),
+                help=f"write `at {ordered}`" if len(ordered) < 80 else (),
+            )
+            return
+
+
+def _type_fits(column: Name, declared: ColumnSpec | None, method: str, scope: Scope) -> bool:
+    type = declared.type if declared is not None else ""
+    if type in ("category", "text", "binary") and method in ORDERED_METHODS:
+        fact, instead = "has no order to cut", f"write `by {LEVEL_METHODS[0]}` or `by {LEVEL_METHODS[1]}`"
+        article = "text" if type == "text" else f"a {type}" if type == "category" else "binary"
+    elif type in ("number", "integer") and method in LEVEL_METHODS:
+        fact, instead = "has no levels", "write `by thresholds`, `by quantiles(8)` or `at ...`"
+        article = "a number" if type == "number" else "an integer"
+    else:
+        return True
+    other = "number" if method in ORDERED_METHODS else "category"
+    how = "cut at numbers" if method == "cuts" else f"binarized by `{method}`"
+    scope.findings.error(
+        "T317",
+        f"`{column.text}` is {article}, so it cannot be {how}",
+        (declared.span if declared is not None else None, f"declared {article} here"),
+        (column.span, fact),
+        help=(instead, f"or declare another type: `column {_bare(column.text)} : {other}`"),
+    )
+    return False
+
+
+def _bare(text: str) -> str:
+    return text if text.isidentifier() else f"`{text}`"

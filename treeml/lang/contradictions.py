@@ -1,0 +1,202 @@
+"""Requirements -> pairs that no tree can meet together, and requirements that others make superfluous.
+
+Every bound on a single measure narrows an interval and remembers which requirement did so. A few facts about trees
+carry bounds from one measure to another, such as that a tree of depth d has at most 2^d leaves. Whatever depends on the
+data is left to the back-ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from treeml.lang.findings import Findings, Place
+from treeml.lang.quantities import decimal
+from treeml.lang.source import Span
+from treeml.spec import Requirement, Use
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """One end of an interval, who set it, and why it follows where that is not plain."""
+
+    value: Fraction
+    requirement: Requirement
+    because: str = ""
+
+
+Key = tuple[Use, bool]  # the measure, and whether its limits are shares of the rows
+
+_DEPTH, _LEAVES, _FEATURES, _ERRORS, _ERROR_RATE = (
+    (Use(name), False) for name in ("depth", "leaves", "features_used", "errors", "error_rate")
+)
+
+
+def report_contradictions(
+    requirements: Sequence[Requirement], banned: Mapping[str, Span | None], findings: Findings
+) -> None:
+    """`banned` are the columns that no split may use, with the place that says so."""
+    low: dict[Key, End] = {}
+    high: dict[Key, End] = {}
+    for requirement in requirements:
+        _narrow(requirement, low, high)
+    spare = list(_spare(requirements, low, high))
+    reported: set[tuple[int, int]] = set()
+    _report_clashes(low, high, reported, findings)
+    clean = not reported
+    _report_banned(low, banned, findings)
+    if clean:
+        for _ in range(3):
+            for key, end, is_low in list(_consequences(low, high)):
+                _tighten(low if is_low else high, key, end, is_low)
+        _report_clashes(low, high, reported, findings)
+    if not reported:
+        _report_spare(spare, findings)
+
+
+def _narrow(requirement: Requirement, low: dict[Key, End], high: dict[Key, End]) -> None:
+    for key, is_low, limit in _sides(requirement):
+        _tighten(low if is_low else high, key, End(limit, requirement), is_low)
+
+
+def _sides(requirement: Requirement) -> Iterator[tuple[Key, bool, Fraction]]:
+    """The ends of intervals that a requirement on one measure sets: one, or two for an equation."""
+    if len(requirement.expression.parts) != 1:
+        return
+    factor, use = requirement.expression.parts[0]
+    key, sense, limit = _canonical(use, requirement.sense, requirement.limit / factor, requirement.share_of_rows)
+    if sense in (">=", "="):
+        yield key, True, limit
+    if sense in ("<=", "="):
+        yield key, False, limit
+
+
+def _canonical(use: Use, sense: str, limit: Fraction, share_of_rows: bool) -> tuple[Key, str, Fraction]:
+    """`accuracy` speaks of `error_rate`, and `splits` of `leaves`."""
+    if use.measure == "accuracy":
+        return _ERROR_RATE, {"<=": ">=", ">=": "<=", "=": "="}[sense], 1 - limit
+    if use.measure == "splits":
+        return _LEAVES, sense, limit + 1
+    return (use, share_of_rows), sense, limit
+
+
+def _tighten(ends: dict[Key, End], key: Key, end: End, is_low: bool) -> None:
+    known = ends.get(key)
+    if known is None or (end.value > known.value if is_low else end.value < known.value):
+        ends[key] = end
+
+
+def _consequences(low: Mapping[Key, End], high: Mapping[Key, End]) -> Iterator[tuple[Key, End, bool]]:
+    """Facts that hold for every tree, on any data."""
+    depth = high.get(_DEPTH)
+    if depth is not None and 0 <= depth.value <= 64:
+        levels = depth.value.numerator // depth.value.denominator
+        most = Fraction(2**levels)
+        yield (
+            _LEAVES,
+            End(most, depth.requirement, f"a tree of depth {levels} has at most {_count(most, 'leaf')}"),
+            False,
+        )
+    depth = low.get(_DEPTH)
+    if depth is not None:
+        least = depth.value + 1
+        yield (
+            _LEAVES,
+            End(
+                least, depth.requirement, f"a tree of depth {decimal(depth.value)} has at least {_count(least, 'leaf')}"
+            ),
+            True,
+        )
+    leaves = high.get(_LEAVES)
+    if leaves is not None:
+        most = leaves.value - 1
+        text = f"a tree of {_count(leaves.value, 'leaf')} tests at most {_count(most, 'column')}"
+        yield _FEATURES, End(most, leaves.requirement, text), False
+    used = [end for (use, _), end in low.items() if use.measure == "uses" and end.value > 0]
+    if used:
+        least = Fraction(len(used))
+        yield _FEATURES, End(least, used[-1].requirement, f"{_count(least, 'column')} must be used"), True
+    features = low.get(_FEATURES)
+    if features is not None:
+        least = features.value + 1
+        text = (
+            features.because
+            or f"a tree that tests {_count(features.value, 'column')} has at least {_count(least, 'leaf')}"
+        )
+        yield _LEAVES, End(least, features.requirement, text), True
+    for one, other in ((_ERRORS, _ERROR_RATE), (_ERROR_RATE, _ERRORS)):
+        none = high.get(one)
+        if none is not None and none.value == 0:
+            yield other, End(Fraction(0), none.requirement, "no errors means an accuracy of 100%"), False
+
+
+def _count(number: Fraction, noun: str) -> str:
+    plural = {"leaf": "leaves"}.get(noun, f"{noun}s")
+    return f"{decimal(number)} {noun if number == 1 else plural}"
+
+
+def _report_clashes(
+    low: Mapping[Key, End], high: Mapping[Key, End], reported: set[tuple[int, int]], findings: Findings
+) -> None:
+    for key, floor in low.items():
+        ceiling = high.get(key)
+        if ceiling is None or floor.value <= ceiling.value:
+            continue
+        first, second = _in_order(floor.requirement, ceiling.requirement)
+        if first is second or (id(first), id(second)) in reported:
+            continue
+        reported.add((id(first), id(second)))
+        if first.span is not None and first.span == second.span:
+            places: tuple[Place, ...] = ((first.span, "contradicts itself"),)
+            title, help = "no tree meets this requirement, whatever the data", "widen the range"
+        else:
+            places = ((first.span, "conflicts with"), (second.span, "this"))
+            title, help = "no tree meets these requirements together, whatever the data", "relax one of the two"
+        findings.error(
+            "F603",
+            title,
+            *places,
+            note=tuple(dict.fromkeys(text for text in (ceiling.because, floor.because) if text)),
+            help=help,
+        )
+
+
+def _report_banned(low: Mapping[Key, End], banned: Mapping[str, Span | None], findings: Findings) -> None:
+    for (use, _), end in low.items():
+        if use.measure == "uses" and end.value > 0 and use.arguments[0] in banned:
+            findings.error(
+                "F603",
+                f"the tree must use `{use.arguments[0]}`, but may not split on it",
+                (end.requirement.span, "conflicts with"),
+                (banned[use.arguments[0]], "this"),
+                help="remove one of the two",
+            )
+
+
+def _spare(
+    requirements: Sequence[Requirement], low: Mapping[Key, End], high: Mapping[Key, End]
+) -> Iterator[tuple[Requirement, Requirement]]:
+    """Requirements that set no end of any interval, each with one that does in its place."""
+    for requirement in requirements:
+        setters = [(low if is_low else high)[key].requirement for key, is_low, _ in _sides(requirement)]
+        if setters and all(setter is not requirement for setter in setters):
+            yield requirement, setters[0]
+
+
+def _report_spare(spare: Iterable[tuple[Requirement, Requirement]], findings: Findings) -> None:
+    for weaker, tighter in spare:
+        same = weaker.limit == tighter.limit and weaker.expression == tighter.expression
+        findings.warning(
+            "L703",
+            "this requirement says the same as another" if same else "this requirement follows from another",
+            (weaker.span, "says the same as" if same else "follows from"),
+            (tighter.span, "this"),
+            help="remove one of the two" if same else "remove it, or was another measure meant?",
+        )
+
+
+def _in_order(first: Requirement, second: Requirement) -> tuple[Requirement, Requirement]:
+    if first.span is None or second.span is None or first.span.source is not second.span.source:
+        return first, second
+    return (first, second) if first.span.start <= second.span.start else (second, first)

@@ -1,0 +1,299 @@
+"""Expressions -> exact weighted sums of measures, with params replaced and units settled.
+
+A sum keeps its constant apart, with the unit it was written in, because what a limit means depends on it: `1%` of
+`support` is a share of the rows, `1%` of `accuracy` a hundredth. Evaluation walks an explicit stack, so that a sum of
+ten thousand terms is no deeper than a sum of two.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from treeml.lang.arguments import argument_values
+from treeml.lang.findings import Findings
+from treeml.lang.params import Params
+from treeml.lang.quantities import Quantity, enumerated, quantity
+from treeml.lang.source import Span
+from treeml.lang.suggest import suggest
+from treeml.lang.syntax import Binary, Call, Comparison, Expression, Name, Negate, Number, String
+from treeml.measures import MEASURES
+from treeml.spec import Linear, Use
+
+NOTHING = Quantity(Fraction(0))
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """Measures with their factors, plus a constant in a unit."""
+
+    parts: tuple[tuple[Fraction, Use], ...] = ()
+    constant: Quantity = NOTHING
+
+    @property
+    def linear(self) -> Linear:
+        return Linear(self.parts, self.constant.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What an expression may speak of, and where its mistakes go."""
+
+    params: Params
+    findings: Findings
+    complete: bool = True  # False where a statement could not be read, so that an unknown name may be a lost param
+
+
+def evaluate(node: Expression, scope: Scope) -> Sum | None:
+    """The sum that an expression stands for, or None when a mistake in it was reported."""
+    stack: list[tuple[Expression, bool]] = [(node, False)]
+    done: list[Sum | None] = []
+    while stack:
+        current, visited = stack.pop()
+        if isinstance(current, Binary):
+            if not visited:
+                stack += [(current, True), (current.right, False), (current.left, False)]
+                continue
+            right, left = done.pop(), done.pop()
+            done.append(None if left is None or right is None else _combine(current, left, right, scope))
+        elif isinstance(current, Negate):
+            if not visited:
+                stack += [(current, True), (current.operand, False)]
+                continue
+            operand = done.pop()
+            done.append(None if operand is None else _scaled(operand, Fraction(-1)))
+        else:
+            done.append(_leaf(current, scope))
+    result = done.pop()
+    return None if result is None else _gathered(result)
+
+
+def constant(node: Expression, scope: Scope, subject: str) -> Quantity | None:
+    """The number that an expression without measures stands for; `subject` names it in messages: `a cost`."""
+    if isinstance(node, Name) and node.text not in scope.params and node.text not in MEASURES:
+        near = suggest(node.text, scope.params.declared)
+        scope.findings.error(
+            "N202",
+            f"no param is called `{node.text}`",
+            (
+                node.span,
+                f"did you mean `{near}`?" if near else f"{subject} is a number, or a param that stands for one",
+            ),
+            help=() if near else f"declare it: `param {node.text} = ...`",
+        )
+        return None
+    value = evaluate(node, scope)
+    if value is None:
+        return None
+    if value.parts:
+        use = value.parts[0][1]
+        scope.findings.error(
+            "T310",
+            f"{subject} is a number, but `{use.text}` is only known once there is a tree",
+            (use.span or node.span, "a measure of the tree"),
+            help="write a number, or the name of a param",
+        )
+        return None
+    return value.constant
+
+
+def _leaf(node: Expression, scope: Scope) -> Sum | None:
+    if isinstance(node, Number):
+        return Sum(constant=quantity(node))
+    if isinstance(node, Name):
+        if node.text in scope.params and not node.quoted:
+            return _param(node, scope)
+        return _measure(node.text, Call(node.text, span=node.span, name_span=node.span), scope)
+    if isinstance(node, Call):
+        if node.name in scope.params:
+            scope.findings.error(
+                "T308",
+                f"`{node.name}` is a param and takes no arguments",
+                (node.span, f"write `{node.name}`"),
+            )
+            return None
+        return _measure(node.name, node, scope)
+    if isinstance(node, String):
+        scope.findings.error(
+            "T312",
+            "a text stands where a number is needed",
+            (node.span, "text cannot be added or compared"),
+            help=f'a class is named inside a measure: `recall("{node.text}")`',
+        )
+        return None
+    if isinstance(node, Comparison):
+        scope.findings.error(
+            "T310",
+            "a comparison stands where a number is needed",
+            (node.span, "true or false, not a number"),
+            help="comparisons belong in `require`",
+        )
+    return None
+
+
+def _param(node: Name, scope: Scope) -> Sum | None:
+    value = scope.params.read(node.text)
+    if isinstance(value, str):
+        scope.findings.error(
+            "T312",
+            f"`{node.text}` stands for text, but a number is needed here",
+            (node.span, f'it is "{value}"'),
+        )
+        return None
+    return None if value is None else Sum(constant=value)
+
+
+def _measure(name: str, call: Call, scope: Scope) -> Sum | None:
+    measure = MEASURES.get(name)
+    if measure is None:
+        unknown_measure(name, call.name_span or call.span, scope)
+        return None
+    found = argument_values(measure, call, scope.params, scope.findings)
+    if found is None:
+        return None
+    values, spans = found
+    text = call.span.text if call.span is not None else name
+    return Sum(parts=((Fraction(1), Use(name, values, " ".join(text.split()), call.span, spans)),))
+
+
+def unknown_measure(name: str, place: Span | None, scope: Scope) -> None:
+    near = suggest(name, [*MEASURES, *scope.params.declared])
+    if near is not None and near in scope.params:
+        scope.findings.error(
+            "N202",
+            f"no param and no measure is called `{name}`",
+            (place, f"did you mean `{near}`?"),
+            note=f"the params are {enumerated(scope.params.declared)}",
+        )
+        return
+    kin = MEASURES.get(near.partition("(")[0]) if near is not None else None
+    names = [measure.name for measure in MEASURES.values() if kin is not None and measure.group == kin.group]
+    scope.findings.error(
+        "N203",
+        f"unknown measure `{name}`",
+        (place, f"did you mean `{near}`?" if near else "no measure and no param has this name"),
+        note=f"{_GROUPS[kin.group]} are {enumerated(names)}" if kin is not None and len(names) > 1 else (),
+        help="`treeml explain measures` lists all of them",
+    )
+
+
+_GROUPS = {
+    "size": "measures of size",
+    "errors": "measures of error",
+    "rates": "measures of one class",
+    "fairness": "measures of fairness",
+    "costs": "measures of cost",
+    "losses": "measures for numbers and clusters",
+    "leaves": "measures of the worst leaf",
+    "features": "measures of the columns used",
+    "ensembles": "measures of an ensemble",
+}
+
+
+# -- arithmetic ---------------------------------------------------------------
+
+
+def _combine(node: Binary, left: Sum, right: Sum, scope: Scope) -> Sum | None:
+    if node.operator in ("+", "-"):
+        return _added(node, left, right if node.operator == "+" else _scaled(right, Fraction(-1)), scope)
+    if node.operator == "*":
+        return _product(node, left, right, scope)
+    return _quotient(node, left, right, scope)
+
+
+def _added(node: Binary, left: Sum, right: Sum, scope: Scope) -> Sum | None:
+    first, second = left.constant, right.constant
+    unit = first.unit or second.unit
+    units = {first.unit, second.unit}
+    mixed = len(units) > 1 and not units <= {"", "%"}
+    # A measure brings the constant 0 along, which has no unit to clash with.
+    if mixed and not _is_nothing(left) and not _is_nothing(right):
+        scope.findings.error(
+            "T305",
+            f"{_amount(first)} and {_amount(second)} cannot be added",
+            (node.span, "their units differ"),
+        )
+        return None
+    return Sum(left.parts + right.parts, Quantity(first.value + second.value, unit))
+
+
+def _is_nothing(value: Sum) -> bool:
+    return bool(value.parts) and value.constant.value == 0 and not value.constant.unit
+
+
+def _product(node: Binary, left: Sum, right: Sum, scope: Scope) -> Sum | None:
+    if left.parts and right.parts:
+        scope.findings.error(
+            "T307",
+            f"`{left.parts[0][1].text}` and `{right.parts[0][1].text}` cannot be multiplied",
+            (node.span, "a product of two measures is not linear"),
+            help=(
+                f"add them with weights: `{left.parts[0][1].text} + 0.5 * {right.parts[0][1].text}`",
+                f"or bound one of them: `require {right.parts[0][1].text} <= ...`",
+            ),
+        )
+        return None
+    factor, other = (left, right) if not left.parts else (right, left)
+    unit = factor.constant.unit
+    if unit in ("rows", "s") and (other.parts or other.constant.unit in ("rows", "s")):
+        what = f"`{other.parts[0][1].text}`" if other.parts else _amount(other.constant)
+        scope.findings.error(
+            "T305",
+            f"{_amount(factor.constant)} and {what} cannot be multiplied",
+            (node.span, f"the factor of a measure is a plain number, not {_KINDS[unit]}"),
+        )
+        return None
+    scaled = _scaled(other, factor.constant.value)
+    if other.parts or (unit in ("", "%") and other.constant.unit):
+        return scaled
+    return Sum((), Quantity(scaled.constant.value, unit))
+
+
+def _quotient(node: Binary, left: Sum, right: Sum, scope: Scope) -> Sum | None:
+    if right.parts:
+        below = right.parts[0][1].text
+        above = left.parts[0][1].text if left.parts else str(left.constant)
+        helps = f"to bound a quotient, multiply it out: `require {above} <= 0.1 * {below}`" if left.parts else ()
+        scope.findings.error(
+            "T307",
+            f"`{above}` cannot be divided by `{below}`",
+            (node.span, "not linear in the measures"),
+            help=helps,
+        )
+        return None
+    divisor = right.constant
+    if divisor.value == 0:
+        scope.findings.error("T311", "this divides by zero", (node.right.span, "is 0"))
+        return None
+    unit = left.constant.unit
+    if divisor.unit in ("rows", "s"):
+        if left.parts or unit != divisor.unit:
+            scope.findings.error(
+                "T305",
+                f"a number cannot be divided by {_amount(divisor)}",
+                (node.span, "their units differ"),
+            )
+            return None
+        unit = ""
+    scaled = _scaled(left, 1 / divisor.value)
+    return Sum(scaled.parts, Quantity(scaled.constant.value, unit))
+
+
+def _scaled(value: Sum, factor: Fraction) -> Sum:
+    parts = tuple((factor * weight, use) for weight, use in value.parts)
+    return Sum(parts, Quantity(factor * value.constant.value, value.constant.unit))
+
+
+def _gathered(value: Sum) -> Sum:
+    """Equal measures added up; those that cancel out are gone."""
+    totals: dict[Use, Fraction] = {}
+    for factor, use in value.parts:
+        totals[use] = totals.get(use, Fraction(0)) + factor
+    return Sum(tuple((factor, use) for use, factor in totals.items() if factor), value.constant)
+
+
+_KINDS = {"": "a plain number", "%": "a share", "rows": "a number of rows", "s": "a time"}
+
+
+def _amount(value: Quantity) -> str:
+    return f"{value}" if value.unit else f"the plain number {value}"

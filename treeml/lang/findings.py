@@ -1,0 +1,64 @@
+"""Mistakes, as they are found -> the list that is shown, in the order of the text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from treeml.lang.diagnostic import Diagnostic, Fix, Label, Severity
+from treeml.lang.source import Span
+
+Place = tuple[Span | None, str]
+Lines = str | tuple[str, ...]
+
+
+class Findings:
+    """Collects diagnostics so that one run shows every mistake; a place without a span is left out."""
+
+    def __init__(self) -> None:
+        self._found: list[Diagnostic] = []
+
+    def error(
+        self, code: str, title: str, *places: Place, note: Lines = (), help: Lines = (), fix: tuple[Fix, ...] = ()
+    ) -> None:
+        self._found.append(_diagnostic(code, title, places, note, help, fix, Severity.ERROR))
+
+    def warning(
+        self, code: str, title: str, *places: Place, note: Lines = (), help: Lines = (), fix: tuple[Fix, ...] = ()
+    ) -> None:
+        self._found.append(_diagnostic(code, title, places, note, help, fix, Severity.WARNING))
+
+    def extend(self, diagnostics: Iterable[Diagnostic]) -> None:
+        self._found.extend(diagnostics)
+
+    @property
+    def has_errors(self) -> bool:
+        return any(diagnostic.is_error for diagnostic in self._found)
+
+    def in_order(self, sources: Iterable[str] = ()) -> list[Diagnostic]:
+        """All of them, each once, by file (in the order of `sources`) and place; what has no place comes last."""
+        rank = {name: number for number, name in enumerate(sources)}
+
+        def key(diagnostic: Diagnostic) -> tuple[int, int]:
+            if not diagnostic.labels:
+                return len(rank) + 1, 0
+            span = diagnostic.labels[0].span
+            return rank.get(span.source.name, len(rank)), span.start
+
+        return sorted(dict.fromkeys(self._found), key=key)
+
+
+def _diagnostic(
+    code: str,
+    title: str,
+    places: tuple[Place, ...],
+    note: Lines,
+    help: Lines,
+    fix: tuple[Fix, ...],
+    severity: Severity,
+) -> Diagnostic:
+    labels = tuple(Label(span, text) for span, text in places if span is not None)
+    return Diagnostic(code, title, labels, _lines(note), _lines(help), fix, severity=severity)
+
+
+def _lines(text: Lines) -> tuple[str, ...]:
+    return (text,) if isinstance(text, str) else text

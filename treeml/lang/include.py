@@ -1,0 +1,142 @@
+"""Statements with `include` -> all statements, those of the included files in the place of the `include`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePath
+
+from treeml.lang.findings import Findings
+from treeml.lang.source import Source, Span
+from treeml.lang.syntax import Data, Include, Start, Statement, String, Validate, Version
+
+MAXIMUM_FILES = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Included:
+    statements: list[Statement]
+    sources: tuple[str, ...]  # names, in the order in which their first statement is met
+    sound: bool  # every file was read and parsed as a whole
+
+
+def resolve_includes(statements: Sequence[Statement], folder: Path, findings: Findings) -> Included:
+    """Paths in an included file are relative to it; they come back relative to `folder`."""
+    resolver = _Resolver(findings)
+    first = next((statement.span for statement in statements if statement.span is not None), None)
+    if first is not None:
+        resolver.names.append(first.source.name)
+        own = first.source.path
+        if own is not None:
+            resolver.open.append((_identity(own), None))
+    found = list(resolver.statements(statements, folder, PurePath()))
+    return Included(found, tuple(dict.fromkeys(resolver.names)), resolver.sound)
+
+
+class _Resolver:
+    def __init__(self, findings: Findings) -> None:
+        self.findings = findings
+        self.names: list[str] = []
+        self.open: list[
+            tuple[str, Span | None]
+        ] = []  # files being read, outermost first, with the include that opened them
+        self.seen: dict[str, Span | None] = {}
+        self.sound = True
+
+    def statements(self, statements: Iterable[Statement], folder: Path, below: PurePath) -> Iterable[Statement]:
+        for statement in statements:
+            if isinstance(statement, Include):
+                yield from self._included(statement, folder, below)
+            elif below != PurePath() and isinstance(statement, Version):
+                continue
+            else:
+                yield _moved(statement, below)
+
+    def _included(self, include: Include, folder: Path, below: PurePath) -> Iterable[Statement]:
+        path = folder / below / include.path
+        identity = _identity(path)
+        if self._again(include, identity):
+            return
+        source = self._read(include, path)
+        if source is None:
+            self.sound = False
+            return
+        from treeml.lang.parse import parse_all
+
+        parsed = parse_all(source)
+        self.findings.extend(parsed.diagnostics)
+        self.sound = self.sound and not parsed.diagnostics
+        self.names.append(source.name)
+        self.open.append((identity, include.span))
+        yield from self.statements(parsed.statements, folder, below / PurePath(include.path).parent)
+        self.open.pop()
+
+    def _again(self, include: Include, identity: str) -> bool:
+        if any(identity == opened for opened, _ in self.open):
+            inner = [span for opened, span in self.open if span is not None]
+            self.findings.error(
+                "N209",
+                f'"{include.path}" includes itself' if not inner else f'"{include.path}" is included in a circle',
+                (include.span, "would read this file again" if not inner else "is being read already"),
+                *((span, "by way of this") for span in inner),
+                help="put what the files share into a file of its own, and include that",
+            )
+            return True
+        if identity in self.seen:
+            self.findings.error(
+                "N209",
+                f'"{include.path}" is included twice',
+                (self.seen[identity], "first here"),
+                (include.span, "and again here"),
+                help="remove one of the two: every statement in it would be said twice",
+            )
+            return True
+        if len(self.seen) >= MAXIMUM_FILES:
+            self.findings.error("N209", f"more than {MAXIMUM_FILES} files are included", (include.span, "one too many"))
+            return True
+        self.seen[identity] = include.span
+        return False
+
+    def _read(self, include: Include, path: Path) -> Source | None:
+        name = include.path
+        if include.span is not None:
+            name = str(PurePath(include.span.source.name).parent / include.path)
+        try:
+            return Source(name, path.read_bytes().decode("utf-8-sig"), path)
+        except UnicodeDecodeError:
+            reason, help = "is not text in UTF-8", "save it as plain text in UTF-8"
+        except FileNotFoundError:
+            reason, help = "does not exist", f"paths are relative to the file that includes: looked for {_shown(path)}"
+        except IsADirectoryError:
+            reason, help = "is a folder", "name a .tml file in it"
+        except (OSError, ValueError) as error:
+            reason, help = f"cannot be read: {getattr(error, 'strerror', None) or error}", f"looked for {_shown(path)}"
+        self.findings.error("N208", f'"{include.path}" {reason}', (include.span, "included here"), help=help)
+        return None
+
+
+def _moved(statement: Statement, below: PurePath) -> Statement:
+    """A statement of an included file, its paths made relative to the folder of the including one."""
+    if below == PurePath():
+        return statement
+    if isinstance(statement, Data):
+        return replace(statement, path=_joined(below, statement.path))
+    if isinstance(statement, Start) and isinstance(statement.source, String):
+        return replace(statement, source=replace(statement.source, text=_joined(below, statement.source.text)))
+    if isinstance(statement, Validate) and isinstance(statement.method, String):
+        return replace(statement, method=replace(statement.method, text=_joined(below, statement.method.text)))
+    return statement
+
+
+def _joined(below: PurePath, path: str) -> str:
+    return (below / path).as_posix()
+
+
+def _identity(path: Path) -> str:
+    """One text for a file, however it is reached."""
+    return os.path.normcase(os.path.realpath(path))
+
+
+def _shown(path: Path) -> str:
+    return path.as_posix()

@@ -1,0 +1,206 @@
+"""A spec without errors in it -> warnings about what is probably not meant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from treeml.lang.columns import Columns
+from treeml.lang.findings import Findings
+from treeml.lang.params import Params
+from treeml.lang.quantities import decimal
+from treeml.lang.source import Span
+from treeml.lang.syntax import Binary, Expression, MistakeCost, Objective, Statement, TestCost
+from treeml.lang.tasks import is_weighted
+from treeml.measures import MEASURES
+from treeml.spec import Goal, Requirement, Use
+
+
+def report_lint(
+    statements: Sequence[Statement],
+    goals: Sequence[Goal],
+    requirements: Sequence[Requirement],
+    columns: Columns,
+    params: Params,
+    findings: Findings,
+) -> None:
+    _unused_params(params, findings)
+    if not is_weighted(statements):
+        _tie_breaking_penalties(statements, goals, requirements, findings)
+    _unusual_senses(goals, findings)
+    _repeated_goals(goals, findings)
+    _idle_costs(statements, goals, requirements, findings)
+    _unguarded_columns(columns, goals, requirements, findings)
+
+
+def _unused_params(params: Params, findings: Findings) -> None:
+    for name, param in params.declared.items():
+        if name not in params.used and name not in MEASURES:
+            findings.warning(
+                "L702",
+                f"the param `{name}` is never used",
+                (param.name_span or param.span, "declared here"),
+                help="use it or remove it",
+            )
+
+
+# -- penalties ----------------------------------------------------------------
+
+
+def _tie_breaking_penalties(
+    statements: Sequence[Statement], goals: Sequence[Goal], requirements: Sequence[Requirement], findings: Findings
+) -> None:
+    """`errors + 0.01 * leaves`: the errors are whole rows, so a hundredth per leaf can only decide between equals."""
+    objective = next((statement for statement in statements if isinstance(statement, Objective)), None)
+    most = _most_leaves(requirements)
+    for goal in goals:
+        errors = next((factor for factor, use in goal.expression.parts if use.measure == "errors"), None)
+        penalties = [(factor, use) for factor, use in goal.expression.parts if use.measure in ("leaves", "splits")]
+        if not errors or len(penalties) != 1 or len(goal.expression.parts) != 2:
+            continue
+        factor, use = penalties[0]
+        price = factor / errors
+        # All leaves together must cost less than one row; without a bound on their number, a hundredth each will do.
+        if not price > 0 or not (price * (most - 1) < 1 if most is not None else price <= Fraction(1, 100)):
+            continue
+        place = _product_around(objective, use.span) or use.span
+        sure = "" if errors == 1 else f" ({decimal(price)} after dividing by {decimal(errors)})"
+        findings.warning(
+            "L701",
+            "this penalty only breaks ties",
+            (place, f"a {'leaf' if use.measure == 'leaves' else 'split'} costs {_fraction(price)} of one row{sure}"),
+            note="`errors` counts rows (0, 1, 2, ...); `error_rate` is their share (0 .. 1)",
+            help=f"did you mean `error_rate + {decimal(price)} * {use.measure}`?",
+        )
+
+
+def _most_leaves(requirements: Sequence[Requirement]) -> int | None:
+    """How many leaves a tree can have under the requirements, where that is bounded."""
+    bounds = []
+    for requirement in requirements:
+        if len(requirement.expression.parts) != 1 or requirement.sense == ">=":
+            continue
+        use = requirement.expression.parts[0][1]
+        limit = requirement.limit.numerator // requirement.limit.denominator
+        if use.measure == "depth" and 0 <= limit <= 60:
+            bounds.append(2**limit)
+        elif use.measure in ("leaves", "splits"):
+            bounds.append(limit + (use.measure == "splits"))
+    return min(bounds, default=None)
+
+
+def _product_around(objective: Objective | None, span: Span | None) -> Span | None:
+    """The product in which a measure stands: `0.01 * leaves`."""
+    if objective is None or span is None:
+        return None
+    waiting: list[Expression] = [goal.expression for goal in objective.goals]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Binary):
+            if node.operator in ("*", "/") and node.span is not None and _covers(node.span, span):
+                return node.span
+            waiting += [node.left, node.right]
+    return None
+
+
+def _covers(outer: Span, inner: Span) -> bool:
+    return outer.source is inner.source and outer.start <= inner.start and inner.end <= outer.end
+
+
+def _fraction(value: Fraction) -> str:
+    words = {2: "half", 3: "a third", 4: "a quarter", 10: "a tenth", 100: "a hundredth", 1000: "a thousandth"}
+    return words.get(value.denominator, decimal(value)) if value.numerator == 1 else decimal(value)
+
+
+# -- goals --------------------------------------------------------------------
+
+
+def _unusual_senses(goals: Sequence[Goal], findings: Findings) -> None:
+    """Nobody wants the least accurate tree; in a sum of several measures, mixed signs are a choice."""
+    for goal in goals:
+        if len(goal.expression.parts) != 1:
+            continue
+        factor, use = goal.expression.parts[0]
+        usual = MEASURES[use.measure].goal
+        sense = goal.sense if factor > 0 else {"minimize": "maximize", "maximize": "minimize"}[goal.sense]
+        if usual and sense != usual:
+            findings.warning(
+                "L709",
+                f"this asks for the tree with the {'most' if sense == 'maximize' else 'least'} `{use.text}`",
+                (goal.span, f"`{use.measure}` is better when it is {'small' if usual == 'minimize' else 'large'}"),
+                help=f"did you mean `{usual} {use.text}`?",
+            )
+
+
+def _repeated_goals(goals: Sequence[Goal], findings: Findings) -> None:
+    seen: dict[tuple[tuple[Fraction, Use], ...], Goal] = {}
+    for goal in goals:
+        key = tuple(sorted(goal.expression.parts, key=lambda part: (part[1].measure, str(part[1].arguments))))
+        if key in seen:
+            findings.warning(
+                "L711",
+                "this goal has been settled by an earlier one",
+                (seen[key].span, "settled here"),
+                (goal.span, "can make no difference"),
+                help="remove it",
+            )
+        seen.setdefault(key, goal)
+
+
+# -- what is said for nothing -------------------------------------------------
+
+
+def _idle_costs(
+    statements: Sequence[Statement], goals: Sequence[Goal], requirements: Sequence[Requirement], findings: Findings
+) -> None:
+    sums = [goal.expression for goal in goals] + [requirement.expression for requirement in requirements]
+    used = {use.measure: use for linear in sums for _, use in linear.parts}
+    mistakes = [statement for statement in statements if isinstance(statement, MistakeCost)]
+    tests = [statement for statement in statements if isinstance(statement, TestCost)]
+    for measure, stated, noun in (("mistake_cost", mistakes, "mistakes"), ("test_cost", tests, "tests")):
+        if stated and measure not in used:
+            findings.warning(
+                "L708",
+                f"the costs of {noun} are stated, but `{measure}` is not used",
+                (stated[0].span, "changes nothing"),
+                help=f"add it to the objective: `minimize {measure}`",
+            )
+    if "test_cost" in used and not tests:
+        findings.warning(
+            "L708",
+            "`test_cost` is 0 for every tree: no test has a cost",
+            (used["test_cost"].span, "always 0"),
+            help="state what a column costs: `cost test insulin = 12`",
+        )
+
+
+def _unguarded_columns(
+    columns: Columns, goals: Sequence[Goal], requirements: Sequence[Requirement], findings: Findings
+) -> None:
+    sums = [goal.expression for goal in goals] + [requirement.expression for requirement in requirements]
+    named = {argument for linear in sums for _, use in linear.parts for argument in _columns_named(use)}
+    for name, declared in columns.fields["columns"].items():
+        if declared.sensitive and name not in named and name not in columns.banned:
+            findings.warning(
+                "L712",
+                f"`{name}` is sensitive, but nothing keeps the tree from using it",
+                (declared.span, "declared here"),
+                help=(
+                    f"`forbid split on {_bare(name)}`",
+                    f"or bound its effect: `require parity_gap({_bare(name)}) <= 5%`",
+                ),
+            )
+
+
+def _columns_named(use: Use) -> list[str]:
+    found: list[str] = []
+    for argument in use.arguments:
+        if isinstance(argument, str):
+            found.append(argument)
+        elif isinstance(argument, tuple):
+            found += [item if isinstance(item, str) else item.subject for item in argument]
+    return found
+
+
+def _bare(name: str) -> str:
+    return name if name.isidentifier() else f"`{name}`"

@@ -1,0 +1,391 @@
+"""Called things with options -> a Method: `quantiles(8)`, `cart(depth = 10)`, `folds(5)`, `native(cache = 1)`.
+
+The tables say what each statement may call and with which options, so that a new method is a new line here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from treeml.lang.expressions import Scope, constant
+from treeml.lang.quantities import Quantity, decimal, enumerated
+from treeml.lang.source import Span
+from treeml.lang.suggest import suggest
+from treeml.lang.syntax import Argument, Call, Expression, Name, Negate, Number, String
+from treeml.spec import Method
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One option: what it may be."""
+
+    name: str
+    kind: str  # whole, number, share or word
+    what: str  # as a message calls it: "the number of pieces"
+    low: Fraction | None = None  # inclusive; a share lies strictly between 0 and 1
+    high: Fraction | None = None
+    choices: tuple[str, ...] = ()
+    unit: str = ""  # a unit that may be written: "rows"
+    required: bool = False
+    example: str = "1"
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """What one statement may call."""
+
+    noun: str  # "a way to binarize"
+    methods: Mapping[str, tuple[Rule, ...]]
+    foreign: Mapping[str, str]  # what other tools call the same
+
+
+_MOST = Fraction(2**31 - 1)
+_SEED = Rule("seed", "whole", "the seed", Fraction(0), _MOST, example="1")
+_FOLDS = Rule("folds", "whole", "the number of folds", Fraction(2), _MOST, required=True, example="5")
+_PIECES = Rule("pieces", "whole", "the number of pieces", Fraction(2), _MOST, required=True, example="8")
+
+FAMILIES: Mapping[str, Family] = {
+    "binarize": Family(
+        "way to binarize",
+        {"thresholds": (), "quantiles": (_PIECES,), "width": (_PIECES,), "levels": (), "subsets": ()},
+        {
+            "midpoints": "thresholds", "exact": "thresholds", "all": "thresholds", "cuts": "thresholds",
+            "quantile": "quantiles", "kbins": "quantiles", "bins": "width", "uniform": "width", "equal_width": "width",
+            "onehot": "levels", "one_hot": "levels", "dummies": "levels", "categories": "levels", "sets": "subsets",
+        },
+    ),
+    "ensemble": Family(
+        "way to combine trees",
+        {
+            "lpboost": (Rule("penalty", "number", "the penalty", Fraction(0), example="0.05"),),
+            "mdboost": (Rule("penalty", "number", "the penalty", Fraction(0), example="0.05"),),
+        },
+        {"boosting": "lpboost", "adaboost": "lpboost", "boost": "lpboost", "xgboost": "lpboost", "forest": "lpboost"},
+    ),
+    "start": Family(
+        "starting tree",
+        {
+            "cart": (
+                Rule("depth", "whole", "the depth", Fraction(0), _MOST, example="10"),
+                Rule("leaves", "whole", "the number of leaves", Fraction(1), _MOST, example="50"),
+                Rule("support", "whole", "the support", Fraction(1), _MOST, unit="rows", example="5"),
+                Rule("criterion", "word", "the criterion", choices=("gini", "entropy", "gain_ratio"), example="gini"),
+            )
+        },
+        {"greedy": "cart", "sklearn": "cart", "c45": "cart", "j48": "cart", "id3": "cart"},
+    ),
+    "improve": Family(
+        "way to improve a tree",
+        {
+            "subtrees": (
+                Rule("depth", "whole", "the depth", Fraction(1), _MOST, example="3"),
+                Rule("rows", "whole", "the number of rows", Fraction(1), _MOST, unit="rows", example="5_000"),
+                Rule("rounds", "whole", "the number of rounds", Fraction(1), _MOST, example="50"),
+            )
+        },
+        {"local_search": "subtrees", "lns": "subtrees", "slim": "subtrees"},
+    ),
+    "validate": Family(
+        "way to validate",
+        {
+            "folds": (_FOLDS, _SEED),
+            "holdout": (Rule("share", "share", "the share held out", required=True, example="20%"), _SEED),
+        },
+        {
+            "kfold": "folds", "k_fold": "folds", "cv": "folds", "cross_validation": "folds", "fold": "folds",
+            "split": "holdout", "test_split": "holdout", "train_test_split": "holdout", "hold_out": "holdout",
+        },
+    ),
+    "report": Family(
+        "thing to report",
+        dict.fromkeys(("tree", "measures", "requirements", "confusion", "timeline", "plan", "statistics"), ()),
+        {"confusion_matrix": "confusion", "matrix": "confusion", "progress": "timeline", "metrics": "measures"},
+    ),
+}  # fmt: skip
+
+
+def method(statement: str, node: Call | Name, scope: Scope) -> Method | None:
+    """The method that a statement calls, with its options checked; None when a mistake was reported."""
+    family = FAMILIES[statement]
+    call = as_call(node)
+    rules = family.methods.get(call.name)
+    if rules is None:
+        near = family.foreign.get(call.name.lower()) or suggest(call.name, family.methods)
+        scope.findings.error(
+            "N207",
+            f"no {family.noun} is called `{call.name}`",
+            (call.name_span or call.span, f"did you mean `{near}`?" if near else f"unknown to `{statement}`"),
+            help=f"write {enumerated(map(str, _signatures(family)), 'or')}",
+        )
+        return None
+    _refuse_given(call, scope)
+    options = _options(call, rules, scope)
+    return None if options is None else Method(call.name, options, call.span)
+
+
+def as_call(node: Call | Name) -> Call:
+    return node if isinstance(node, Call) else Call(node.text, span=node.span, name_span=node.span)
+
+
+def _signatures(family: Family) -> list[str]:
+    return [_signature(name, rules) for name, rules in family.methods.items()]
+
+
+def _signature(name: str, rules: tuple[Rule, ...]) -> str:
+    required = [rule.example for rule in rules if rule.required]
+    return f"{name}({', '.join(required)})" if required else name
+
+
+def _refuse_given(call: Call, scope: Scope) -> None:
+    if call.given:
+        scope.findings.error(
+            "T308", f"`{call.name}` takes no `given`", (call.given[0].span or call.span, "only `rate` and `count` do")
+        )
+
+
+def _options(call: Call, rules: tuple[Rule, ...], scope: Scope) -> dict[str, Any] | None:
+    known = {rule.name: rule for rule in rules}
+    given: dict[str, Argument] = {}
+    sound = True
+    free = list(rules)
+    for argument in call.arguments:
+        place = argument.span or argument.value.span or call.span
+        if argument.name and argument.name not in known:
+            _unknown_option(call.name, argument.name, place, known, scope)
+            sound = False
+            continue
+        if not argument.name and not free:
+            takes = enumerated(f"{rule.name} = ..." for rule in rules)
+            scope.findings.error(
+                "N206",
+                f"`{call.name}` takes {'no options' if not rules else f'only {takes}'}",
+                (place, "one too many"),
+                help=f"write `{_signature(call.name, rules)}`",
+            )
+            return None
+        name = argument.name or free[0].name
+        if name in given:
+            scope.findings.error(
+                "N205",
+                f"the option `{name}` of `{call.name}` is given twice",
+                (given[name].span or given[name].value.span, "first here"),
+                (place, "and again here"),
+            )
+            return None
+        given[name] = argument
+        free = [rule for rule in free if rule.name != name]
+    options: dict[str, Any] = {}
+    for rule in rules:
+        if rule.name in given:
+            value = _option(call.name, rule, given[rule.name].value, scope)
+            sound = sound and value is not None
+            options[rule.name] = value
+        elif rule.required:
+            scope.findings.error(
+                "T309",
+                f"`{call.name}` does not say {rule.what}",
+                (call.span, "needs a number"),
+                help=f"write `{_signature(call.name, rules)}`",
+            )
+            return None
+    return options if sound else None
+
+
+def _unknown_option(owner: str, name: str, place: Span | None, known: Mapping[str, Any], scope: Scope) -> None:
+    near = suggest(name, known)
+    scope.findings.error(
+        "N206",
+        f"`{owner}` has no option `{name}`",
+        (place, f"did you mean `{near}`?" if near else f"not an option of `{owner}`"),
+        note=f"its options are {enumerated(known)}"
+        if len(known) > 1
+        else f"its only option is {enumerated(known)}"
+        if known
+        else f"`{owner}` takes no options",
+    )
+
+
+def _option(owner: str, rule: Rule, node: Expression, scope: Scope) -> Any:
+    if rule.kind == "word":
+        text = node.text if isinstance(node, (Name, String)) else ""
+        if text in rule.choices:
+            return text
+        near = suggest(text, rule.choices) if text else None
+        scope.findings.error(
+            "T309",
+            f"{rule.what} of `{owner}` is {enumerated(rule.choices, 'or')}",
+            (node.span, f"did you mean `{near}`?" if near else "none of these"),
+        )
+        return None
+    value = constant(node, scope, f"{rule.what} of `{owner}`")
+    if value is None:
+        return None
+    if value.unit and value.unit != rule.unit and not (value.unit == "%" and rule.kind in ("share", "number")):
+        scope.findings.error(
+            "T305",
+            f"{rule.what} of `{owner}` is {'a plain number' if rule.kind != 'share' else 'a share'}, not {value}",
+            (node.span, "the unit does not fit"),
+            help=f"write `{owner}({rule.example})`" if rule.required else f"write `{rule.name} = {rule.example}`",
+        )
+        return None
+    return checked(value, rule, f"{rule.what} of `{owner}`", node.span, scope)
+
+
+def checked(value: Quantity, rule: Rule, subject: str, place: Span | None, scope: Scope) -> int | Fraction | None:
+    """The number that fits the rule: an int where it must be whole."""
+    number = value.value
+    if rule.kind == "share" and not 0 < number < 1:
+        likely = f"did you mean {decimal(number)}%?" if 1 <= number < 100 and not value.unit else ()
+        scope.findings.error(
+            "T309", f"{subject} lies between 0% and 100%, with neither included", (place, f"is {value}"), help=likely
+        )
+        return None
+    if rule.kind == "whole" and number.denominator != 1:
+        nearest = max(round(number), int(rule.low or 0))
+        scope.findings.error(
+            "T309", f"{subject} is a whole number", (place, f"{value} is not"), help=f"write {nearest}"
+        )
+        return None
+    if rule.low is not None and number < rule.low:
+        scope.findings.error("T309", f"{subject} is at least {decimal(rule.low)}", (place, f"is {value}"))
+        return None
+    if rule.high is not None and number > rule.high:
+        scope.findings.error("T309", f"{subject} is at most {decimal(rule.high)}", (place, f"is {value}"))
+        return None
+    return int(number) if rule.kind == "whole" else number
+
+
+# -- back-ends ----------------------------------------------------------------
+
+# Names that belong to back-ends of this project, installed here or not: asking for one is no slip of the finger.
+KNOWN_BACKENDS = (
+    "native", "cpsat", "mip", "maxsat", "sat", "oracle", "cart", "boost", "improve", "deepen", "race", "parameterized",
+)  # fmt: skip
+
+_SOLVERS = {
+    "cp_sat": "cpsat", "cp-sat": "cpsat", "ortools": "cpsat", "or_tools": "cpsat", "cp": "cpsat", "scip": "mip",
+    "highs": "mip", "gurobi": "mip", "cplex": "mip", "milp": "mip", "ilp": "mip", "dl85": "native", "murtree": "native",
+    "gosdt": "native", "streed": "native", "rc2": "maxsat", "pysat": "sat", "sklearn": "cart", "brute_force": "oracle",
+}  # fmt: skip
+
+
+def backend(node: Call | Name, scope: Scope) -> Method | None:
+    """A back-end that `solve with` names; its options are checked where it is installed.
+
+    What stands in its parentheses without a name is a back-end in turn: `race(native, cpsat)` has the option
+    `backends` with a Method for each.
+    """
+    from treeml.backends.registry import names
+
+    call = as_call(node)
+    installed = names()
+    known = dict.fromkeys((*installed, *KNOWN_BACKENDS))
+    if call.name not in known:
+        near = _SOLVERS.get(call.name.lower()) or suggest(call.name, known)
+        scope.findings.error(
+            "N204",
+            f"no back-end is called `{call.name}`",
+            (call.name_span or call.span, f"did you mean `{near}`?" if near else "unknown"),
+            note=f"back-ends are {enumerated(known)}",
+            help="`treeml backends` says what each can do",
+        )
+        return None
+    _refuse_given(call, scope)
+    options: dict[str, Any] = {}
+    inner: list[Method] = []
+    sound = True
+    for argument in call.arguments:
+        if argument.name:
+            if argument.name in options:
+                scope.findings.error(
+                    "N205",
+                    f"the option `{argument.name}` of `{call.name}` is given twice",
+                    (argument.span, "again here"),
+                )
+                sound = False
+            options[argument.name] = argument
+        elif isinstance(argument.value, (Name, Call)):
+            found = backend(argument.value, scope)
+            sound = sound and found is not None
+            inner += [found] if found is not None else []
+        else:
+            scope.findings.error(
+                "N206",
+                f"an option of `{call.name}` has no name",
+                (argument.span or argument.value.span, "which option is this?"),
+                help=f"write `{call.name}(option = value)`",
+            )
+            sound = False
+    values = _backend_options(call.name, options, call.name in installed, scope)
+    if values is None or not sound:
+        return None
+    return Method(call.name, {**values, "backends": tuple(inner)} if inner else values, call.span)
+
+
+def _backend_options(name: str, given: Mapping[str, Argument], installed: bool, scope: Scope) -> dict[str, Any] | None:
+    if not given:
+        return {}
+    if not installed:
+        loose = {key: _loose(argument.value, scope, f"`{key}`") for key, argument in given.items()}
+        return None if any(value is None for value in loose.values()) else loose
+    from treeml.backends.registry import get
+
+    options = get(name).options
+    values: dict[str, Any] = {}
+    for key, argument in given.items():
+        if key not in options:
+            _unknown_option(name, key, argument.span or argument.value.span, options, scope)
+            values[key] = None
+            continue
+        values[key] = _typed(name, key, options[key], argument.value, scope)
+    return None if any(value is None for value in values.values()) else values
+
+
+_TRUTH = {
+    "true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False
+}  # fmt: skip
+
+
+def _typed(owner: str, name: str, option: Any, node: Expression, scope: Scope) -> Any:
+    """A value of the option's own type: whole number, number, true or false, or one of its words."""
+    subject = f"the option `{name}` of `{owner}`"
+    word = node.text if isinstance(node, (Name, String)) else None
+    if option.type is bool:
+        text = decimal(node.value) if isinstance(node, Number) else word
+        if text in _TRUTH:
+            return _TRUTH[text]
+        scope.findings.error("T309", f"{subject} is `true` or `false`", (node.span, "neither of them"))
+        return None
+    if option.type is str:
+        if word is not None and (not option.choices or word in option.choices):
+            return word
+        near = suggest(word, option.choices) if word else None
+        allowed = enumerated(option.choices, "or") if option.choices else "a text"
+        scope.findings.error(
+            "T309", f"{subject} is {allowed}", (node.span, f"did you mean `{near}`?" if near else "not allowed")
+        )
+        return None
+    value = constant(node, scope, subject)
+    if value is None:
+        return None
+    low = None if option.low is None else Fraction(repr(float(option.low)))
+    high = None if option.high is None else Fraction(repr(float(option.high)))
+    rule = Rule(name, "whole" if option.type is int else "number", subject, low, high)
+    number = checked(value, rule, subject, node.span, scope)
+    return None if number is None else option.type(number)
+
+
+def _loose(node: Expression, scope: Scope, subject: str) -> Any:
+    """An option of a back-end that is not installed: kept as it reads."""
+    if isinstance(node, String) or (isinstance(node, Name) and node.text not in scope.params):
+        return node.text
+    if isinstance(node, (Number, Negate, Name)):
+        value = constant(node, scope, subject)
+        if value is None:
+            return None
+        return int(value.value) if value.value.denominator == 1 else value.value
+    scope.findings.error("T309", f"{subject} is a number or a word", (node.span, "too much for an option"))
+    return None

@@ -1,0 +1,429 @@
+"""`require` statements -> closed bounds on exact sums of measures.
+
+Everything with a measure moves to the left and every constant to the right; a strict comparison of whole numbers
+becomes the closed one that means the same.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, floor
+
+from treeml.lang.expressions import Scope, Sum, evaluate
+from treeml.lang.quantities import Quantity, decimal, percent
+from treeml.lang.source import Span
+from treeml.lang.syntax import Call, Comparison, Expression, Name, Require
+from treeml.measures import MEASURES
+from treeml.spec import Linear, Requirement, Use
+
+FLIPPED = {"<=": ">=", ">=": "<=", "<": ">", ">": "<", "=": "="}
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One comparison of a chain: `left operator right`, as written."""
+
+    left: Expression
+    operator: str
+    right: Expression
+
+    @property
+    def span(self) -> Span | None:
+        if self.left.span is None or self.right.span is None:
+            return None
+        return Span(self.left.span.source, self.left.span.start, self.right.span.end)
+
+    @property
+    def limit_span(self) -> Span | None:
+        """From the operator to the end: `<= 3`."""
+        if self.left.span is None or self.right.span is None:
+            return None
+        source = self.left.span.source
+        start = source.text.find(self.operator, self.left.span.end, self.right.span.start)
+        return Span(source, start if start >= 0 else self.right.span.start, self.right.span.end)
+
+
+def requirements_of(statement: Require, scope: Scope, weighted: bool) -> list[Requirement]:
+    """The bounds that one `require` sets: one, or several for a chain; none where a mistake was reported."""
+    condition = statement.condition
+    if isinstance(condition, (Call, Name)):
+        links = [_truth(statement, condition, scope)]
+    elif isinstance(condition, Comparison):
+        pairs = zip(condition.operands, condition.operators, condition.operands[1:], strict=False)
+        links = [_compared(statement, Link(*pair), scope, weighted) for pair in pairs]
+    else:
+        text = plain_text(condition.span)
+        scope.findings.error(
+            "T310",
+            "a requirement compares two things",
+            (condition.span or statement.span, "compared with nothing"),
+            help=f"write `require {text} <= ...`" if text else (),
+        )
+        return []
+    return [requirement for requirement in links if requirement is not None]
+
+
+def _truth(statement: Require, condition: Call | Name, scope: Scope) -> Requirement | None:
+    """`uses(age)` and `monotone(...)` are true or false: required means at least 1."""
+    value = evaluate(condition, scope)
+    if value is None:
+        return None
+    if len(value.parts) != 1 or MEASURES[value.parts[0][1].measure].unit != "truth":
+        text = plain_text(condition.span) or (condition.text if isinstance(condition, Name) else condition.name)
+        what = f"`{text}`" if value.parts else f"the param `{text}`"
+        scope.findings.error(
+            "T310",
+            f"{what} is a number, so a requirement must compare it",
+            (condition.span, "compared with nothing"),
+            help=f"write `require {text} {_usual_sense(value)} ...`",
+        )
+        return None
+    return _requirement(statement, Linear(value.parts), ">=", Fraction(1), False)
+
+
+def _usual_sense(value: Sum) -> str:
+    measure = MEASURES[value.parts[0][1].measure] if value.parts else None
+    return ">=" if measure is not None and (measure.goal == "maximize" or measure.unit == "rows") else "<="
+
+
+def _compared(statement: Require, link: Link, scope: Scope, weighted: bool) -> Requirement | None:
+    left, right = evaluate(link.left, scope), evaluate(link.right, scope)
+    if left is None or right is None:
+        return None
+    parts = _moved(left, right)
+    limit = right.constant.value - left.constant.value
+    if not parts:
+        _without_measure(link, left, right, limit, scope)
+        return None
+    unit = _limit_unit(link, left, right, scope)
+    if unit is None:
+        return None
+    sense = link.operator
+    if len(parts) == 1:
+        factor, use = parts[0]
+        parts, limit = ((Fraction(1), use),), limit / factor
+        sense = FLIPPED[sense] if factor < 0 else sense
+    bound = Bound(parts, sense, Quantity(limit, unit), link, weighted)
+    if not _unit_fits(bound, scope) or not _strictness_fits(bound, scope):
+        return None
+    sense, limit = _closed(bound)
+    if not _possible(bound, sense, limit, scope):
+        return None
+    return _requirement(statement, Linear(parts), sense, limit, _share_of_rows(bound))
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A requirement on its way: constants on the right, a measure alone with the factor 1."""
+
+    parts: tuple[tuple[Fraction, Use], ...]
+    sense: str
+    limit: Quantity
+    link: Link
+    weighted: bool
+
+    @property
+    def single(self) -> Use | None:
+        return self.parts[0][1] if len(self.parts) == 1 else None
+
+    @property
+    def text(self) -> str:
+        return self.parts[0][1].text if len(self.parts) == 1 else "this sum"
+
+
+def _requirement(
+    statement: Require, expression: Linear, sense: str, limit: Fraction, share_of_rows: bool
+) -> Requirement:
+    text = plain_text(statement.condition.span)
+    return Requirement(expression, sense, limit, statement.name or text, text, share_of_rows, statement.condition.span)
+
+
+def _moved(left: Sum, right: Sum) -> tuple[tuple[Fraction, Use], ...]:
+    totals: dict[Use, Fraction] = {use: factor for factor, use in left.parts}
+    for factor, use in right.parts:
+        totals[use] = totals.get(use, Fraction(0)) - factor
+    return tuple((factor, use) for use, factor in totals.items() if factor)
+
+
+def _without_measure(link: Link, left: Sum, right: Sum, limit: Fraction, scope: Scope) -> None:
+    holds = {"<=": limit >= 0, ">=": limit <= 0, "=": limit == 0, "<": limit > 0, ">": limit < 0}[link.operator]
+    same = bool(left.parts or right.parts)
+    why = "both sides measure the same" if same else "always true" if holds else "never true"
+    params = any(isinstance(side, Name) and side.text in scope.params for side in (link.left, link.right))
+    scope.findings.error(
+        "T311",
+        "this requirement says nothing about the tree",
+        (link.span, why),
+        help="to limit a param, declare its domain: `param price in 0 .. 0.5`"
+        if params
+        else "compare a measure, as in `require depth <= 3`",
+    )
+
+
+def _limit_unit(link: Link, left: Sum, right: Sum, scope: Scope) -> str | None:
+    """The unit of the constants together; measures bring none."""
+    units = {side.constant.unit for side in (left, right) if side.constant.value or not side.parts}
+    units.discard("")
+    if not units:
+        return ""
+    if len(units) > 1:
+        scope.findings.error(
+            "T305", "the units in this requirement differ", (link.span, f"{left.constant} and {right.constant}")
+        )
+        return None
+    return units.pop()
+
+
+# -- units --------------------------------------------------------------------
+
+
+def _unit_fits(bound: Bound, scope: Scope) -> bool:
+    units = {MEASURES[use.measure].unit for _, use in bound.parts}
+    unit = bound.limit.unit
+    if unit == "":
+        return True
+    if unit == "%" and ("share" in units or (bound.single and units == {"rows"})):
+        return True
+    if unit == "rows" and (units <= {"rows"} or (units <= {"rows", "weight"} and not bound.weighted)):
+        return True
+    kind = {"%": "a share", "rows": "a number of rows", "s": "a time"}[unit]
+    use = bound.parts[0][1]
+    measure = MEASURES[use.measure]
+    scope.findings.error(
+        "T305",
+        f"`{use.text}` {_is_what(measure.unit, bound.weighted)}, but the limit is {kind}",
+        (bound.link.limit_span, f"{_written_limit(bound)} is {kind}"),
+        help=_unit_help(bound, use),
+    )
+    return False
+
+
+def _is_what(unit: str, weighted: bool) -> str:
+    weight = "adds up weights" if weighted else "counts rows"
+    return {
+        "count": "is a plain number",
+        "rows": "counts rows",
+        "weight": weight,
+        "share": "is a share",
+        "cost": "is a sum of costs",
+        "loss": "is a sum of losses",
+        "truth": "is true or false",
+        "value": "is a plain number",
+    }[unit]
+
+
+def _unit_help(bound: Bound, use: Use) -> tuple[str, ...]:
+    sense, limit = bound.sense, bound.limit
+    number = decimal(limit.value * 100 if limit.unit == "%" else limit.value)
+    if limit.unit == "s":
+        return ("the time to solve is limited by `solve within 5 min`",)
+    if limit.unit == "%" and use.measure == "errors":
+        plain = () if bound.weighted else (f"for {number} rows write `errors {sense} {number}`",)
+        return (f"for a share write `error_rate {sense} {limit}`", *plain)
+    if limit.unit == "%" and use.measure == "leaf_errors":
+        return (f"for a share write `purity {FLIPPED[sense]} {percent(1 - limit.value)}`",)
+    if limit.unit == "%" and use.measure == "count":
+        return (f"for a share write `{use.text.replace('count', 'rate', 1)} {sense} {limit}`",)
+    if limit.unit == "rows" and use.measure in ("accuracy", "error_rate"):
+        return (f"for a number of rows bound `errors`: `errors <= {number}`",)
+    if limit.unit == "rows" and MEASURES[use.measure].unit == "share":
+        return (f"write a share: `{use.text} {sense} 5%`",)
+    return (f"write `{use.text} {sense} {number}`",)
+
+
+def _written_limit(bound: Bound) -> str:
+    """The limit in the user's own words, or folded where it was computed."""
+    return str(bound.limit)
+
+
+def _share_of_rows(bound: Bound) -> bool:
+    return bound.limit.unit == "%" and bound.single is not None and MEASURES[bound.single.measure].unit == "rows"
+
+
+# -- strict comparisons -------------------------------------------------------
+
+
+def is_whole(parts: tuple[tuple[Fraction, Use], ...], weighted: bool) -> bool:
+    """Whether the sum can only be a whole number: whole measures, and counts of rows while no row has a weight."""
+    return all(
+        factor.denominator == 1
+        and (MEASURES[use.measure].whole or (MEASURES[use.measure].unit == "weight" and not weighted))
+        for factor, use in parts
+    )
+
+
+def _strictness_fits(bound: Bound, scope: Scope) -> bool:
+    if bound.sense not in ("<", ">"):
+        return True
+    limit = bound.limit.value
+    operator = bound.link.operator
+    written = _side_text(bound)
+    if not is_whole(bound.parts, bound.weighted):
+        closed = f"{bound.sense}="
+        scope.findings.error(
+            "T302",
+            f"`{bound.text}` is not a whole number, so `{operator}` has no exact meaning"
+            if bound.single
+            else f"this sum is not a whole number, so `{operator}` has no exact meaning",
+            (bound.link.limit_span, "only whole numbers have a next one"),
+            help=f"write `{bound.text} {closed} {bound.limit}`" if bound.single else f"write `{operator}=`",
+        )
+        return False
+    if limit.denominator != 1 and not _share_of_rows(bound):
+        nearest = floor(limit) if bound.sense == "<" else ceil(limit)
+        scope.findings.error(
+            "T303",
+            f"`{bound.text}` is a whole number, so `{written}` is never met exactly"
+            if bound.single
+            else f"this sum is a whole number, so `{written}` is never met exactly",
+            (bound.link.limit_span, f"{bound.text} is a whole number"),
+            help=f"write `{bound.text} {bound.sense}= {nearest}`",
+        )
+        return False
+    if _share_of_rows(bound):
+        scope.findings.error(
+            "T302",
+            f"a share of the rows is no whole number, so `{operator}` has no exact meaning",
+            (bound.link.limit_span, "rounded up to rows once the data are known"),
+            help=f"write `{bound.text} {bound.sense}= {bound.limit}`",
+        )
+        return False
+    return True
+
+
+def _side_text(bound: Bound) -> str:
+    span = bound.link.limit_span
+    return plain_text(span) if span is not None else f"{bound.sense} {bound.limit}"
+
+
+def _closed(bound: Bound) -> tuple[str, Fraction]:
+    if bound.sense == "<":
+        return "<=", bound.limit.value - 1
+    if bound.sense == ">":
+        return ">=", bound.limit.value + 1
+    return bound.sense, bound.limit.value
+
+
+# -- what a measure can be at all ---------------------------------------------
+
+
+def reach(parts: tuple[tuple[Fraction, Use], ...]) -> tuple[Fraction | None, Fraction | None]:
+    """The smallest and the largest value that the sum can have on any data; None where there is no end."""
+    low: Fraction | None = Fraction(0)
+    high: Fraction | None = Fraction(0)
+    for factor, use in parts:
+        least, most = _range(use)
+        if factor < 0:
+            least, most = most, least
+        low = None if low is None or least is None else low + factor * least
+        high = None if high is None or most is None else high + factor * most
+    return low, high
+
+
+def _range(use: Use) -> tuple[Fraction | None, Fraction | None]:
+    measure = MEASURES[use.measure]
+    if measure.unit == "value":
+        return None, None
+    if measure.unit in ("share", "truth"):
+        return Fraction(0), Fraction(1)
+    return Fraction(1 if use.measure == "leaves" else 0), None
+
+
+def _possible(bound: Bound, sense: str, limit: Fraction, scope: Scope) -> bool:
+    """Reports a limit that no tree can meet, and warns of one that every tree meets or that is not a whole number."""
+    if _share_of_rows(bound):
+        low, high = Fraction(0), Fraction(1)
+    else:
+        low, high = reach(bound.parts)  # type: ignore[assignment]
+    whole = is_whole(bound.parts, bound.weighted) and not _share_of_rows(bound)
+    never = (
+        (sense in (">=", "=") and high is not None and limit > high)
+        or (sense in ("<=", "=") and low is not None and limit < low)
+        or (sense == "=" and whole and limit.denominator != 1)
+    )
+    if never:
+        _impossible(bound, sense, low, high, whole, scope)
+        return False
+    always = (sense == ">=" and low is not None and limit <= low) or (
+        sense == "<=" and high is not None and limit >= high
+    )
+    if always:
+        scope.findings.warning(
+            "L705",
+            f"every tree meets `{plain_text(bound.link.span)}`",
+            (bound.link.span, f"{_where(bound, low, high)}, so this rules nothing out"),
+            help=_percent_help(bound, high, sense),
+        )
+    elif whole and limit.denominator != 1:
+        nearest = floor(limit) if sense == "<=" else ceil(limit)
+        likely: tuple[str, ...] = ()
+        if bound.single and bound.single.measure == "support" and 0 < limit < 1:
+            likely = (f"for a share of the rows write `support {sense} {percent(limit)}`",)
+        scope.findings.warning(
+            "L704",
+            f"`{bound.text}` is a whole number, so `{_side_text(bound)}` means `{sense} {nearest}`",
+            (bound.link.limit_span, f"{decimal(limit)} is not a whole number"),
+            help=likely or f"write `{bound.text} {sense} {nearest}`",
+        )
+    return True
+
+
+def _impossible(
+    bound: Bound, sense: str, low: Fraction | None, high: Fraction | None, whole: bool, scope: Scope
+) -> None:
+    limit = bound.limit
+    what = {"<=": f"{_shown(limit)} or less", ">=": f"{_shown(limit)} or more", "=": _shown(limit)}[sense]
+    if bound.sense == "<":
+        what = f"less than {_shown(limit)}"
+    elif bound.sense == ">":
+        what = f"more than {_shown(limit)}"
+    if sense == "=" and whole and limit.value.denominator != 1:
+        where = f"{bound.text} is a whole number"
+    else:
+        where = _where(bound, low, high)
+    scope.findings.error(
+        "T304",
+        f"`{bound.text}` is never {what}" if bound.single else f"this sum is never {what}",
+        (bound.link.limit_span if bound.single else bound.link.span, where),
+        help=_percent_help(bound, high, sense),
+    )
+
+
+def _shown(limit: Quantity) -> str:
+    return str(limit)
+
+
+def _where(bound: Bound, low: Fraction | None, high: Fraction | None) -> str:
+    if bound.single is not None and bound.single.measure == "leaves":
+        return "a tree has at least one leaf"
+    share = all(MEASURES[use.measure].unit == "share" for _, use in bound.parts) or _share_of_rows(bound)
+    text = bound.text if not _share_of_rows(bound) else "a share"
+    if low is not None and high is not None:
+        return f"{text} lies between {percent(low) if share else low} and {percent(high) if share else high}"
+    return f"{text} is at least {low}" if low is not None else f"{text} is at most {high}"
+
+
+def _percent_help(bound: Bound, high: Fraction | None, sense: str) -> tuple[str, ...]:
+    """Ninety where a share is wanted most often means ninety per cent."""
+    value = bound.limit.value
+    if (
+        bound.single
+        and not bound.limit.unit
+        and high == 1
+        and 1 < value <= 100
+        and MEASURES[bound.single.measure].unit == "share"
+    ):
+        return (f"did you mean `{bound.text} {sense} {decimal(value)}%`?",)
+    return ()
+
+
+_TOKEN = re.compile(r'"(?:\\.|[^"\\\n])*"|`[^`\n]*`|(?:#[^\n]*|\s+)+')
+
+
+def plain_text(span: Span | None) -> str:
+    """What a span says, on one line and without comments."""
+    if span is None:
+        return ""
+    return _TOKEN.sub(lambda m: m[0] if m[0][0] in '"`' else " ", span.text).strip()

@@ -1,0 +1,211 @@
+"""What is predicted and what is measured -> complaints where the two do not fit.
+
+Measures of classes, of numbers, of clusters and of ensembles cannot be mixed. Without data the type of the target is
+known only if it is declared or if `is` names a class; `data/bind.py` asks again when the rows are there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from treeml.lang.findings import Findings
+from treeml.lang.source import Span
+from treeml.lang.syntax import ColumnRule, Ensemble, MistakeCost, Name, Predict, Statement, WeightBy, WeightClass
+from treeml.measures import MEASURES
+from treeml.spec import Goal, Requirement, Use
+
+NEEDS = {"classes": "classes", "numbers": "a number"}
+HELPS = {
+    "classes": "for classes, minimize `errors` or maximize `accuracy`",
+    "numbers": "for a number, minimize `squared_loss`, `absolute_loss` or `quantile_loss(0.5)`",
+}
+
+
+def report_tasks(
+    statements: Sequence[Statement],
+    goals: Sequence[Goal],
+    requirements: Sequence[Requirement],
+    has_target: bool,
+    findings: Findings,
+) -> None:
+    """`has_target` says that the target comes with the data, so that no `predict` is needed."""
+    uses = _uses(goals, requirements)
+    predict = next((statement for statement in statements if isinstance(statement, Predict)), None)
+    rules = {statement.column.text: statement for statement in statements if isinstance(statement, ColumnRule)}
+    by_task: dict[str, Use] = {}
+    for use in uses:
+        by_task.setdefault(MEASURES[use.measure].task, use)
+    mixed = _report_mixture(by_task, findings)
+    if predict is None and not has_target:
+        _report_no_target(by_task, statements, findings)
+    if predict is not None:
+        _report_cluster(predict, by_task, findings)
+    if predict is not None and not mixed:
+        _report_target(predict, by_task, rules, findings)
+    ensemble = next((statement for statement in statements if isinstance(statement, Ensemble)), None)
+    _report_ensemble(ensemble, by_task, goals, findings)
+    _report_classes_of_numbers(statements, by_task, mixed, findings)
+
+
+def _uses(goals: Sequence[Goal], requirements: Sequence[Requirement]) -> list[Use]:
+    sums = [goal.expression for goal in goals] + [requirement.expression for requirement in requirements]
+    return [use for linear in sums for _, use in linear.parts]
+
+
+def counts(use: Use) -> str:
+    """What a measure does with the target, for a label."""
+    task, unit = MEASURES[use.measure].task, MEASURES[use.measure].unit
+    if use.measure in ("accuracy", "balanced_accuracy"):
+        return "counts rows whose class is right"
+    if task == "classes":
+        return "counts rows by their class" if unit != "truth" else "speaks of the positive class"
+    return {"numbers": "adds up distances between numbers", "clusters": "needs no target"}.get(
+        task, "measures a forest"
+    )
+
+
+def _report_mixture(by_task: Mapping[str, Use], findings: Findings) -> bool:
+    tasks = [task for task in ("classes", "numbers", "clusters") if task in by_task]
+    if len(tasks) < 2:
+        return False
+    first, second = sorted((by_task[tasks[0]], by_task[tasks[1]]), key=_start)
+    findings.error(
+        "T315",
+        f"`{first.text}` and `{second.text}` do not go together",
+        (first.span, counts(first)),
+        (second.span, counts(second)),
+        help="use measures of one kind: for classes, for numbers, or for clusters",
+    )
+    return True
+
+
+def _start(use: Use) -> int:
+    return use.span.start if use.span is not None else 0
+
+
+def _report_no_target(by_task: Mapping[str, Use], statements: Sequence[Statement], findings: Findings) -> None:
+    use = by_task.get("classes") or by_task.get("numbers") or by_task.get("ensemble")
+    if use is not None:
+        findings.error(
+            "T313",
+            f"`{use.text}` needs a target, but nothing is predicted",
+            (use.span, counts(use)),
+            help="name the column to predict: `predict disease`",
+        )
+        return
+    about_classes = next((s for s in statements if isinstance(s, (WeightClass, MistakeCost))), None)
+    if about_classes is not None:
+        what = "weight" if isinstance(about_classes, WeightClass) else "cost"
+        findings.error(
+            "T313",
+            f"this {what} speaks of classes, but nothing is predicted",
+            (about_classes.span, "which column has these classes?"),
+            help="name the column to predict: `predict disease`",
+        )
+
+
+def _report_cluster(predict: Predict, by_task: Mapping[str, Use], findings: Findings) -> None:
+    use = by_task.get("clusters")
+    if use is None or "classes" in by_task or "numbers" in by_task:
+        return
+    findings.error(
+        "T301",
+        f"`{use.measure}` groups rows without a target, but `{predict.column.text}` is predicted",
+        (predict.column.span, "the target"),
+        (use.span, counts(use)),
+        help=(f"remove `predict {predict.column.text}`", HELPS["numbers"]),
+    )
+
+
+def _report_target(
+    predict: Predict, by_task: Mapping[str, Use], rules: Mapping[str, ColumnRule], findings: Findings
+) -> None:
+    target = predict.column.text
+    declared = rules.get(target)
+    number = by_task.get("numbers")
+    classes = by_task.get("classes") or by_task.get("ensemble")
+    if declared is not None and declared.type == "number" and classes is not None:
+        findings.error(
+            "T301",
+            f"`{classes.text}` needs classes, but `{target}` is a number",
+            (declared.span, "declared a number here"),
+            (classes.span, counts(classes)),
+            help=(
+                HELPS["numbers"],
+                f"if `{target}` names classes, declare `column {_written(predict.column)} : category`",
+            ),
+        )
+    elif declared is not None and declared.type in ("category", "text", "binary", "ordered") and number is not None:
+        findings.error(
+            "T301",
+            f"`{number.text}` needs a number, but `{target}` is {_article(declared.type)}",
+            (declared.span, f"declared {_article(declared.type)} here"),
+            (number.span, counts(number)),
+            help=(
+                HELPS["classes"],
+                f"if `{target}` holds numbers, declare `column {_written(predict.column)} : number`",
+            ),
+        )
+    elif predict.positive is not None and number is not None:
+        findings.error(
+            "T301",
+            f"`{number.text}` needs a number, but `{target}` is predicted as classes",
+            (predict.positive.span or predict.span, "names a class"),
+            (number.span, counts(number)),
+            help=(f"write `predict {_written(predict.column)}` to predict a number", HELPS["classes"]),
+        )
+
+
+def _article(type: str) -> str:
+    return {"category": "a category", "text": "text", "binary": "binary", "ordered": "ordered"}[type]
+
+
+def _written(column: Name) -> str:
+    return column.text if column.text.isidentifier() else f"`{column.text}`"
+
+
+def _report_ensemble(
+    ensemble: Ensemble | None, by_task: Mapping[str, Use], goals: Sequence[Goal], findings: Findings
+) -> None:
+    margin = by_task.get("ensemble")
+    if ensemble is None and margin is not None:
+        findings.error(
+            "T316",
+            f"`{margin.text}` is of an ensemble, but one tree is asked for",
+            (margin.span, "measures a forest"),
+            help=("ask for a forest: `ensemble by lpboost(penalty = 0.05)`", "for one tree, maximize `accuracy`"),
+        )
+    if ensemble is not None and goals and margin is None:
+        findings.error(
+            "T316",
+            "an ensemble is chosen by its `margin`, which is not the objective",
+            (ensemble.span, "asks for a forest"),
+            (goals[0].span, "asks for something else"),
+            help=("write `maximize margin`", "for one tree, remove the `ensemble` statement"),
+        )
+
+
+def _report_classes_of_numbers(
+    statements: Sequence[Statement], by_task: Mapping[str, Use], mixed: bool, findings: Findings
+) -> None:
+    number = by_task.get("numbers")
+    if number is None or mixed:
+        return
+    for statement in statements:
+        if isinstance(statement, (WeightClass, MistakeCost)):
+            findings.error(
+                "T301",
+                f"`{number.text}` needs a number, but this speaks of classes",
+                (statement.span, "names a class"),
+                (number.span, counts(number)),
+                help=HELPS["classes"],
+            )
+            return
+
+
+def is_weighted(statements: Sequence[Statement]) -> bool:
+    return any(isinstance(statement, (WeightBy, WeightClass)) for statement in statements)
+
+
+def place_of(statements: Sequence[Statement]) -> Span | None:
+    return next((statement.span for statement in statements if statement.span is not None), None)

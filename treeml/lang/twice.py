@@ -1,0 +1,126 @@
+"""All statements -> complaints about what is said twice, naming both places."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from treeml.lang.findings import Findings
+from treeml.lang.params import label_text
+from treeml.lang.source import Span
+from treeml.lang.syntax import (
+    Binarize,
+    ColumnRule,
+    Data,
+    Ensemble,
+    Features,
+    Improve,
+    MistakeCost,
+    Objective,
+    Param,
+    Predict,
+    Report,
+    Require,
+    Satisfy,
+    Set,
+    Solve,
+    Start,
+    Statement,
+    TestCost,
+    Validate,
+    WeightBy,
+    WeightClass,
+)
+
+Said = tuple[str, str, Span | None]  # what is said, in words; the same for two statements that clash; where
+
+
+def report_twice(statements: Sequence[Statement], findings: Findings) -> None:
+    first: dict[str, Span | None] = {}
+    for statement in statements:
+        for subject, key, span in _said(statement):
+            if key not in first:
+                first[key] = span
+                continue
+            # Nodes without places, as a builder makes them, are still named by their subject.
+            findings.error(
+                "N205",
+                f"{subject} given twice",
+                (first[key], "first here"),
+                (span, "and again here"),
+                note=_NOTES.get(key, ()),
+                help=_HELPS.get(key, ()),
+            )
+
+
+_NOTES = {
+    "predict": "a specification predicts one column; order does not decide which",
+    "data": "a specification reads one file; order does not decide which",
+    "solve": "name all back-ends in one statement, in order of preference",
+}
+_HELPS = {
+    "objective": "to break ties by a second goal write `minimize a then minimize b`",
+    "solve": "write `solve with a, b within 5 min`",
+    "report": "write `report tree, confusion`",
+    "features": "write `features a, b, c`",
+    "data": "another file can be given when solving: --data other.csv",
+}
+
+
+def _said(statement: Statement) -> Iterator[Said]:
+    span = statement.span
+    match statement:
+        case Data():
+            yield "the data are", "data", span
+        case Predict():
+            yield "the target is", "predict", _until(span, statement.column.span)
+        case Features():
+            yield "the features are", "features", span
+        case WeightBy():
+            yield "the weight of a row is", "weight by", span
+        case WeightClass():
+            label = label_text(statement.label)
+            yield f"the weight of class `{label}` is", f"weight class {label}", span
+        case MistakeCost():
+            predicted, actual = label_text(statement.predicted), label_text(statement.actual)
+            yield (
+                f"the cost of predicting `{predicted}` when it is `{actual}` is",
+                f"cost {predicted!r} {actual!r}",
+                span,
+            )
+        case TestCost():
+            yield f"the cost of testing `{statement.column.text}` is", f"cost test {statement.column.text}", span
+        case ColumnRule():
+            yield f"the type of `{statement.column.text}` is", f"column {statement.column.text}", span
+        case Binarize():
+            for column in statement.columns:
+                yield f"how to binarize `{column.text}` is", f"binarize {column.text}", column.span
+            if not statement.columns:
+                yield "how to binarize all columns is", "binarize all", span
+        case Param():
+            yield f"the param `{statement.name}` is", f"param {statement.name}", span
+        case Set():
+            yield f"the value of `{statement.name}` is", f"set {statement.name}", span
+        case Objective():
+            yield "the objective is", "objective", span
+        case Satisfy():
+            yield "`satisfy` is", "satisfy", span
+        case Require() if statement.name:
+            yield f"the name `{statement.name}` of a requirement is", f"require {statement.name}", span
+        case Ensemble():
+            yield "the ensemble is", "ensemble", span
+        case Start():
+            yield "the starting tree is", "start", span
+        case Improve():
+            yield "how to improve the tree is", "improve", span
+        case Solve():
+            yield "how to solve is", "solve", span
+        case Validate():
+            yield "how to validate is", "validate", span
+        case Report():
+            yield "what to report is", "report", span
+        case _:
+            return
+
+
+def _until(span: Span | None, last: Span | None) -> Span | None:
+    return span if span is None or last is None else Span(span.source, span.start, last.end)
