@@ -95,7 +95,7 @@ class Field:
     type: str
     levels: tuple[Any, ...] = ()  # () for numbers
     missing: bool = False  # may be missing
-    fill: float | None = None  # takes the place of what is missing
+    fill: Any = None  # the number or level that takes the place of what is missing
 
 
 @dataclass(frozen=True)
@@ -324,7 +324,7 @@ class Output:
 
 def leaf_outputs(dataset: Dataset) -> tuple[Output, ...]:
     """What the numbers of a leaf are, and how they follow from its rows."""
-    from treeml.measures.rows import cluster_arguments, whole_numbers
+    from treeml.measures.rows import cluster_arguments, cluster_targets
 
     expressions = [goal.expression for goal in dataset.spec.goals]
     expressions += [requirement.expression for requirement in dataset.spec.requirements]
@@ -332,7 +332,8 @@ def leaf_outputs(dataset: Dataset) -> tuple[Output, ...]:
     first = next((use for use in uses if use.measure.endswith("_loss")), None)
     if first is not None and first.measure == "cluster_loss":
         columns, distance = cluster_arguments(first)
-        return tuple(Output(name, *whole_numbers(dataset, name), distance) for name in columns)
+        targets, scale = cluster_targets(dataset, first)
+        return tuple(Output(name, values, scale, distance) for name, values in zip(columns, targets.T, strict=True))
     kind = "squared" if first is None else first.measure.removesuffix("_loss")
     level = Fraction(first.arguments[0]) if first is not None and kind == "quantile" else Fraction(1, 2)
     name = dataset.target.name if dataset.target is not None else ""
@@ -397,7 +398,14 @@ def _tests_in(node: contract.Node) -> Iterator[int]:
 
 def _field(dataset: Dataset, name: str) -> Field:
     column = dataset.column(name)
-    return Field(name, column.type, tuple(map(plain_value, column.levels)), column.missing is not None)
+    levels = tuple(map(plain_value, column.levels))
+    fill = None
+    declared = dataset.spec.columns.get(name)
+    if declared is not None and declared.missing == "median":
+        # Medians that were filled in leave the lower median as it was.
+        middle = np.sort(column.values)[(len(column.values) - 1) // 2]
+        fill = levels[int(middle)] if levels else plain_value(middle)
+    return Field(name, column.type, levels, column.missing is not None, fill)
 
 
 def _class_leaf(dataset: Dataset, label: Any, rows: NDArray[np.intp]) -> Leaf:

@@ -65,7 +65,7 @@ def _write_field(field: Field) -> dict[str, Any]:
     if field.missing:
         written["missing"] = True
     if field.fill is not None:
-        written["fill"] = field.fill
+        written["fill"] = _write_label(field.fill)
     return written
 
 
@@ -137,12 +137,12 @@ class _Reader:
         found = self.object(value, place)
         self.only(found, {"name", "type", "levels", "missing", "fill"}, place)
         levels = tuple(self.label(level, place) for level in self.list(found, "levels", place, ()))
-        fill = found.get("fill")
-        if fill is not None and (isinstance(fill, bool) or not isinstance(fill, (int, float))):
-            self.refuse(f"{place}.fill", "is not a number")
+        fill = self.label(found.get("fill"), f"{place}.fill")
         column_type = self.word(found, "type", TYPES, place)
         if bool(levels) == (column_type in ("number", "integer")):
             self.refuse(f"{place}.levels", "must be there for a column of levels, and for no column of numbers")
+        if fill is not None and (fill not in levels if levels else not _is_number(fill)):
+            self.refuse(f"{place}.fill", "is no value of the column")
         return Field(self.text(found, "name", place), column_type, levels, self.truth(found, "missing", place), fill)
 
     def node(self, value: Any, tree: Tree, fields: Mapping[str, Field], place: str) -> Node:
@@ -167,7 +167,7 @@ class _Reader:
         if (kind == "among" and not values) or (kind != "among" and len(values) != (kind != "missing")):
             self.refuse(f"{place}.values", f"has {len(values)} values, which does not fit `{kind}`")
         numeric = not fields[name].levels and kind != "missing"
-        if numeric and not all(isinstance(item, (int, float)) and not isinstance(item, bool) for item in values):
+        if numeric and not all(map(_is_number, values)):
             self.refuse(f"{place}.values", "compares a column of numbers with something else")
         return Test(name, kind, values, self.truth(found, "missing_yes", place))
 
@@ -263,6 +263,10 @@ class _Reader:
     def refuse(self, place: str, what: str) -> NoReturn:
         where = f"`{place}` of {self.source}" if place else self.source
         _refuse(f"{where} {what}", "docs/tree-json.md describes the form", self.source)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _no_constant(name: str) -> NoReturn:

@@ -7,10 +7,10 @@ times its denominator.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from itertools import product
-from math import ceil, prod
+from math import ceil, gcd, lcm, prod
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from treeml.backends.contract import Bound, Depth, Goal, Largest, Leaves, Predic
 from treeml.data.table import Dataset, Whole
 from treeml.lang.source import Span
 from treeml.measures.rows import refuse
-from treeml.measures.terms import SAFE, Features, common_scale, lower_measure, refuse_size
+from treeml.measures.terms import SAFE, Features, lower_measure, refuse_size
 from treeml.spec import Goal as SpecGoal
 from treeml.spec import Linear, Requirement
 
@@ -155,7 +155,7 @@ def _joined(parts: list[tuple[Fraction, Predicted]], span: Span | None) -> Predi
         common = [int(np.gcd.reduce(cost, axis=None)) or 1 for cost in costs]
         costs = [cost // each for cost, each in zip(costs, common, strict=True)]
         scales = [scale * each for scale, each in zip(scales, common, strict=True)]
-    scale = common_scale([abs(each) for each in scales])
+    scale = _common_scale([abs(each) for each in scales])
     multiples = [int(each / scale) for each in scales]
     reach = sum(abs(multiple) * _reach(cost) for multiple, cost in zip(multiples, costs, strict=True))
     if reach >= SAFE:
@@ -169,3 +169,10 @@ def _joined(parts: list[tuple[Fraction, Predicted]], span: Span | None) -> Predi
 def _reach(cost: Whole) -> int:
     """No choice of classes makes the sum over rows larger than this."""
     return int(np.abs(cost).max(axis=1, initial=0).sum())
+
+
+def _common_scale(scales: Iterable[Fraction]) -> Fraction:
+    """The largest fraction of which every scale is a whole multiple."""
+    scales = list(scales)
+    denominator = lcm(*(scale.denominator for scale in scales))
+    return Fraction(gcd(*(int(scale * denominator) for scale in scales)), denominator)

@@ -14,7 +14,9 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from treeml.data.places import mentions
 from treeml.data.table import Column, Dataset, label_text
+from treeml.data.whole import whole_numbers
 from treeml.lang.diagnostic import DataError, Diagnostic, Label
 from treeml.lang.source import Span
 from treeml.spec import Condition, Use
@@ -105,15 +107,31 @@ def column_missing(dataset: Dataset, column: Column) -> Mask | None:
     return missing if missing.any() else None
 
 
-def whole_numbers(dataset: Dataset, name: str, span: Span | None = None) -> tuple[NDArray[np.int64], Fraction]:
-    """A column as whole numbers times a scale, exactly: 1.5, 2.25 are 150, 225 times 1/100."""
+def cluster_targets(dataset: Dataset, use: Use) -> tuple[NDArray[np.int64], Fraction]:
+    """The columns of a cluster_loss side by side, as whole numbers times one scale."""
+    columns, _ = cluster_arguments(use)
+    bound = [mention.column for mention in mentions(dataset.spec) if mention.role == "cluster"]
+    if dataset.targets.shape[1] == len(bound) and set(columns) <= set(bound):
+        return dataset.targets[:, [bound.index(name) for name in columns]], dataset.target_scale
+    numbers = np.concatenate([_numbers(dataset, name, use.span) for name in columns])
+    most = 2**62 // max(1, int(dataset.weight.max(initial=1)))
+    whole, scale, moved = whole_numbers(numbers, most, 2**53)
+    if moved:
+        refuse(
+            "D457",
+            f"the columns of `{use.text or use.measure}` cannot be written in whole numbers",
+            use.span,
+            "have more digits than exact arithmetic in 64 bits can hold",
+            helps=("round them, or scale them to a smaller range",),
+        )
+    return np.ascontiguousarray(whole.reshape(len(columns), dataset.rows).T), scale
+
+
+def _numbers(dataset: Dataset, name: str, span: Span | None) -> NDArray[np.float64]:
     column = dataset.column(name)
-    values = column_values(dataset, column)
     if column_missing(dataset, column) is not None:
         refuse("D455", f"`{name}` has missing values, so it has no distances", span, "is missing in some rows")
-    if column.type == "binary":
-        return values.astype(np.int64), Fraction(1)
-    if not column.is_number:
+    if not column.is_number and column.type != "binary":
         refuse(
             "D456",
             f"`{name}` holds no numbers",
@@ -121,19 +139,7 @@ def whole_numbers(dataset: Dataset, name: str, span: Span | None = None) -> tupl
             f"has {len(column.levels)} levels, which have no distances",
             helps=("name columns of numbers",),
         )
-    if values.dtype.kind in "iu":
-        return values.astype(np.int64), Fraction(1)
-    for digits in range(16):
-        scaled = np.rint(values * 10.0**digits)
-        if np.abs(scaled).max(initial=0) < 2**53 and np.array_equal(scaled / 10.0**digits, values):
-            return scaled.astype(np.int64), Fraction(1, 10**digits)
-    refuse(
-        "D457",
-        f"`{name}` cannot be written in whole numbers",
-        span,
-        "has more digits than exact arithmetic in 64 bits can hold",
-        helps=(f"round `{name}`, or scale it to a smaller range",),
-    )
+    return column_values(dataset, column).astype(np.float64)
 
 
 def cluster_arguments(use: Use) -> tuple[tuple[str, ...], str]:

@@ -7,10 +7,10 @@ orders, and a share of what was predicted is a `Ratio`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import permutations
-from math import gcd, lcm
+from math import lcm
 from typing import NoReturn
 
 import numpy as np
@@ -40,12 +40,12 @@ from treeml.measures.rows import (
     class_number,
     classes_meeting,
     cluster_arguments,
+    cluster_targets,
     groups_of,
     positive_class,
     refuse,
     rows_meeting,
     speaks_of_prediction,
-    whole_numbers,
 )
 from treeml.spec import Use
 
@@ -281,14 +281,8 @@ def _quantile_loss(use: Use, dataset: Dataset, features: Features) -> Sum:
 
 
 def _cluster_loss(use: Use, dataset: Dataset, features: Features) -> Sum:
-    columns, distance = cluster_arguments(use)
-    numbers = [whole_numbers(dataset, name, use.span) for name in columns]
-    scale = common_scale([each for _, each in numbers])
-    factors = [int(each / scale) for _, each in numbers]
-    outputs = [(values, factor) for (values, _), factor in zip(numbers, factors, strict=True)]
-    if max(int(np.abs(values).max(initial=0)) * factor for values, factor in outputs) >= SAFE:
-        _too_large(use)
-    targets = np.column_stack([values * factor for values, factor in outputs])
+    _, distance = cluster_arguments(use)
+    targets, scale = cluster_targets(dataset, use)
     power = 2 if distance == "squared" else 1
     return _one(Loss(distance, targets, dataset.weight, dataset.weight_scale * scale**power))
 
@@ -365,13 +359,6 @@ def refuse_size(what: str, span: Span | None) -> NoReturn:
         notes=("weights, costs and shares are kept as whole numbers with one common denominator",),
         helps=("give weights and costs with fewer digits",),
     )
-
-
-def common_scale(scales: Iterable[Fraction]) -> Fraction:
-    """The largest fraction of which every scale is a whole multiple."""
-    scales = list(scales)
-    denominator = lcm(*(scale.denominator for scale in scales))
-    return Fraction(gcd(*(int(scale * denominator) for scale in scales)), denominator)
 
 
 _LOWERINGS: dict[str, Callable[[Use, Dataset, Features], Sum]] = {
