@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treeml.data.places import Mention, conditions, narrowed, place
-from treeml.data.table import BitColumns, Column, Dataset, Table, label_text
+from treeml.data.table import BitColumns, Column, Dataset, Table, label_text, quoted
 from treeml.lang.diagnostic import DataError, Diagnostic, Label
 from treeml.lang.source import Span
 from treeml.lang.tasks import HELPS, counts
@@ -49,7 +49,9 @@ def _candidates(roles: set[str], table: Table, spec: Spec) -> str:
         groups = [
             name
             for name, column in table.columns.items()
-            if column.type in ("category", "binary", "ordered") and name != spec.target and len(column.levels) <= MOST_GROUPS
+            if column.type in ("category", "binary", "ordered")
+            and name != spec.target
+            and len(column.levels) <= MOST_GROUPS
         ]
         if groups:
             return f"columns that could name a group: {_listed(groups)}"
@@ -65,7 +67,7 @@ def no_target(spec: Spec, table: Table) -> Diagnostic:
         "D416",
         f"nothing says which column of {table.source} to predict",
         notes=(f"its columns are {_listed(list(table.columns))}",),
-        helps=("name it: `predict disease`; with arrays, give y", ),
+        helps=("name it: `predict disease`; with arrays, give y",),
         place=table.source,
     )
 
@@ -84,7 +86,15 @@ def unusable_features(spec: Spec, table: Table, target: str | None, weight: str 
             column = table.columns[name]
             title = f"no test can be made of `{name}`"
             fact = f"text with {len(column.levels)} different values"
-            yield _at("D424", title, span, fact, table, (), (f"declare `column {quoted(name)} : category` to split on its values",))
+            yield _at(
+                "D424",
+                title,
+                span,
+                fact,
+                table,
+                (),
+                (f"declare `column {quoted(name)} : category` to split on its values",),
+            )
 
 
 def wrong_task(
@@ -142,13 +152,18 @@ def unsuitable_binarizations(spec: Spec, table: Table, features: Sequence[str]) 
         if column is None or rule.column not in features or suits(rule, column):
             continue
         method = "at" if rule.method == "cuts" else f"by {rule.method}"
+        name = quoted(column.name)
+        helps = [f"`binarize {name} by levels` makes one test per level"]
         if column.is_number:
             title = f"`{method}` splits levels, but `{column.name}` is a number"
-            helps = (f"`binarize {quoted(column.name)} by thresholds` cuts between its values", f"or declare `column {quoted(column.name)} : category`")
+            helps = [
+                f"`binarize {name} by thresholds` cuts between its values",
+                f"or declare `column {name} : category`",
+            ]
         else:
-            title = f"`{method}` cuts numbers, but `{column.name}` is {'ordered text' if column.type == 'ordered' else 'a category'}"
-            helps = (f"`binarize {quoted(column.name)} by levels` makes one test per level",)
-        yield _at("D417", title, rule.span, describe(column).replace("classes:", "levels:"), table, (), helps)
+            kind = "ordered text" if column.type == "ordered" else "a category"
+            title = f"`{method}` cuts numbers, but `{column.name}` is {kind}"
+        yield _at("D417", title, rule.span, describe(column).replace("classes:", "levels:"), table, (), tuple(helps))
 
 
 def unusable_weights(spec: Spec, table: Table, name: str | None) -> Iterator[Diagnostic]:
@@ -159,13 +174,25 @@ def unusable_weights(spec: Spec, table: Table, name: str | None) -> Iterator[Dia
     span = place(spec, "weight", column.name)
     if not column.is_number and not _reads_as_numbers(column):
         title = f"`{column.name}` cannot weigh rows, because it is not a number"
-        yield _at("D415", title, span, describe(column).replace("classes:", "levels:"), table, (), ("weigh by a column of numbers",))
+        yield _at(
+            "D415",
+            title,
+            span,
+            describe(column).replace("classes:", "levels:"),
+            table,
+            (),
+            ("weigh by a column of numbers",),
+        )
         return
     values = numbers_of(column)
     if len(values) and (values < 0).any():
         row = int(np.argmax(values < 0))
         negative = int((values < 0).sum())
-        title = f"{negative} weights in `{column.name}` are negative" if negative > 1 else f"a weight in `{column.name}` is negative"
+        title = (
+            f"{negative} weights in `{column.name}` are negative"
+            if negative > 1
+            else f"a weight in `{column.name}` is negative"
+        )
         fact = f"{label_text(values[row].item())} in row {row + 1} of {table.source}"
         yield _at("D415", title, span, fact, table, (), ("a weight is zero (the row does not count) or more",))
     elif len(values) and not values.any():
@@ -185,8 +212,13 @@ def unknown_class(label: str, classes: Sequence[Any], table: Table, span: Span |
     close = _close(label, texts)
     helps = (f'did you mean "{close}"?',) if close else ()
     return _at(
-        "D450", f"no row has the class `{label}`", span, f"not a class of {table.source}", table,
-        (f"its classes are {_listed(texts)}",), helps,
+        "D450",
+        f"no row has the class `{label}`",
+        span,
+        f"not a class of {table.source}",
+        table,
+        (f"its classes are {_listed(texts)}",),
+        helps,
     )
 
 
@@ -220,7 +252,9 @@ def unknown_classes_and_groups(dataset: Dataset, asked: Iterable[Use]) -> Iterat
                 value = label_text(float(condition.value)) if isinstance(condition.value, Fraction) else condition.value
                 if condition.comparison == "=" and value not in texts:
                     sound = False
-                    yield unknown_class(value, dataset.classes, dataset.table, narrowed(condition.span or use.span, value))
+                    yield unknown_class(
+                        value, dataset.classes, dataset.table, narrowed(condition.span or use.span, value)
+                    )
                 continue
             try:
                 rows_meeting(dataset, (condition,))
@@ -257,7 +291,7 @@ def _empty_groups(dataset: Dataset, use: Use) -> Iterator[Diagnostic]:
     if dataset.positive is None:
         return
     actual = dataset.actual == dataset.positive
-    among = {
+    among: dict[str, tuple[tuple[str, NDArray[np.bool_]], ...]] = {
         "parity_gap": (("has any weight", np.ones(dataset.rows, dtype=bool)),),
         "opportunity_gap": (("is actually positive", actual),),
         "predictive_gap": (("is actually negative", ~actual),),
@@ -281,7 +315,9 @@ def remarks(dataset: Dataset, asked: Iterable[Use]) -> list[str]:
 
             groups = groups_of(dataset, use.arguments[0])
             if len(groups) == 1:
-                notes.append(f"`{use.arguments[0]}` is `{groups[0][0]}` in every row, so {use.text or use.measure} is always 0")
+                notes.append(
+                    f"`{use.arguments[0]}` is `{groups[0][0]}` in every row, so {use.text or use.measure} is always 0"
+                )
     return list(dict.fromkeys(notes))
 
 
@@ -302,17 +338,13 @@ def numbers_of(column: Column) -> NDArray[Any]:
     """The values of a column as numbers; the codes of a binary one are 0 and 1."""
     if column.is_number:
         return column.values
-    return np.array([float(level) for level in column.levels])[column.values]
+    levels: NDArray[np.float64] = np.array([float(level) for level in column.levels])
+    return np.asarray(levels[column.values])
 
 
 def as_fraction(value: float | int) -> Fraction:
     """A float as the shortest decimal that reads back as it."""
     return Fraction(Decimal(repr(value)))
-
-
-def quoted(name: str) -> str:
-    """A column's name as a spec writes it."""
-    return name if name.isidentifier() else f"`{name}`"
 
 
 def _at(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from treeml.backends.contract import Feature, Problem, Test
 from treeml.data.cuts import codes_of, distinct, every_cut, given_cuts, quantile_cuts, width_cuts
-from treeml.data.table import BitColumns, Column, Dataset, label_text
+from treeml.data.table import BitColumns, Column, Dataset, quoted
 from treeml.lang.diagnostic import DataError, Diagnostic, Label
 from treeml.spec import Binarization
 
@@ -105,33 +105,6 @@ def answer_bits(problem: Problem) -> NDArray[np.bool_]:
     return bits
 
 
-def answer(question: Question, column: Column) -> NDArray[np.bool_]:
-    """For every row of a column (of the data, or of new data): is the answer yes? A level never seen answers no."""
-    if question.kind == "missing":
-        return np.zeros(len(column.values), dtype=bool) if column.missing is None else column.missing.copy()
-    if question.kind == "at most" and not question.values:
-        numbers = column.values if column.is_number else _level_numbers(column)
-        yes = np.asarray(numbers <= question.value)
-    else:
-        wanted = {label_text(level) for level in (question.values or (question.value,))}
-        if column.is_number:
-            known, place = np.unique(column.values, return_inverse=True)
-            named = np.array([label_text(value) in wanted for value in known], dtype=bool)
-            yes = named[place]
-        else:
-            named = np.array([label_text(level) in wanted for level in column.levels] + [False], dtype=bool)
-            yes = named[column.values]
-    if column.missing is not None:
-        yes = np.where(column.missing, question.missing_yes, yes)
-    return np.asarray(yes, dtype=bool)
-
-
-def _level_numbers(column: Column) -> NDArray[np.float64]:
-    """A column of few numbers that was typed as binary, asked as a number."""
-    values = np.array([float(level) for level in column.levels] + [np.nan])
-    return values[column.values]
-
-
 # One column's tests, and what they ask.
 
 
@@ -168,7 +141,7 @@ class _Grid:
         return Question(self.column, "at most", int(cut) if self.whole and cut == int(cut) else cut, (), missing_yes)
 
     def _meaning(self, j: int) -> tuple[str, tuple[int, ...], bool]:
-        """Kind, values and missing side of the j-th test: first all with missing on the no side, then on the yes side."""
+        """Kind, values and missing side of the j-th test: all with missing on the no side, then all on the yes side."""
         if self.has_missing and j == self.tests - 1:
             return "missing", (), True
         plain = self.tests
@@ -276,8 +249,8 @@ def _grids(
         ready[name] = _of_cuts(column, cuts)
     if by_quantiles:
         notes = (
-            f"optimality is relative to the tests: every threshold would make {total:,} of them, so number columns were "
-            "cut by quantiles(16); `binarize all by thresholds` takes every threshold",
+            f"optimality is relative to the tests: every threshold would make {total:,} of them, so number columns "
+            "were cut by quantiles(16); `binarize all by thresholds` takes every threshold",
         )
     return [ready[name] for name in rules], notes
 
@@ -349,10 +322,14 @@ def _of_order(column: Column, rule: Binarization | None) -> _Grid:
     missing = column.missing is not None
     if rule is None or rule.method == "thresholds":
         tests = max(len(labels) - 1, 0)
-        return _Grid(column.name, "ordered", codes, len(labels), 2 * tests + 1 if missing else tests, missing, labels=labels)
+        return _Grid(
+            column.name, "ordered", codes, len(labels), 2 * tests + 1 if missing else tests, missing, labels=labels
+        )
     by_value = rule.method == "cuts"
     numbers = np.array(labels, dtype=float) if by_value else np.arange(len(labels), dtype=float)
-    ranked = Column(column.name, "number" if by_value else "integer", np.append(numbers, np.nan)[codes], (), column.missing)
+    ranked = Column(
+        column.name, "number" if by_value else "integer", np.append(numbers, np.nan)[codes], (), column.missing
+    )
     grid = _of_cuts(ranked, _cuts(ranked, rule))
     return grid if by_value else replace(grid, labels=labels)
 
@@ -365,13 +342,17 @@ def _of_subsets(column: Column, rule: Binarization | None, numeric: bool) -> _Gr
         title = f"`{column.name}` has {len(labels)} levels, too many for every subset to be a test"
         label = f"{2 ** (len(labels) - 1) - 1:,} tests"
         helps = (
-            f"`binarize {_quoted(column.name)} by levels` makes {len(labels)} tests",
+            f"`binarize {quoted(column.name)} by levels` makes {len(labels)} tests",
             f"up to {MOST_SUBSET_LEVELS} levels can be split by subsets",
         )
         span = rule.span if rule else None
         labels_ = () if span is None else (Label(span, label),)
-        raise DataError(Diagnostic("D418", title, labels_, () if span else (label,), helps, place="" if span else column.name))
+        raise DataError(
+            Diagnostic("D418", title, labels_, () if span else (label,), helps, place="" if span else column.name)
+        )
     if len(labels) == 2 and not missing:
         return _Grid(column.name, "binary", codes, 2, 1, False, labels=labels, two_valued=True)
     plain = max(2 ** (len(labels) - 1) - 1, 0) if labels else 0
-    return _Grid(column.name, "subsets", codes, len(labels), 2 * plain + 1 if missing else plain, missing, labels=labels)
+    return _Grid(
+        column.name, "subsets", codes, len(labels), 2 * plain + 1 if missing else plain, missing, labels=labels
+    )

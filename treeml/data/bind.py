@@ -38,7 +38,9 @@ def bind(spec: Spec, table: Table) -> Dataset:
     if target_name is None and (tasks & {"classes", "numbers", "ensemble"} or not clustered):
         mistakes.append(against.no_target(spec, table))
     needed = dict.fromkeys(features)
-    needed.update(dict.fromkeys(m.column for m in named if m.role in ("target", "weight", "group", "condition", "cluster")))
+    needed.update(
+        dict.fromkeys(m.column for m in named if m.role in ("target", "weight", "group", "condition", "cluster"))
+    )
     whole = [name for name in (target_name, weight_name, *clustered) if name is not None]
     needed.update(dict.fromkeys(whole))
     table, row_numbers = fill(spec, table, needed, whole, notes, mistakes)
@@ -59,7 +61,11 @@ def bind(spec: Spec, table: Table) -> Dataset:
     positive = _positive(spec, table, classes, asked, notes, mistakes)
     mistake_cost, mistake_scale = _mistake_costs(spec, table, classes, mistakes)
     weight, weight_scale = _weights(spec, table, weight_name, classes, actual, mistake_cost, notes, mistakes)
-    outputs = [] if as_classes else ([target] if target is not None and not clustered else [table.columns[c] for c in clustered])
+    outputs = (
+        []
+        if as_classes
+        else ([target] if target is not None and not clustered else [table.columns[c] for c in clustered])
+    )
     targets, target_scale = _targets(outputs, table.rows, weight, notes)
     dataset = Dataset(
         spec=spec,
@@ -108,7 +114,9 @@ def _features(
     if isinstance(columns, BitColumns):
         if spec.features is None and left_out.isdisjoint(columns.index):
             bit_names = tuple(columns.index)
-            others = tuple(name for name in columns.others if name not in left_out and columns.others[name].type != "text")
+            others = tuple(
+                name for name in columns.others if name not in left_out and columns.others[name].type != "text"
+            )
             return bit_names + others
         chosen = tuple(name for name in candidates if name not in left_out)
     else:
@@ -149,7 +157,9 @@ def _classes(target: Column) -> tuple[tuple[Any, ...], NDArray[np.int32]]:
         return tuple(labels), actual.reshape(-1).astype(np.int32)
     if not len(target.levels):
         return (), target.values
-    counts = np.bincount(target.values[target.values >= 0] if target.missing is not None else target.values, minlength=len(target.levels))
+    counts = np.bincount(
+        target.values[target.values >= 0] if target.missing is not None else target.values, minlength=len(target.levels)
+    )
     if counts.all():
         return target.levels, target.values
     place = (np.cumsum(counts > 0) - 1).astype(np.int32)
@@ -171,10 +181,16 @@ def _positive(
     speaks = [use for use in asked if MEASURES[use.measure].needs_positive]
     lowered = [text.lower() for text in texts]
     for _, yes in _TRUTHS:
-        if len(classes) <= 2 and yes in lowered and all(any(text in truth for truth in _TRUTHS if yes in truth) for text in lowered):
+        if (
+            len(classes) <= 2
+            and yes in lowered
+            and all(any(text in truth for truth in _TRUTHS if yes in truth) for text in lowered)
+        ):
             if speaks:
                 target = spec.target or table.target
-                notes.append(f"the positive class of `{target}` is `{texts[lowered.index(yes)]}`, since no other was named")
+                notes.append(
+                    f"the positive class of `{target}` is `{texts[lowered.index(yes)]}`, since no other was named"
+                )
             return lowered.index(yes)
     mistakes.extend(against.positive_unsaid(spec, table, use, classes) for use in speaks)
     return None
@@ -190,7 +206,10 @@ def _mistake_costs(
     costs = [[Fraction(int(i != j)) for j in range(size)] for i in range(size)]
     for (predicted, real), cost in spec.mistake_costs.items():
         unknown = [label for label in dict.fromkeys((predicted, real)) if label not in number]
-        mistakes.extend(against.unknown_class(label, classes, table, against.cost_span(spec, predicted, real, label)) for label in unknown)
+        mistakes.extend(
+            against.unknown_class(label, classes, table, against.cost_span(spec, predicted, real, label))
+            for label in unknown
+        )
         if not unknown:
             costs[number[predicted]][number[real]] = cost
     whole, scale = whole_fractions([cost for row in costs for cost in row])
@@ -227,7 +246,9 @@ def _weights(
                 mistakes.append(against.unknown_class(label, classes, table, against.weight_span(spec, label)))
         known, place = np.unique(values, return_inverse=True)
         exact = [against.as_fraction(value) for value in known.tolist()]
-        pairs, where, counts = np.unique(place.reshape(-1) * len(classes) + actual, return_inverse=True, return_counts=True)
+        pairs, where, counts = np.unique(
+            place.reshape(-1) * len(classes) + actual, return_inverse=True, return_counts=True
+        )
         products = [exact[pair // len(classes)] * factors[pair % len(classes)] for pair in pairs.tolist()]
         fitted, scale, moved = fit(products, counts.tolist(), most, EXACT)
         weight = np.array(fitted, dtype=np.int64)[where.reshape(-1)]
@@ -251,7 +272,8 @@ def _targets(outputs: list[Column], rows: int, weight: Whole, notes: list[str]) 
     whole, scale, moved = whole_numbers(stacked, most, EXACT if stacked.dtype.kind == "f" else _SAFE)
     if moved:
         notes.append(
-            f"numbers to predict were rounded to multiples of {float(scale):g}; their total moves by at most {float(moved):.2g}"
+            f"numbers to predict were rounded to multiples of {float(scale):g}; "
+            f"their total moves by at most {float(moved):.2g}"
         )
     return np.ascontiguousarray(whole.reshape(len(outputs), rows).T), scale
 

@@ -43,12 +43,17 @@ def typed_table(
     """Give every column of a polars frame its type."""
     if not frame.height:
         raise file_mistake(
-            "D405", f"{name} has no rows", f"only the names of {frame.width} columns", name, span,
+            "D405",
+            f"{name} has no rows",
+            f"only the names of {frame.width} columns",
+            name,
+            span,
             helps=("a tree needs at least one row",),
         )
     findings = Findings(name, notes=notes or [])
     columns = {
-        series.name: infer(series, types.get(series.name, NOTHING_DECLARED), findings) for series in frame.iter_columns()
+        series.name: infer(series, types.get(series.name, NOTHING_DECLARED), findings)
+        for series in frame.iter_columns()
     }
     if findings.mistakes:
         raise DataError(findings.mistakes)
@@ -63,8 +68,12 @@ def _decoded(name: str, content: bytes, span: Span | None, notes: list[str]) -> 
                 text = content.decode(encoding)
             except UnicodeDecodeError:
                 raise file_mistake(
-                    "D407", f"{name} is cut off or damaged", f"it starts as {encoding} text, but does not stay so", name,
-                    span, helps=("save it again as UTF-8",),
+                    "D407",
+                    f"{name} is cut off or damaged",
+                    f"it starts as {encoding} text, but does not stay so",
+                    name,
+                    span,
+                    helps=("save it again as UTF-8",),
                 ) from None
             notes.append(f"{name} is {encoding} text and was decoded")
             return text.encode().removeprefix(b"\xef\xbb\xbf")
@@ -72,7 +81,11 @@ def _decoded(name: str, content: bytes, span: Span | None, notes: list[str]) -> 
     if b"\0" in content:
         line = content.count(b"\n", 0, content.index(b"\0")) + 1
         raise file_mistake(
-            "D407", f"{name} contains NUL bytes", f"the first is in line {line}", name, span,
+            "D407",
+            f"{name} contains NUL bytes",
+            f"the first is in line {line}",
+            name,
+            span,
             notes=("text has none: this is a binary file, or UTF-16 without its mark",),
             helps=("save it as CSV in UTF-8",),
         )
@@ -127,7 +140,11 @@ def _header(name: str, content: bytes, span: Span | None, notes: list[str]) -> t
         header[0] = "column_1"
     elif unnamed:
         raise file_mistake(
-            "D408", f"{name} has a column without a name", f"column {unnamed[0]} of {len(header)}", name, span,
+            "D408",
+            f"{name} has a column without a name",
+            f"column {unnamed[0]} of {len(header)}",
+            name,
+            span,
             helps=("the first line of a data file names its columns, one name each",),
         )
     if len(header) > 1 and all(re.fullmatch(r"-?\d+(\.\d+)?([eE][+-]?\d+)?", column) for column in header):
@@ -139,14 +156,22 @@ def _parse(
     name: str, content: bytes, header: list[str], separator: str, types: Mapping[str, ColumnSpec], span: Span | None
 ) -> pl.DataFrame:
     # What is declared a category or text is read as text, so that 007 stays 007.
-    as_text = [column for column in header if types.get(column, NOTHING_DECLARED).type in ("category", "text", "ordered")]
+    as_text = [
+        column for column in header if types.get(column, NOTHING_DECLARED).type in ("category", "text", "ordered")
+    ]
     schema = dict.fromkeys(as_text, pl.String())
     body = content
     try:
         try:
             frame = pl.read_csv(
-                body, separator=separator, has_header=True, null_values=list(MISSING_WORDS), infer_schema_length=1000,
-                new_columns=header, schema_overrides=schema, raise_if_empty=False,
+                body,
+                separator=separator,
+                has_header=True,
+                null_values=list(MISSING_WORDS),
+                infer_schema_length=1000,
+                new_columns=header,
+                schema_overrides=schema,
+                raise_if_empty=False,
             )
         except (pl.exceptions.ComputeError, pl.exceptions.SchemaError):
             frame = pl.read_csv(
@@ -155,7 +180,11 @@ def _parse(
     except pl.exceptions.PolarsError:
         _refuse_ragged(name, content, header, separator, span)
         raise file_mistake(
-            "D406", f"{name} cannot be read as a table", "its lines and quotes do not fit together", name, span,
+            "D406",
+            f"{name} cannot be read as a table",
+            "its lines and quotes do not fit together",
+            name,
+            span,
             helps=('a value with a separator, a quote or a line break in it stands in quotes: "a, ""b"""',),
         ) from None
     if frame.width != len(header):
@@ -192,8 +221,12 @@ def _refuse_ragged(name: str, content: bytes, header: list[str], separator: str,
                 if len(values) > len(header):
                     helps = [f'a value that contains `{separator}` stands in quotes: "a{separator} b"']
                 raise file_mistake(
-                    "D406", f"line {reader.line_num} of {name} has {len(values)} {many}, but there are {len(header)} columns",
-                    _shortened(separator.join(values)), name, span, helps=tuple(helps),
+                    "D406",
+                    f"line {reader.line_num} of {name} has {len(values)} {many}, but there are {len(header)} columns",
+                    _shortened(separator.join(values)),
+                    name,
+                    span,
+                    helps=tuple(helps),
                 )
     except csv.Error as problem:
         raise file_mistake(

@@ -1,4 +1,4 @@
-"""A path -> Table: looks at the file before any reader does, so that a wrong file gets a sentence, not a stack trace."""
+"""A path -> Table: looks at a file before any reader does, so that a wrong file gets a sentence, not a traceback."""
 
 from __future__ import annotations
 
@@ -61,7 +61,9 @@ def file_mistake(
 def _content(path: Path, span: Span | None) -> bytes:
     try:
         if path.is_dir():
-            inside = sorted(child.name for child in path.iterdir() if child.suffix in (".csv", ".parquet", ".data", ".txt"))
+            inside = sorted(
+                child.name for child in path.iterdir() if child.suffix in (".csv", ".parquet", ".data", ".txt")
+            )
             helps = (f"name a file in it: {', '.join(inside[:5])}",) if inside else ("name a file, not a folder",)
             raise file_mistake("D403", f"{path.name} is a folder, not a file", "a folder", path.name, span, helps=helps)
         content = path.read_bytes()
@@ -69,7 +71,11 @@ def _content(path: Path, span: Span | None) -> bytes:
         raise _gone(path, span) from None
     except PermissionError:
         raise file_mistake(
-            "D403", f"{path.name} may not be read", "permission denied", path.name, span,
+            "D403",
+            f"{path.name} may not be read",
+            "permission denied",
+            path.name,
+            span,
             helps=("ask for the right to read it, or copy it to a place of yours",),
         ) from None
     except (OSError, ValueError) as problem:
@@ -77,7 +83,11 @@ def _content(path: Path, span: Span | None) -> bytes:
         raise file_mistake("D403", f"{path.name} cannot be read", reason.lower(), path.name, span) from None
     if not content.strip(b" \t\r\n\xef\xbb\xbf"):
         raise file_mistake(
-            "D405", f"{path.name} is empty", "nothing in it", path.name, span,
+            "D405",
+            f"{path.name} is empty",
+            "nothing in it",
+            path.name,
+            span,
             helps=("a data file has a line of column names and then one line per row",),
         )
     return content
@@ -88,7 +98,11 @@ def _gone(path: Path, span: Span | None) -> DataError:
     shown = "this folder" if str(folder) in ("", ".") else f"`{folder.name or folder}`"
     if not folder.is_dir():
         return file_mistake(
-            "D401", f"there is no file {path.name}", f"the folder {shown} does not exist", path.name, span,
+            "D401",
+            f"there is no file {path.name}",
+            f"the folder {shown} does not exist",
+            path.name,
+            span,
             notes=("a path in `data` is relative to the .tml file",),
         )
     names = sorted(child.name for child in folder.iterdir() if child.is_file())
@@ -100,22 +114,41 @@ def _gone(path: Path, span: Span | None) -> DataError:
     elif tables:
         helps = (f"data files there: {', '.join(tables[:5])}",)
     return file_mistake(
-        "D401", f"there is no file {path.name}", f"not found in {shown}", path.name, span,
-        notes=("a path in `data` is relative to the .tml file",), helps=helps,
+        "D401",
+        f"there is no file {path.name}",
+        f"not found in {shown}",
+        path.name,
+        span,
+        notes=("a path in `data` is relative to the .tml file",),
+        helps=helps,
     )
 
 
 def _refuse_foreign(path: Path, content: bytes, span: Span | None) -> None:
     if content[:4] == b"PK\x03\x04":
         sheet = b"xl/" in content[:4096] or b"xl/workbook" in content or path.suffix in (".xlsx", ".xlsm")
-        what, helps = ("is an Excel workbook", "save the sheet as CSV") if sheet else ("is a zip archive", "unpack it first: unzip {name}")
+        what, helps = (
+            ("is an Excel workbook", "save the sheet as CSV")
+            if sheet
+            else ("is a zip archive", "unpack it first: unzip {name}")
+        )
         raise file_mistake(
-            "D403", f"{path.name} {what}, not a table of text", "", path.name, span, helps=(helps.format(name=path.name),)
+            "D403",
+            f"{path.name} {what}, not a table of text",
+            "",
+            path.name,
+            span,
+            helps=(helps.format(name=path.name),),
         )
     for magic, what, helps in _FOREIGN:
         if content.startswith(magic):
             raise file_mistake(
-                "D403", f"{path.name} {what}, not a table of text", "", path.name, span, helps=(helps.format(name=path.name),)
+                "D403",
+                f"{path.name} {what}, not a table of text",
+                "",
+                path.name,
+                span,
+                helps=(helps.format(name=path.name),),
             )
 
 
@@ -130,7 +163,11 @@ def _read_parquet(path: Path, content: bytes, types: Mapping[str, ColumnSpec], s
         frame = pl.read_parquet(io.BytesIO(content))
     except (pl.exceptions.PolarsError, OSError):
         raise file_mistake(
-            "D403", f"{path.name} is not a Parquet file that can be read", "", path.name, span,
+            "D403",
+            f"{path.name} is not a Parquet file that can be read",
+            "",
+            path.name,
+            span,
             notes=("its ending or its first bytes say Parquet, but its content is damaged or cut off",),
             helps=("write it again, or give it the ending of what it is",),
         ) from None

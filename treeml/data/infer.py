@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from treeml.data.table import Column, label_text
+from treeml.data.table import Column, label_text, quoted
 from treeml.lang.diagnostic import Diagnostic, Label
 from treeml.spec import ColumnSpec
 
@@ -33,7 +33,15 @@ class Findings:
     mistakes: list[Diagnostic] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    def mistake(self, code: str, title: str, declared: ColumnSpec, label: str, notes: tuple[str, ...] = (), helps: tuple[str, ...] = ()) -> None:
+    def mistake(
+        self,
+        code: str,
+        title: str,
+        declared: ColumnSpec,
+        label: str,
+        notes: tuple[str, ...] = (),
+        helps: tuple[str, ...] = (),
+    ) -> None:
         if declared.span is None:
             self.mistakes.append(Diagnostic(code, title, notes=(label, *notes), helps=helps, place=self.source))
         else:
@@ -83,13 +91,13 @@ def _from_whole_numbers(series: pl.Series, declared: ColumnSpec, findings: Findi
             f"a number of `{series.name}` is too large",
             declared,
             f"{series[row]} in row {row + 1} of {findings.source} does not fit 64 bits",
-            helps=(f"if these are names, declare `column {_quoted(series.name)} : text`",),
+            helps=(f"if these are names, declare `column {quoted(series.name)} : text`",),
         )
         return _coded(series.cast(pl.String), "text")
     if declared.type in ("category", "ordered", "text"):
         return _coded(series, declared.type)
     missing = _mask(series)
-    if 0 <= low and high <= 1 and declared.type in ("", "binary"):
+    if low >= 0 and high <= 1 and declared.type in ("", "binary"):
         return Column(series.name, "binary", series.cast(pl.Int32).fill_null(-1).to_numpy(), (0, 1), missing)
     if declared.type == "binary":
         return _two_valued(series, declared, findings)
@@ -144,7 +152,7 @@ def _from_numbers(series: pl.Series, declared: ColumnSpec, findings: Findings) -
             f"`{series.name}` is declared an integer, but holds decimals",
             declared,
             f"{_shown(values[row])} in row {row + 1} of {findings.source}",
-            helps=(f"declare `column {_quoted(series.name)} : number`",),
+            helps=(f"declare `column {quoted(series.name)} : number`",),
         )
     # Adding zero turns -0.0 into 0.0, so that equal numbers also look equal.
     return Column(series.name, declared.type or "number", values + 0.0, (), missing)
@@ -179,7 +187,7 @@ def _from_text(series: pl.Series, declared: ColumnSpec, findings: Findings) -> C
     if distinct > 20 and distinct >= 0.9 * present:
         findings.notes.append(
             f"`{series.name}` is text with {distinct} different values in {present} rows, so it is not a feature; "
-            f"declare `column {_quoted(series.name)} : category` to use it"
+            f"declare `column {quoted(series.name)} : category` to use it"
         )
         return _coded(series, "text")
     return _coded(series, "category")
@@ -197,8 +205,9 @@ def _numbers_from_text(series: pl.Series, declared: ColumnSpec, findings: Findin
         "D409",
         f"`{series.name}` is declared {_article(declared.type)}, but holds text",
         declared,
-        f'"{series[row]}" in row {row + 1} of {findings.source}' + (f", and {bad.sum() - 1} more" if bad.sum() > 1 else ""),
-        helps=(f"write it as a number, or declare `column {_quoted(series.name)} : category`",),
+        f'"{series[row]}" in row {row + 1} of {findings.source}'
+        + (f", and {bad.sum() - 1} more" if bad.sum() > 1 else ""),
+        helps=(f"write it as a number, or declare `column {quoted(series.name)} : category`",),
     )
     return _coded(series, "text")
 
@@ -206,8 +215,8 @@ def _numbers_from_text(series: pl.Series, declared: ColumnSpec, findings: Findin
 def _from_categories(series: pl.Series, declared: ColumnSpec, findings: Findings) -> Column:
     """A category of a frame: where the frame says that it is ordered (an Enum), its order is kept."""
     text = series.cast(pl.String)
-    if series.dtype == pl.Enum and declared.type in ("", "ordered"):
-        levels = tuple(series.cat.get_categories().to_list())
+    if isinstance(series.dtype, pl.Enum) and declared.type in ("", "ordered"):
+        levels = tuple(series.dtype.categories.to_list())
         codes = series.to_physical().cast(pl.Int32).fill_null(-1).to_numpy()
         return Column(series.name, "ordered", codes, levels, _mask(series))
     return _from_text(text, declared if declared.type else ColumnSpec("category"), findings)
@@ -228,8 +237,8 @@ def _two_valued(series: pl.Series, declared: ColumnSpec, findings: Findings) -> 
             "D409",
             f"`{series.name}` is declared binary, but has {len(levels)} different values",
             declared,
-            f"{', '.join(label_text(level) for level in levels[:5])}{' ...' if len(levels) > 5 else ''} in {findings.source}",
-            helps=(f"declare `column {_quoted(series.name)} : category`",),
+            f"{', '.join(map(label_text, levels[:5]))}{' ...' if len(levels) > 5 else ''} in {findings.source}",
+            helps=(f"declare `column {quoted(series.name)} : category`",),
         )
         return _coded(series, "category")
     return _with_levels(series, "binary" if len(levels) == 2 else "category", levels)
@@ -307,7 +316,3 @@ def _shown(value: float) -> str:
 
 def _article(kind: str) -> str:
     return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"
-
-
-def _quoted(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z_]\w*", name) else f"`{name}`"

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treeml.data.places import narrowed
-from treeml.data.table import BitColumns, Column, Table
+from treeml.data.table import BitColumns, Column, Table, quoted
 from treeml.lang.diagnostic import Diagnostic, Label
 from treeml.spec import ColumnSpec, Spec
 
@@ -97,7 +97,9 @@ def _with_median(column: Column, notes: list[str]) -> Column:
     middle = known[(len(known) - 1) // 2]
     values = np.where(column.missing, middle, column.values).astype(column.values.dtype)
     shown = column.levels[middle] if column.levels else f"{middle.item():g}"
-    notes.append(f"`{column.name}` is missing in {_rows(int(column.missing.sum()), 'row')}; its median {shown} stands there")
+    notes.append(
+        f"`{column.name}` is missing in {_rows(int(column.missing.sum()), 'row')}; its median {shown} stands there"
+    )
     return Column(column.name, column.type, values, column.levels)
 
 
@@ -108,12 +110,12 @@ def _gap(column: Column, declared: ColumnSpec, table: Table, is_whole: bool) -> 
     values = "value is" if count == 1 else "values are"
     title = f"{count} {values} missing in `{column.name}`"
     where = f"row {first} of {table.source}" if count == 1 else f"the first in row {first} of {table.source}"
-    name = column.name if column.name.isidentifier() else f"`{column.name}`"
+    name = quoted(column.name)
     helps = [f"leave such rows out: `column {name} : {column.type}, missing drop`"]
+    notes: tuple[str, ...] = ()
     if is_whole:
         notes = ("a row without it teaches nothing, so its gaps can be dropped, not kept apart",)
     else:
-        notes = ()
         if column.type not in ("category", "text"):
             helps.append(f"put the median there: `column {name} : {column.type}, missing median`")
         helps.append(f"let tests ask for it: `column {name} : {column.type}, missing separate`")

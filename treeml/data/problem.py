@@ -32,13 +32,13 @@ def lower(dataset: Dataset, *, numeric: bool = False) -> Lowered:
     for goal in dataset.spec.goals:
         try:
             goals.append(lower_goal(goal, dataset, binarized.features))
-        except DataError as problem:
-            mistakes.extend(problem.diagnostics)
+        except DataError as refused:
+            mistakes.extend(refused.diagnostics)
     for requirement in dataset.spec.requirements:
         try:
             bounds.extend(lower_requirement(requirement, dataset, binarized.features))
-        except DataError as problem:
-            mistakes.extend(problem.diagnostics)
+        except DataError as refused:
+            mistakes.extend(refused.diagnostics)
     if mistakes:
         raise DataError(mistakes)
     problem = Problem(

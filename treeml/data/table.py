@@ -47,7 +47,9 @@ class Table:
     columns: Mapping[str, Column]  # in the order of the source
     rows: int
     source: str = "the data"  # what messages call it: a file's name, "the frame", "the array"
-    target: str | None = None  # what is predicted unless the spec says otherwise: `y` of arrays, the class of some formats
+    target: str | None = (
+        None  # what is predicted unless the spec says otherwise: `y` of arrays, the class of some formats
+    )
     weight: str | None = None  # what weighs the rows unless the spec says otherwise: the weights given with arrays
     notes: tuple[str, ...] = ()  # what a report must say of the reading: a separator that was guessed, text left out
 
@@ -55,7 +57,7 @@ class Table:
 class BitColumns(Mapping[str, Column]):
     """The columns of a 0/1 matrix, kept as the matrix: a Column is made only when somebody asks for it."""
 
-    __slots__ = ("bits", "bit_levels", "index", "others")
+    __slots__ = ("bit_levels", "bits", "index", "others")
 
     def __init__(
         self,
@@ -126,3 +128,8 @@ def label_text(value: Any) -> str:
         number = float(value)
         return str(int(number)) if number.is_integer() else repr(number)
     return str(value)
+
+
+def quoted(name: str) -> str:
+    """A column's name as a spec writes it."""
+    return name if name.isidentifier() and name.isascii() else f"`{name}`"
