@@ -1,17 +1,248 @@
-"""Three formats of the field -> Table: CP4IM text, C4.5 names and data, libsvm."""
+"""Three formats of the field -> Table: CP4IM text, C4.5 names and data, libsvm.
+
+CP4IM: one row per line, values 0 and 1 apart by blanks, the label first. C4.5: `stem.names` declares classes and
+attributes, `stem.data` holds the rows, the class last; either file may be named. libsvm: `label index:value ...`, what
+is not listed is 0. A file is told by its ending (.names, .libsvm, .svm) or by what its first lines look like.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
-from treeml.data.table import Table
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from treeml.data.files import file_mistake
+from treeml.data.infer import MISSING_WORDS, Findings, infer
+from treeml.data.read import NOTHING_DECLARED, refuse_repeats
+from treeml.data.table import BitColumns, Column, Table
+from treeml.lang.diagnostic import DataError
 from treeml.lang.source import Span
 from treeml.spec import ColumnSpec
 
 Reader = Callable[[Path, bytes, Mapping[str, ColumnSpec], "Span | None"], Table]
 
+_BITS = re.compile(rb"[01](?:[ \t]+[01])+[ \t]*\r?")
+_SPARSE = re.compile(rb"[+-]?\d[\w.+-]*(?:\s+\d+:[^\s:]+)+\s*(?:#.*)?")
+_MOST_CELLS = 400_000_000
+
 
 def reader_for(path: Path, content: bytes) -> Reader | None:
     """The reader that a file's ending or its first lines ask for; None for CSV."""
+    if path.suffix == ".names" or (path.suffix == ".data" and path.with_suffix(".names").is_file()):
+        return _read_c45
+    if path.suffix in (".libsvm", ".svm", ".svmlight"):
+        return _read_libsvm
+    lines = [line for line in content[: 1 << 16].split(b"\n")[:5] if line.strip()]
+    if lines and all(_BITS.fullmatch(line) for line in lines[:-1] or lines):
+        return _read_cp4im
+    if lines and all(_SPARSE.fullmatch(line.strip()) for line in lines[:-1] or lines):
+        return _read_libsvm
     return None
+
+
+def _read_cp4im(path: Path, content: bytes, types: Mapping[str, ColumnSpec], span: Span | None) -> Table:
+    lines = content.split(b"\n")
+    rows = [line for line in lines if line.strip()]
+    width = len(rows[0].split())
+    flat = b" ".join(rows).split()
+    wrong = (
+        next((line for line in rows if len(line.split()) != width), None) if len(flat) != width * len(rows) else None
+    )
+    if wrong is not None:
+        number = lines.index(wrong) + 1
+        raise file_mistake(
+            "D406",
+            f"line {number} of {path.name} has {len(wrong.split())} values, but the first has {width}",
+            "a table of 0 and 1 with the label first",
+            path.name,
+            span,
+            helps=("give every line the label and one value per column",),
+        )
+    values = np.array(flat, dtype="S1") == b"1"
+    odd = next((i for i, value in enumerate(flat) if value not in (b"0", b"1")), None)
+    if odd is not None:
+        raise file_mistake(
+            "D419",
+            f"line {odd // width + 1} of {path.name} holds `{flat[odd].decode(errors='replace')}`, neither 0 nor 1",
+            "a table of 0 and 1 with the label first",
+            path.name,
+            span,
+            helps=("give a table with other values as CSV, with a line of column names",),
+        )
+    table = values.reshape(len(rows), width)
+    return _bit_table(
+        table[:, 1:], Column("label", "binary", table[:, 0].astype(np.int32), (0, 1)), path.name, 0, types
+    )
+
+
+def _read_libsvm(path: Path, content: bytes, types: Mapping[str, ColumnSpec], span: Span | None) -> Table:
+    labels: list[str] = []
+    places: list[int] = []
+    indices: list[int] = []
+    values: list[float] = []
+    for number, raw in enumerate(content.decode(errors="replace").split("\n"), start=1):
+        parts = raw.partition("#")[0].split()
+        if not parts:
+            continue
+        try:
+            float(parts[0])
+            pairs = [part.split(":") for part in parts[1:] if not part.startswith("qid:")]
+            found = [int(index) for index, _ in pairs]
+            values.extend(float(value) for _, value in pairs)
+            if any(index < 0 for index in found):
+                raise ValueError
+        except ValueError:
+            raise file_mistake(
+                "D419",
+                f"line {number} of {path.name} is not in libsvm form",
+                raw.strip()[:60],
+                path.name,
+                span,
+                helps=("a line reads `label index:value index:value ...`, as in `1 3:0.5 7:2`",),
+            ) from None
+        indices.extend(found)
+        places.extend([len(labels)] * len(found))
+        labels.append(parts[0])
+    first = 0 if 0 in indices else 1
+    width = max(indices, default=first) - first + 1
+    if width * max(len(labels), 1) > _MOST_CELLS:
+        raise file_mistake(
+            "D419",
+            f"{path.name} is too large to be held as a table",
+            f"{len(labels)} rows and {width} columns",
+            path.name,
+            span,
+            helps=("keep the columns that matter",),
+        )
+    dense = np.zeros((len(labels), width))
+    dense[places, np.array(indices, dtype=np.int64) - first] = values
+    findings = Findings(path.name)
+    label = _from_words("label", labels, types, findings)
+    if ((dense == 0) | (dense == 1)).all():
+        return _bit_table(dense == 1, label, path.name, first, types)
+    columns: dict[str, Column] = {"label": label}
+    for i in range(width):
+        name = f"x{i + first}"
+        column = dense[:, i]
+        whole = bool((column == np.floor(column)).all()) and bool((np.abs(column) < 2**53).all())
+        series = pl.Series(name, column.astype(np.int64) if whole else column)
+        columns[name] = infer(series, types.get(name, NOTHING_DECLARED), findings)
+    _stop_on(findings)
+    return Table(columns, len(labels), path.name, "label", None, tuple(findings.notes))
+
+
+def _read_c45(path: Path, content: bytes, types: Mapping[str, ColumnSpec], span: Span | None) -> Table:
+    names, data = path.with_suffix(".names"), path.with_suffix(".data")
+    try:
+        declared = (content if path == names else names.read_bytes()).decode(errors="replace")
+        rows = (data.read_bytes() if path == names else content).decode(errors="replace")
+    except OSError:
+        other = data if path == names else names
+        raise file_mistake(
+            "D401",
+            f"{path.name} comes without {other.name}",
+            f"{other.name} is not beside it",
+            path.name,
+            span,
+            notes=("C4.5 data are two files: the names and the rows",),
+        ) from None
+    attributes = _attributes(names.name, declared, span)
+    header = [*attributes, "class"]
+    refuse_repeats(header, names.name, span)
+    table: list[list[str]] = []
+    for number, raw in enumerate(rows.split("\n"), start=1):
+        line = raw.partition("|")[0].strip().removesuffix(".")
+        if not line:
+            continue
+        cells = [cell.strip() for cell in line.split(",")]
+        if len(cells) != len(header):
+            raise file_mistake(
+                "D406",
+                f"line {number} of {data.name} has {len(cells)} values, but {names.name} declares {len(header)}",
+                line[:60],
+                data.name,
+                span,
+                helps=("give every line one value per attribute, and the class last",),
+            )
+        table.append(cells)
+    if not table:
+        raise file_mistake("D405", f"{data.name} has no rows", "nothing in it", data.name, span)
+    findings = Findings(data.name)
+    columns: dict[str, Column] = {}
+    for i, name in enumerate(header):
+        spec = types.get(name, NOTHING_DECLARED)
+        if not spec.type and (name == "class" or attributes[name]):
+            kind = "category" if name == "class" else attributes[name]
+            spec = ColumnSpec(kind, spec.sensitive, spec.missing, spec.span)
+        columns[name] = infer(pl.Series(name, [row[i] for row in table], dtype=pl.String), spec, findings)
+    _stop_on(findings)
+    return Table(columns, len(table), data.name, "class", None, tuple(findings.notes))
+
+
+def _attributes(name: str, text: str, span: Span | None) -> dict[str, str]:
+    """Attribute -> type, from a .names file: the classes come first, then `attribute: continuous.` or its levels."""
+    lines = [line.partition("|")[0].strip() for line in text.split("\n")]
+    statements = [line.removesuffix(".").strip() for line in lines if line]
+    attributes: dict[str, str] = {}
+    for statement in statements[1:]:
+        attribute, colon, kind = statement.partition(":")
+        if not colon:
+            raise file_mistake(
+                "D419",
+                f"{name} cannot be read",
+                f"`{statement[:40]}` declares no attribute",
+                name,
+                span,
+                helps=("first the classes, then lines such as `age: continuous.` or `sex: f, m.`",),
+            )
+        word = kind.strip().lower()
+        if word == "continuous":
+            attributes[attribute.strip()] = "number"
+        elif word in ("ignore", "label"):
+            attributes[attribute.strip()] = "text"
+        else:
+            attributes[attribute.strip()] = "category"
+    if not attributes:
+        raise file_mistake(
+            "D419",
+            f"{name} declares no attributes",
+            "",
+            name,
+            span,
+            helps=("first the classes, then lines such as `age: continuous.` or `sex: f, m.`",),
+        )
+    return attributes
+
+
+def _bit_table(
+    matrix: NDArray[np.bool_], label: Column, source: str, first: int, types: Mapping[str, ColumnSpec]
+) -> Table:
+    names = tuple(f"x{i + first}" for i in range(matrix.shape[1]))
+    bits = np.ascontiguousarray(matrix.T)
+    if types.keys().isdisjoint(names):
+        return Table(BitColumns(names, bits, (0, 1), {"label": label}), len(matrix), source, "label")
+    findings = Findings(source)
+    columns = {"label": label}
+    for name, row in zip(names, bits, strict=True):
+        columns[name] = infer(pl.Series(name, row.astype(np.int64)), types.get(name, NOTHING_DECLARED), findings)
+    _stop_on(findings)
+    return Table(columns, len(matrix), source, "label")
+
+
+def _from_words(name: str, words: list[str], types: Mapping[str, ColumnSpec], findings: Findings) -> Column:
+    """Labels of a libsvm file: +1 is 1; whole numbers where all are whole."""
+    texts = [word.removeprefix("+") for word in words]
+    known: dict[str, Any] = {text: float(text) for text in dict.fromkeys(texts) if text not in MISSING_WORDS}
+    whole = all(value.is_integer() for value in known.values())
+    values = [int(known[text]) if whole else known[text] for text in texts]
+    return infer(pl.Series(name, values), types.get(name, NOTHING_DECLARED), findings)
+
+
+def _stop_on(findings: Findings) -> None:
+    if findings.mistakes:
+        raise DataError(findings.mistakes)
