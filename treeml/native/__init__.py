@@ -1,0 +1,1 @@
+"""bits, costs -> best tree: the C solver of the package."""

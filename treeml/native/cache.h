@@ -1,0 +1,45 @@
+/* What is known of the sub-problems met so far. */
+#ifndef TREEML_CACHE_H
+#define TREEML_CACHE_H
+
+#include "arena.h"
+
+#include <pthread.h>
+#include <stdint.h>
+
+/* How a sub-problem is named: by its rows or its path as 128 bits, or by the path itself in a trie. */
+struct key {
+  uint64_t hash[2];
+  const int32_t *path; /* ascending literals, 2 * test + side */
+  int32_t length;
+  int32_t depth, leaves; /* what the subtree may have */
+};
+
+/* Split of a leaf, and marks on the split of an inner node. */
+enum { is_leaf = -1, is_unknown = -2 };
+
+struct fact {
+  int64_t lower, upper; /* of the optimum; `upper` is the value of a tree with root `split` */
+  int32_t split;
+  int32_t shallow; /* the tree behind `upper` has depth two at most */
+};
+
+struct cache;
+
+enum cache_kind { no_cache, rows_cache, path_cache, trie_cache };
+enum wipe_strategy { keep_reused, keep_descendants, keep_required };
+
+struct cache *cache_create (struct arena *, enum cache_kind, enum wipe_strategy, int wipe_share, int threads);
+void cache_destroy (struct cache *);
+int cache_find (struct cache *, const struct key *, struct fact *);
+/* Facts about one key are joined: the higher lower bound, the better tree. */
+void cache_store (struct cache *, const struct key *, const struct fact *, int64_t descendants);
+/* Entries of the incumbent are never wiped. */
+void cache_require (struct cache *, const struct key *);
+void cache_release_required (struct cache *);
+/* Entries of the path under search are never wiped; nested. */
+void cache_enter (struct cache *, const struct key *);
+void cache_leave (struct cache *, const struct key *);
+void cache_count (struct cache *, int64_t *entries, int64_t *wipes, int64_t *wiped);
+
+#endif

@@ -1,0 +1,69 @@
+/* Pair sums of rows with signed weights, features in lanes.
+
+   A two-class problem (with any costs) is one signed number a row: what predicting class 1 saves. The stump with test j
+   on the rows that answer yes to i errs (n_i - max |d_ij| + |d_i - d_ij|) / 2, where d are sums of signed weights, and
+   |a| + |b| over its two cells is the larger of |a + b| and |a - b| = |2 d_ij - d_i|. So one matrix of signed sums, one
+   subtraction, one absolute value and one maximum a pair solve depth two (pair counts: Demirovic et al. 2022).
+
+   Rows lie in words of one lane's width, the words of all tests side by side, so that no sum is horizontal and a
+   count comes out in the lane where it is used. Weights other than 1 are bit planes: a row lies in the list of each
+   bit of its weight. */
+#ifndef TREEML_KERNEL_H
+#define TREEML_KERNEL_H
+
+#include <stdint.h>
+
+enum { most_planes = 63, most_lists = 2 * most_planes };
+
+/* The rows of a sub-problem. List 2p holds the positive rows of plane p, list 2p + 1 the negative ones; plane 0 is
+   the highest bit. */
+struct slice {
+  void *words;     /* groups x stride lanes */
+  uint32_t *twice; /* 16-bit lanes only: each word twice, for broadcasts straight from memory */
+  int32_t planes;
+  int32_t group[most_lists + 1]; /* first group of each list */
+};
+
+struct shape {
+  int32_t tests;  /* F */
+  int32_t padded; /* F rounded up to 4: rows of a pair matrix */
+  int32_t stride; /* F rounded up to 64: lanes of a row of the matrix */
+};
+
+/* What one side is worth: for each root test the best |.| on its yes and its no side. Sums of lanes. */
+struct side {
+  void *sum; /* signed sum of each test */
+  int64_t total;
+  void *yes, *no;
+};
+
+struct kernel {
+  const char *name;
+  int32_t lane_bits;
+  /* One list of rows into words at `group`; `row_bits` holds the tests of each row, row_bytes apart. */
+  void (*build) (struct slice *, const struct shape *, int32_t group, const uint8_t *row_bits, int64_t row_bytes,
+                 const int32_t *ids, int32_t count);
+  /* Signed sums and weights of every test. */
+  void (*sums) (const struct slice *, const struct shape *, void *sum, void *weight);
+  /* Twice the signed sum, and the weight, of every pair. */
+  void (*pairs) (const struct slice *, const struct shape *, void *doubled, void *weight);
+  /* Depth two on the rows of a matrix. */
+  void (*own) (const struct shape *, const void *doubled, struct side *, void *scratch);
+  /* Depth two on a slice and on the rest of the matrix's rows. */
+  void (*both) (const struct slice *, const struct shape *, const void *doubled, struct side *counted,
+                struct side *rest, void *scratch);
+  /* The largest yes + no over all tests. */
+  int64_t (*best) (const struct shape *, const struct side *);
+  /* Bounds of all splits from one solved split: see similar.h. */
+  void (*similar) (const struct shape *, const void *weight_row, const void *weights, int64_t own_weight,
+                   int64_t all_weight, int64_t scale, int64_t yes, int64_t no, int64_t *low_yes, int64_t *low_no);
+};
+
+/* choice: 0 best, 1 portable, 2 AVX2, 3 AVX-512. NULL if this processor lacks it. */
+const struct kernel *kernel_find (int choice, int lane_bits);
+
+const struct kernel *kernel_portable (int lane_bits);
+const struct kernel *kernel_avx2 (int lane_bits);
+const struct kernel *kernel_avx512 (int lane_bits);
+
+#endif

@@ -1,0 +1,13 @@
+/* Forgets the definitions for one lane width before those of the next. */
+#undef BITS
+#undef LANES
+#undef T
+#undef V
+#undef LOAD
+#undef STORE
+#undef STORE_UNALIGNED
+#undef SET
+#undef ZERO
+#undef ABS
+#undef MAX
+#undef POPCOUNT

@@ -1,0 +1,392 @@
+"""bits, costs -> best tree, proved best or with a bound.
+
+A thin, reusable object over the C library: arrays go in by address, the packing, merging and search are all in C.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import inf, isfinite
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treeml.native.load import LEAF_COSTS, PROGRESS, library, options
+
+Whole = NDArray[np.int64]
+
+_STATUS = {0: "unknown", 1: "optimal", 2: "feasible", 3: "infeasible"}
+_STOP = {0: "proved", 1: "time", 2: "interrupted", 3: "memory", 4: "enough"}
+_LOSS = {"squared": 0, "absolute": 1, "quantile": 2}
+_CODE_ERROR: Mapping[int, type[Exception]] = {1: ValueError, 2: MemoryError, 3: OverflowError, 5: ValueError}
+
+
+class NativeError(RuntimeError):
+    """The C library refused or failed; the message is its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A flat tree: node 0 is the root, `test` is -1 at a leaf, rows whose bit is 1 go to `left`."""
+
+    status: str  # optimal, feasible, infeasible or unknown
+    stop: str  # proved, time, interrupted, memory or enough
+    value: int | Fraction | None  # exact for counts and costs
+    bound: int | Fraction
+    test: NDArray[np.int32]
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    label: NDArray[np.int32]  # class of a leaf, -1 elsewhere
+    tolerance: Fraction = Fraction(0)  # how far the value may be off, where costs are real numbers
+    statistics: Mapping[str, float] = field(default_factory=dict)
+    kernel: str = ""
+
+    @property
+    def leaves(self) -> int:
+        return int(np.count_nonzero(self.test < 0))
+
+    @property
+    def depth(self) -> int:
+        height = np.zeros(len(self.test), dtype=np.int64)
+        for node in range(len(self.test) - 1, -1, -1):
+            if self.test[node] >= 0:
+                height[node] = 1 + max(height[self.left[node]], height[self.right[node]])
+        return int(height[0]) if len(height) else 0
+
+    def apply(self, bits: NDArray[Any]) -> NDArray[np.int32]:
+        """The leaf (its node number) that each row reaches."""
+        node = np.zeros(bits.shape[1], dtype=np.int32)
+        for at in range(len(self.test)):  # a child comes after its parent
+            if self.test[at] >= 0:
+                here = node == at
+                node[here] = np.where(bits[self.test[at], here], self.left[at], self.right[at])
+        return node
+
+    def predict(self, bits: NDArray[Any]) -> NDArray[np.int32]:
+        """The class of each row."""
+        return self.label[self.apply(bits)]
+
+
+def _address(array: NDArray[Any] | None) -> int | None:
+    return None if array is None else array.ctypes.data
+
+
+def _whole(values: Any, name: str, shape: tuple[int, ...]) -> Whole:
+    array = np.ascontiguousarray(values)
+    if array.dtype.kind not in "biu":
+        raise ValueError(f"{name} must be whole numbers")
+    if array.shape != shape:
+        raise ValueError(f"{name} must have shape {shape}, not {array.shape}")
+    if array.dtype == np.uint64 and array.size and int(array.max()) > np.iinfo(np.int64).max:
+        raise OverflowError(f"{name} must fit in 64 bits")
+    return array.astype(np.int64, copy=False)
+
+
+class Solver:
+    """One data set, asked as often as you like.
+
+    `bits` is tests x rows. What a leaf costs is said by exactly one of: `labels` (with `classes` and `weight`),
+    `cost` (rows x classes, the cost of predicting each class), `targets` (with `loss`, and `levels` for the quantile
+    loss), or `custom`, a function of a list of arrays of row numbers that returns one cost for each.
+    """
+
+    def __init__(
+        self,
+        bits: NDArray[Any],
+        *,
+        labels: Any = None,
+        classes: int | None = None,
+        weight: Any = None,
+        cost: Any = None,
+        targets: Any = None,
+        loss: str = "squared",
+        levels: Sequence[Fraction] = (),
+        custom: Callable[[list[NDArray[np.int32]]], Sequence[float]] | None = None,
+        columns: Any = None,
+        count: Any = None,
+        forbidden: Any = None,
+        column_cost: Any = None,
+        leaf_limit: tuple[Any, int] | None = None,
+        purity: tuple[Any, Fraction] | None = None,
+    ) -> None:
+        self._handle: int | None = None
+        self._library = library()
+        packed = np.asarray(bits)
+        if packed.ndim != 2 or packed.dtype not in (np.bool_, np.uint8):
+            raise ValueError("bits must be a two-dimensional array of bool or uint8, tests x rows")
+        packed = np.ascontiguousarray(packed)
+        self.tests, self.rows = packed.shape
+        if sum(given is not None for given in (labels, cost, targets, custom)) != 1:
+            raise ValueError("give exactly one of labels, cost, targets and custom")
+        self._handle = self._library.treeml_create()
+        if not self._handle:
+            raise MemoryError("no memory for a solver")
+        self._raised: BaseException | None = None
+        self._unit_is_tolerance = False
+        self._levels = 1
+        origin = None if columns is None else np.ascontiguousarray(columns, dtype=np.int32)
+        if origin is not None and origin.shape != (self.tests,):
+            raise ValueError("columns must hold one number a test")
+        self._call("treeml_tests", _address(packed), self.tests, self.rows, _address(origin))
+        if count is not None:
+            self._call("treeml_counts", _address(_whole(count, "count", (self.rows,))))
+        if forbidden is not None:
+            flags = np.ascontiguousarray(forbidden, dtype=np.uint8)
+            if flags.shape != (self.tests,):
+                raise ValueError("forbidden must hold one flag a test")
+            self._call("treeml_forbid", _address(flags))
+        weights = None if weight is None else _whole(weight, "weight", (self.rows,))
+        if labels is not None:
+            numbers = np.ascontiguousarray(labels, dtype=np.int32)
+            if numbers.shape != (self.rows,):
+                raise ValueError("labels must hold one class a row")
+            known = int(numbers.max()) + 1 if classes is None else classes
+            self._call("treeml_labels", _address(numbers), known, _address(weights))
+            self._classes = known
+        elif cost is not None:
+            self._classes = np.shape(cost)[1] if np.ndim(cost) == 2 else 0
+            matrix = _whole(cost, "cost", (self.rows, self._classes))
+            self._call("treeml_costs", _address(matrix), self._classes)
+        elif targets is not None:
+            self._targets(targets, loss, levels, weights)
+        else:
+            assert custom is not None
+            self._unit_is_tolerance = True
+            self._custom = self._leaf_costs(custom)
+            self._call("treeml_custom", self._custom, None)
+        if column_cost is not None:
+            prices = np.ascontiguousarray(column_cost, dtype=np.int64)
+            self._call("treeml_column_costs", _address(prices), len(prices))
+        if leaf_limit is not None:
+            matrix = _whole(leaf_limit[0], "leaf_limit", (self.rows, self._classes))
+            self._call("treeml_leaf_limit", _address(matrix), leaf_limit[1])
+        if purity is not None:
+            matrix = _whole(purity[0], "purity", (self.rows, self._classes))
+            self._call("treeml_purity", _address(matrix), purity[1].numerator, purity[1].denominator)
+
+    def _targets(self, targets: Any, loss: str, levels: Sequence[Fraction], weights: Whole | None) -> None:
+        if loss not in _LOSS:
+            raise ValueError(f"unknown loss {loss!r}: it is one of {', '.join(_LOSS)}")
+        outputs = np.shape(targets)[1] if np.ndim(targets) == 2 else 0
+        numbers = _whole(targets, "targets", (self.rows, outputs))
+        shares = [Fraction(level) for level in levels]
+        scale = 1
+        for share in shares:
+            scale = scale * share.denominator // np.gcd(scale, share.denominator).item()
+        wanted = np.array([int(share * scale) for share in shares], dtype=np.int64)
+        self._levels = len(shares) if loss == "quantile" else 1
+        self._unit_is_tolerance = loss == "squared"
+        self._call(
+            "treeml_targets", _LOSS[loss], _address(numbers), outputs, _address(weights), _address(wanted), len(wanted), scale
+        )
+
+    def _leaf_costs(self, custom: Callable[[list[NDArray[np.int32]]], Sequence[float]]) -> Any:
+        def call(_state: Any, sets: int, starts: Any, rows: Any, costs: Any) -> int:
+            try:
+                edges = np.ctypeslib.as_array(starts, (sets + 1,))
+                numbers = np.ctypeslib.as_array(rows, (int(edges[-1]),)) if edges[-1] else np.zeros(0, np.int32)
+                answer = custom([numbers[edges[i] : edges[i + 1]].copy() for i in range(sets)])
+                np.ctypeslib.as_array(costs, (sets,))[:] = np.asarray(answer, dtype=np.float64)
+            except BaseException as error:  # it must not unwind through C
+                self._raised = error
+                return 1
+            return 0
+
+        return LEAF_COSTS(call)
+
+    def _call(self, name: str, *arguments: Any) -> None:
+        code = getattr(self._library, name)(self._handle, *arguments)
+        if code:
+            if self._raised is not None:
+                raised, self._raised = self._raised, None
+                raise raised
+            message = self._library.treeml_message(self._handle).decode()
+            raise _CODE_ERROR.get(code, NativeError)(message)
+
+    def close(self) -> None:
+        if self._handle is not None:
+            self._library.treeml_destroy(self._handle)
+            self._handle = None
+
+    def __del__(self) -> None:
+        self.close()
+
+    def interrupt(self) -> None:
+        """Ends a solve that runs in another thread; it returns the best tree so far."""
+        if self._handle is not None:
+            self._library.treeml_interrupt(self._handle)
+
+    def solve(
+        self,
+        *,
+        depth: int | None = None,
+        support: int = 1,
+        leaves: int | None = None,
+        leaf_price: int | Fraction = 0,
+        seconds: float = inf,
+        memory: int | None = None,
+        threads: int = 1,
+        once: bool = False,
+        upper: int | Fraction | None = None,
+        enough: int | Fraction | None = None,
+        start: tuple[Any, Any, Any] | None = None,
+        on_progress: Callable[[float, Any, Any], bool | None] | None = None,
+        options: Mapping[str, int] | None = None,
+    ) -> Found:
+        """The best tree within the limits. Several quantile levels: see `solve_levels`."""
+        return self.solve_levels(
+            depth=depth,
+            support=support,
+            leaves=leaves,
+            leaf_price=leaf_price,
+            seconds=seconds,
+            memory=memory,
+            threads=threads,
+            once=once,
+            upper=upper,
+            enough=enough,
+            start=start,
+            on_progress=on_progress,
+            options=options,
+        )[0]
+
+    def solve_levels(
+        self,
+        *,
+        depth: int | None = None,
+        support: int = 1,
+        leaves: int | None = None,
+        leaf_price: int | Fraction = 0,
+        seconds: float = inf,
+        memory: int | None = None,
+        threads: int = 1,
+        once: bool = False,
+        upper: int | Fraction | None = None,
+        enough: int | Fraction | None = None,
+        start: tuple[Any, Any, Any] | None = None,
+        on_progress: Callable[[float, Any, Any], bool | None] | None = None,
+        options: Mapping[str, int] | None = None,
+    ) -> tuple[Found, ...]:
+        """One best tree for each quantile level, found in one search."""
+        if self._handle is None:
+            raise ValueError("the solver is closed")
+        settings: dict[str, int] = {}
+        if depth is not None:
+            settings["depth"] = depth
+        if support != 1:
+            settings["support"] = support
+        if leaves is not None:
+            settings["leaves"] = leaves
+        if leaf_price:
+            settings["leaf_price"] = self._in_units(leaf_price, "leaf_price")
+        if isfinite(seconds):
+            settings["milliseconds"] = max(0, round(1000 * seconds))
+        if memory is not None:
+            settings["memory"] = memory
+        if threads != 1:
+            settings["threads"] = threads
+        if once:
+            settings["once"] = 1
+        if upper is not None:
+            settings["upper"] = self._in_units(upper, "upper")
+        if enough is not None:
+            settings["enough"] = self._in_units(enough, "enough")
+        settings.update(options or {})
+        table = _initial_values()
+        for name, value in settings.items():
+            self._call("treeml_set", name.encode(), value)
+        try:
+            self._start(start)
+            return self._run(on_progress)
+        finally:
+            for name in settings:
+                self._call("treeml_set", name.encode(), table[name])
+
+    def _in_units(self, amount: int | Fraction, name: str) -> int:
+        scaled = Fraction(amount)
+        if scaled.denominator != 1:
+            raise ValueError(f"{name} must be a whole number: scale the costs")
+        return int(scaled)
+
+    def _start(self, start: tuple[Any, Any, Any] | None) -> None:
+        if start is None:
+            self._call("treeml_start", None, None, None, 0)
+            return
+        test, left, right = (np.ascontiguousarray(part, dtype=np.int32) for part in start)
+        if not len(test) == len(left) == len(right):
+            raise ValueError("the arrays of a start tree must be equally long")
+        self._call("treeml_start", _address(test), _address(left), _address(right), len(test))
+
+    def _run(self, on_progress: Callable[[float, Any, Any], bool | None] | None) -> tuple[Found, ...]:
+        self._raised = None
+
+        def watch(_state: Any, seconds: float, value: int, bound: int, better: int) -> int:
+            # An empty callback still matters: it lets Python deliver Ctrl-C while C is at work.
+            try:
+                if on_progress is not None and better:
+                    return int(on_progress(seconds, value, bound) is False)
+            except KeyboardInterrupt:
+                return 1
+            except BaseException as error:  # it must not unwind through C
+                self._raised = error
+                return 1
+            return 0
+
+        callback = PROGRESS(watch)
+        self._call("treeml_watch", callback, None)
+        try:
+            self._call("treeml_solve")
+        finally:
+            self._call("treeml_watch", PROGRESS(), None)
+        if self._raised is not None:
+            raised, self._raised = self._raised, None
+            raise raised
+        statistics = self._statistics()
+        kernel = self._library.treeml_kernel(self._handle).decode()
+        return tuple(self._answer(level, statistics, kernel) for level in range(self._levels))
+
+    def _answer(self, level: int, statistics: Mapping[str, float], kernel: str) -> Found:
+        handle, solver = self._handle, self._library
+        solver.treeml_choose(handle, level)
+        nodes = solver.treeml_nodes(handle)
+        block = np.empty((4, nodes), dtype=np.int32)
+        first, width = block.ctypes.data, 4 * nodes
+        solver.treeml_tree(handle, first, first + width, first + 2 * width, first + 3 * width)
+        unit = solver.treeml_unit(handle)
+        value: int | Fraction = solver.treeml_value(handle)
+        bound: int | Fraction = solver.treeml_bound(handle)
+        tolerance = Fraction(0)
+        if unit != 1:
+            value, bound = Fraction(value) / Fraction(unit), Fraction(bound) / Fraction(unit)
+        if self._unit_is_tolerance:
+            tolerance = (nodes + 2) / Fraction(unit)
+        return Found(
+            status=_STATUS[solver.treeml_status(handle)],
+            stop=_STOP[solver.treeml_stop(handle)],
+            value=value if nodes else None,
+            bound=bound,
+            test=block[0],
+            left=block[1],
+            right=block[2],
+            label=block[3],
+            tolerance=tolerance,
+            statistics=statistics,
+            kernel=kernel,
+        )
+
+    def _statistics(self) -> dict[str, float]:
+        name, value, text = ctypes.c_char_p(), ctypes.c_double(), ctypes.c_char_p()
+        result = {}
+        for index in range(self._library.treeml_statistics()):
+            self._library.treeml_statistic(self._handle, index, name, value, text)
+            assert name.value is not None
+            result[name.value.decode()] = value.value
+        return result
+
+
+def _initial_values() -> dict[str, int]:
+    return {name: initial for name, (_, _, initial, _) in options().items()}

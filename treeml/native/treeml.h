@@ -1,0 +1,131 @@
+/* Finds decision trees of least cost, proved best.
+
+   A solver holds one data set and can be asked many times. Rows are numbered from 0, tests are yes-or-no questions
+   given as bytes (0 or 1), test after test. All functions return 0 or an error code; `treeml_message` then says what
+   was wrong. One solver belongs to one thread at a time; only `treeml_interrupt` may be called from another.
+
+   The example is compiled and run as a test:
+
+   <example>
+     const uint8_t bits[] = {0, 0, 1, 1,
+                             0, 1, 0, 1};
+     const int32_t labels[] = {0, 1, 1, 0};
+     treeml_solver *solver = treeml_create ();
+     treeml_tests (solver, bits, 2, 4, NULL);
+     treeml_labels (solver, labels, 2, NULL);
+     treeml_set (solver, "depth", 2);
+     treeml_solve (solver);
+     printf ("%d errors, bound %d, %d nodes\n", (int) treeml_value (solver), (int) treeml_bound (solver),
+             (int) treeml_nodes (solver));
+     treeml_destroy (solver);
+   </example>
+*/
+#ifndef TREEML_H
+#define TREEML_H
+
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define TREEML_PUBLIC __attribute__ ((visibility ("default")))
+#else
+#define TREEML_PUBLIC
+#endif
+
+typedef struct treeml_solver treeml_solver;
+
+/* What a call returns. */
+enum treeml_code {
+  TREEML_OK = 0,
+  TREEML_BAD_ARGUMENT = 1,
+  TREEML_OUT_OF_MEMORY = 2,
+  TREEML_OVERFLOW = 3,
+  TREEML_CALLBACK_FAILED = 4,
+  TREEML_NO_DATA = 5,
+  TREEML_INTERNAL = 6 /* an answer failed its own check */
+};
+
+/* What is known after treeml_solve. */
+enum treeml_status {
+  TREEML_UNKNOWN = 0,    /* neither a tree nor a proof */
+  TREEML_OPTIMAL = 1,    /* the tree is best */
+  TREEML_FEASIBLE = 2,   /* a tree, not proved best */
+  TREEML_INFEASIBLE = 3  /* proved: no tree meets the constraints, or none is below the upper limit */
+};
+
+/* Why treeml_solve ended. */
+enum treeml_stop {
+  TREEML_PROVED = 0,
+  TREEML_TIME = 1,
+  TREEML_INTERRUPTED = 2,
+  TREEML_MEMORY = 3,
+  TREEML_ENOUGH = 4 /* a tree better than the value asked for was found */
+};
+
+/* What the cost of a leaf is. */
+enum treeml_loss { TREEML_SQUARED = 0, TREEML_ABSOLUTE = 1, TREEML_QUANTILE = 2 };
+
+/* Costs of `sets` leaves: the rows of leaf i are rows[starts[i]] to rows[starts[i + 1] - 1]. Non-zero return stops. */
+typedef int (*treeml_leaf_costs) (void *state, int64_t sets, const int64_t *starts, const int32_t *rows, double *costs);
+
+/* Called now and then, and whenever a better tree is known; non-zero return stops the search with the best tree. */
+typedef int (*treeml_progress) (void *state, double seconds, int64_t value, int64_t bound, int better);
+
+TREEML_PUBLIC treeml_solver *treeml_create (void);
+TREEML_PUBLIC void treeml_destroy (treeml_solver *);
+TREEML_PUBLIC const char *treeml_message (const treeml_solver *);
+TREEML_PUBLIC const char *treeml_version (void);
+
+/* The data. `columns` is the column each test was made from, or NULL. Arrays are copied or packed, never kept. */
+TREEML_PUBLIC int treeml_tests (treeml_solver *, const uint8_t *bits, int64_t tests, int64_t rows,
+                                const int32_t *columns);
+/* How many of the user's rows each row stands for; 1 without this call. */
+TREEML_PUBLIC int treeml_counts (treeml_solver *, const int64_t *count);
+/* Tests with a non-zero byte are never used. */
+TREEML_PUBLIC int treeml_forbid (treeml_solver *, const uint8_t *forbidden);
+
+/* One of these says what a leaf costs. */
+TREEML_PUBLIC int treeml_labels (treeml_solver *, const int32_t *labels, int32_t classes, const int64_t *weight);
+TREEML_PUBLIC int treeml_costs (treeml_solver *, const int64_t *cost, int32_t classes);
+TREEML_PUBLIC int treeml_targets (treeml_solver *, int32_t loss, const int64_t *targets, int32_t outputs,
+                                  const int64_t *weight, const int64_t *levels, int32_t level_count,
+                                  int64_t level_scale);
+TREEML_PUBLIC int treeml_custom (treeml_solver *, treeml_leaf_costs, void *state);
+
+/* Further terms and constraints. */
+TREEML_PUBLIC int treeml_column_costs (treeml_solver *, const int64_t *cost, int32_t columns);
+TREEML_PUBLIC int treeml_leaf_limit (treeml_solver *, const int64_t *cost, int64_t limit);
+TREEML_PUBLIC int treeml_purity (treeml_solver *, const int64_t *weight, int64_t numerator, int64_t denominator);
+
+/* A tree to begin with: node 0 is the root, test -1 marks a leaf with its label in `yes`. */
+TREEML_PUBLIC int treeml_start (treeml_solver *, const int32_t *test, const int32_t *yes, const int32_t *no,
+                                int64_t nodes);
+
+/* Options are a table; a name that is not in it is an error. */
+TREEML_PUBLIC int treeml_set (treeml_solver *, const char *option, int64_t value);
+TREEML_PUBLIC int treeml_get (const treeml_solver *, const char *option, int64_t *value);
+TREEML_PUBLIC int32_t treeml_options (void);
+TREEML_PUBLIC int treeml_option (int32_t index, const char **name, int64_t *low, int64_t *high, int64_t *initial,
+                                 const char **help);
+TREEML_PUBLIC int treeml_watch (treeml_solver *, treeml_progress, void *state);
+
+TREEML_PUBLIC int treeml_solve (treeml_solver *);
+TREEML_PUBLIC void treeml_interrupt (treeml_solver *);
+
+/* The answer to the last treeml_solve; for several quantile levels, of the level chosen by treeml_choose. */
+TREEML_PUBLIC int treeml_choose (treeml_solver *, int32_t level);
+TREEML_PUBLIC int32_t treeml_status (const treeml_solver *);
+TREEML_PUBLIC int32_t treeml_stop (const treeml_solver *);
+TREEML_PUBLIC int64_t treeml_value (const treeml_solver *);
+TREEML_PUBLIC int64_t treeml_bound (const treeml_solver *);
+/* Values are whole numbers of 1 / unit; 1 for counts and costs, a power of two for losses. */
+TREEML_PUBLIC double treeml_unit (const treeml_solver *);
+TREEML_PUBLIC int64_t treeml_nodes (const treeml_solver *);
+TREEML_PUBLIC int treeml_tree (const treeml_solver *, int32_t *test, int32_t *yes, int32_t *no, int32_t *label);
+
+/* Statistics are a table too. */
+TREEML_PUBLIC int32_t treeml_statistics (void);
+TREEML_PUBLIC int treeml_statistic (const treeml_solver *, int32_t index, const char **name, double *value,
+                                    const char **help);
+TREEML_PUBLIC const char *treeml_kernel (const treeml_solver *);
+
+#endif
