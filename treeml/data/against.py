@@ -321,19 +321,6 @@ def remarks(dataset: Dataset, asked: Iterable[Use]) -> list[str]:
     return list(dict.fromkeys(notes))
 
 
-def positive_span(spec: Spec) -> Span | None:
-    return place(spec, "predict", spec.positive or "")
-
-
-def cost_span(spec: Spec, predicted: str, real: str, label: str) -> Span | None:
-    span = spec.spans.get(f"cost {predicted} {real}") or spec.spans.get("cost")
-    return narrowed(span, label)
-
-
-def weight_span(spec: Spec, label: str) -> Span | None:
-    return place(spec, "weight", label)
-
-
 def numbers_of(column: Column) -> NDArray[Any]:
     """The values of a column as numbers; the codes of a binary one are 0 and 1."""
     if column.is_number:

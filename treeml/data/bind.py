@@ -176,7 +176,7 @@ def _positive(
     if spec.positive is not None:
         if spec.positive in texts:
             return texts.index(spec.positive)
-        mistakes.append(against.unknown_class(spec.positive, classes, table, against.positive_span(spec)))
+        mistakes.append(against.unknown_class(spec.positive, classes, table, spec.spans.get("positive")))
         return None
     speaks = [use for use in asked if MEASURES[use.measure].needs_positive]
     lowered = [text.lower() for text in texts]
@@ -205,11 +205,12 @@ def _mistake_costs(
     number = {label_text(label): code for code, label in enumerate(classes)}
     costs = [[Fraction(int(i != j)) for j in range(size)] for i in range(size)]
     for (predicted, real), cost in spec.mistake_costs.items():
-        unknown = [label for label in dict.fromkeys((predicted, real)) if label not in number]
-        mistakes.extend(
-            against.unknown_class(label, classes, table, against.cost_span(spec, predicted, real, label))
-            for label in unknown
-        )
+        sides = {f"cost predicted:{predicted}": predicted, f"cost actual:{real}": real}
+        unknown = {key: label for key, label in sides.items() if label not in number}
+        for key, label in unknown.items():
+            mistake = against.unknown_class(label, classes, table, spec.spans.get(key))
+            if mistake not in mistakes:
+                mistakes.append(mistake)
         if not unknown:
             costs[number[predicted]][number[real]] = cost
     whole, scale = whole_fractions([cost for row in costs for cost in row])
@@ -243,7 +244,7 @@ def _weights(
             if label in number:
                 factors[number[label]] = factor
             else:
-                mistakes.append(against.unknown_class(label, classes, table, against.weight_span(spec, label)))
+                mistakes.append(against.unknown_class(label, classes, table, spec.spans.get(f"class weight:{label}")))
         known, place = np.unique(values, return_inverse=True)
         exact = [against.as_fraction(value) for value in known.tolist()]
         pairs, where, counts = np.unique(

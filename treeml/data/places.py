@@ -31,16 +31,18 @@ def mentions(spec: Spec) -> Iterator[Mention]:
     for name in spec.features or ():
         yield Mention(name, "feature", place(spec, "features", name))
     for name in spec.excluded:
-        yield Mention(name, "other", place(spec, "features", name))
+        yield Mention(name, "other", place(spec, "except", name))
     for name, declared in spec.columns.items():
         yield Mention(name, "other", narrowed(declared.span, name))
     if spec.weight_column is not None:
         yield Mention(spec.weight_column, "weight", place(spec, "weight", spec.weight_column))
     for name in spec.test_costs:
-        yield Mention(name, "other", place(spec, "cost", name))
+        yield Mention(name, "other", place(spec, "test cost", name))
     for rule in spec.binarizations:
         if rule.column:
-            yield Mention(rule.column, "other", narrowed(rule.span, rule.column))
+            yield Mention(
+                rule.column, "other", place(spec, "binarize", rule.column) or narrowed(rule.span, rule.column)
+            )
     for name in spec.forbidden:
         yield Mention(name, "other", place(spec, "forbid", name))
     for use in uses(spec):
@@ -68,7 +70,7 @@ def conditions(use: Use) -> Iterator[Condition]:
 
 def place(spec: Spec, statement: str, name: str) -> Span | None:
     """Where a statement names something: the name itself if it can be found there."""
-    for key in (f"{statement} {name}", f"{statement}:{name}", statement):
+    for key in (f"{statement}:{name}", statement):
         if key in spec.spans:
             return narrowed(spec.spans[key], name)
     return None
