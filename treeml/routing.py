@@ -270,6 +270,8 @@ def _is_missing(value: Any) -> bool:
 
 
 def _code(field: Field, level: Any) -> int:
+    if level in field.levels:
+        return field.levels.index(level)
     text = label_text(level)
     return next((code for code, known in enumerate(field.levels) if label_text(known) == text), UNKNOWN)
 

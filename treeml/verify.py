@@ -1,0 +1,274 @@
+"""Tree, Dataset -> every goal, requirement and measure, recomputed exactly from the original rows.
+
+This knows the measures and the data; it knows no Problem, no term and no solver. Whatever a back-end claims is compared
+with what is found here, and a difference is the back-end's failure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import ceil
+from typing import Any
+
+from treeml.data.table import Dataset, label_text
+from treeml.measures.evaluate import Outcome, confusion, evaluate, outcome_of
+from treeml.spec import Linear, Requirement, Use
+from treeml.tree import Tree, leaf_outputs
+
+STANDARD = {
+    "classes": ("errors", "error_rate", "accuracy"),
+    "numbers": (),
+    "clusters": (),
+}
+SHAPE = ("depth", "leaves", "support")
+
+
+@dataclass(frozen=True, slots=True)
+class GoalCheck:
+    """A goal in the user's sense: an accuracy is an accuracy, not a negated error."""
+
+    text: str
+    sense: str  # "minimize" or "maximize"
+    value: Fraction
+    claimed: Fraction | None = None
+
+    @property
+    def agrees(self) -> bool:
+        return self.claimed is None or self.claimed == self.value
+
+
+@dataclass(frozen=True, slots=True)
+class RequirementCheck:
+    """A requirement with the value found. `slack` is how far the value could move before the requirement is missed."""
+
+    name: str
+    text: str
+    sense: str
+    limit: Fraction
+    value: Fraction | None  # None: a share of what is predicted, and nothing is
+    slack: Fraction | None
+    met: bool
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "text": self.text,
+            "sense": self.sense,
+            "limit": _plain(self.limit),
+            "value": None if self.value is None else _plain(self.value),
+            "slack": None if self.slack is None else _plain(self.slack),
+            "met": self.met,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What was recomputed, and every way in which it differs from what was asked or claimed."""
+
+    goals: tuple[GoalCheck, ...]
+    requirements: tuple[RequirementCheck, ...]
+    measures: Mapping[str, Fraction]  # the standard ones, and every measure of the spec as it was written
+    mismatches: tuple[str, ...] = ()  # one sentence each
+    confusion: tuple[tuple[str, ...], tuple[tuple[Fraction, ...], ...]] | None = field(default=None)
+
+    @property
+    def verified(self) -> bool:
+        """Are all requirements met, and is every claim true?"""
+        return not self.mismatches
+
+    @property
+    def objective(self) -> tuple[Fraction, ...]:
+        return tuple(goal.value for goal in self.goals)
+
+
+def verify(
+    tree: Tree,
+    dataset: Dataset,
+    claimed: Sequence[Fraction] | None = None,
+    tolerance: Fraction = Fraction(0),
+) -> Verification:
+    """Recompute all from the rows. `claimed` holds one value per goal in the user's sense, true within `tolerance`."""
+    outcome = outcome_of(tree, dataset)
+    values: dict[Use, Fraction | None] = {}
+    goals = _goals(dataset, outcome, values, claimed)
+    requirements = tuple(_requirement(each, dataset, outcome, values) for each in dataset.spec.requirements)
+    measures = _measures(tree, dataset, outcome, values)
+    mismatches = (
+        *_wrong_claims(goals, claimed, tolerance),
+        *(_missed(requirement) for requirement in requirements if not requirement.met),
+        *_wrong_columns(tree, dataset),
+        *_wrong_leaves(tree, dataset, outcome),
+    )
+    return Verification(goals, requirements, measures, tuple(mismatches), _confusion(tree, dataset, outcome))
+
+
+def _goals(
+    dataset: Dataset,
+    outcome: Outcome,
+    values: dict[Use, Fraction | None],
+    claimed: Sequence[Fraction] | None,
+) -> tuple[GoalCheck, ...]:
+    checks = []
+    for place, goal in enumerate(dataset.spec.goals):
+        # In a goal, a share of nothing counts as 0.
+        value = _linear(goal.expression, dataset, outcome, values, Fraction(0))
+        assert value is not None
+        claim = claimed[place] if claimed is not None and place < len(claimed) else None
+        checks.append(GoalCheck(goal.text, goal.sense, value, claim))
+    return tuple(checks)
+
+
+def _requirement(
+    requirement: Requirement, dataset: Dataset, outcome: Outcome, values: dict[Use, Fraction | None]
+) -> RequirementCheck:
+    limit = requirement.limit
+    if requirement.share_of_rows:
+        limit = Fraction(ceil(limit * dataset.rows))
+    value = _linear(requirement.expression, dataset, outcome, values, None)
+    text = requirement.text or requirement.name
+    if value is None:
+        return RequirementCheck(requirement.name, text, requirement.sense, limit, None, None, True)
+    room = {"<=": limit - value, ">=": value - limit, "=": -abs(value - limit)}[requirement.sense]
+    return RequirementCheck(requirement.name, text, requirement.sense, limit, value, room, room >= 0)
+
+
+def _linear(
+    expression: Linear,
+    dataset: Dataset,
+    outcome: Outcome,
+    values: dict[Use, Fraction | None],
+    undefined: Fraction | None,
+) -> Fraction | None:
+    total = expression.constant
+    for factor, use in expression.parts:
+        if use not in values:
+            values[use] = evaluate(use, dataset, outcome)
+        value = values[use]
+        if value is None:
+            if undefined is None:
+                return None
+            value = undefined
+        total += factor * value
+    return total
+
+
+def _measures(
+    tree: Tree, dataset: Dataset, outcome: Outcome, values: dict[Use, Fraction | None]
+) -> dict[str, Fraction]:
+    measures: dict[str, Fraction] = {}
+    for name in (*STANDARD[tree.task], *SHAPE):
+        use = Use(name)
+        if use not in values:
+            if name in ("error_rate", "accuracy"):
+                rate = measures["errors"] / _total_weight(dataset)
+                values[use] = rate if name == "error_rate" else 1 - rate
+            else:
+                values[use] = evaluate(use, dataset, outcome)
+        found = values[use]
+        assert found is not None
+        measures[name] = found
+    for use, value in values.items():
+        if value is not None:
+            measures.setdefault(use.text or written(use), value)
+    return measures
+
+
+def written(use: Use) -> str:
+    """A measure as it is written in a spec, where its own text is not at hand."""
+    if not use.arguments:
+        return use.measure
+    if use.measure in ("count", "rate"):
+        parts = [
+            ", ".join(f"{each.subject} {each.comparison} {label_text(_short(each.value))}" for each in conditions)
+            for conditions in use.arguments
+        ]
+        return f"{use.measure}({' given '.join(part for part in parts if part)})"
+    arguments: list[str] = []
+    for argument in use.arguments:
+        each = argument if isinstance(argument, tuple) else (argument,)
+        arguments += [label_text(_short(item)) for item in each if item is not None]
+    return f"{use.measure}({', '.join(arguments)})"
+
+
+def _short(value: Any) -> Any:
+    return float(value) if isinstance(value, Fraction) else value
+
+
+def _total_weight(dataset: Dataset) -> Fraction:
+    from treeml.measures.constants import exact_sum
+
+    return exact_sum(dataset.weight) * dataset.weight_scale
+
+
+def _confusion(
+    tree: Tree, dataset: Dataset, outcome: Outcome
+) -> tuple[tuple[str, ...], tuple[tuple[Fraction, ...], ...]] | None:
+    """The names of the classes; for every actual class the weights of the predicted ones."""
+    if tree.task != "classes":
+        return None
+    cells = confusion(dataset, outcome.predicted)
+    weights = tuple(tuple(cell * dataset.weight_scale for cell in row) for row in cells)
+    return tuple(label_text(label) for label in dataset.classes), weights
+
+
+def _wrong_claims(goals: tuple[GoalCheck, ...], claimed: Sequence[Fraction] | None, tolerance: Fraction) -> list[str]:
+    if claimed is None:
+        return []
+    wrong = [
+        f"`{goal.text or goal.sense}` is {_shown(goal.value)}, but {_shown(goal.claimed)} was claimed"
+        for goal in goals
+        if goal.claimed is not None and abs(goal.claimed - goal.value) > tolerance
+    ]
+    if len(claimed) != len(goals):
+        wrong.append(f"{len(claimed)} values were claimed for {len(goals)} goals")
+    return wrong
+
+
+def _missed(requirement: RequirementCheck) -> str:
+    assert requirement.value is not None
+    return f"`{requirement.text or requirement.name}` is not met: it is {_shown(requirement.value)}"
+
+
+def _wrong_columns(tree: Tree, dataset: Dataset) -> list[str]:
+    allowed = set(dataset.features)
+    return [f"the tree tests `{name}`, which may not be split on" for name in tree.columns if name not in allowed]
+
+
+def _wrong_leaves(tree: Tree, dataset: Dataset, outcome: Outcome) -> list[str]:
+    """Leaves whose rows, or whose numbers, are not those of the data."""
+    import numpy as np
+
+    rows = np.bincount(outcome.leaf, minlength=len(tree.leaves)).tolist()
+    wrong = [
+        f"leaf {number + 1} says {leaf.rows} rows, but {count} reach it"
+        for number, (leaf, count) in enumerate(zip(tree.leaves, rows, strict=True))
+        if leaf.rows != count
+    ]
+    if wrong or tree.task == "classes":
+        return wrong
+    outputs = leaf_outputs(dataset)
+    for number, leaf in enumerate(tree.leaves):
+        here = np.flatnonzero(outcome.leaf == number)
+        exact = tuple(output.constant(dataset.weight, here) for output in outputs) if len(here) else leaf.exact
+        if exact != leaf.exact:
+            wrong.append(f"leaf {number + 1} holds {_listed(leaf.exact)}, but its rows give {_listed(exact)}")
+    return wrong
+
+
+def _plain(value: Fraction) -> int | float:
+    return value.numerator if value.denominator == 1 else float(value)
+
+
+def _shown(value: Fraction | None) -> str:
+    """A number in a message, so that two different ones never look alike."""
+    if value is None:
+        return "nothing"
+    if value.denominator == 1:
+        return str(value.numerator)
+    return f"{float(value):.6g} ({value})" if value.denominator < 10**9 else repr(float(value))
+
+
+def _listed(values: Sequence[Fraction]) -> str:
+    return ", ".join(_shown(value) for value in values)
