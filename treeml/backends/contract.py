@@ -13,7 +13,7 @@ from enum import Enum
 from fractions import Fraction
 from functools import cached_property
 from time import monotonic
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, get_args, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -146,6 +146,7 @@ Term = (
     | Custom
 )
 """A term's kind, as capabilities name it, is the name of its class."""
+EVERY_TERM = frozenset(kind.__name__ for kind in get_args(Term))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,10 +16,11 @@ from time import monotonic
 from typing import Any, ClassVar
 
 from treeml.backends.contract import (
+    EVERY_TERM,
     NO_LIMITS,
     Answer,
+    Bound,
     Capabilities,
-    Largest,
     Leaf,
     Limits,
     Node,
@@ -27,23 +28,22 @@ from treeml.backends.contract import (
     Option,
     Problem,
     Progress,
-    Ratio,
     Refusal,
     Split,
     Status,
     Stop,
 )
-from treeml.backends.oracle_terms import PIECES, Piece, pieces_of, value_of
+from treeml.backends.oracle_terms import Piece, inputs_of, pieces_of, value_of
 
-EVERYTHING = frozenset(kind.__name__ for kind in (*PIECES, Largest, Ratio))
+MOST_INPUTS = 50_000  # that monotone predictions are judged on
 
 
 class Oracle:
     name: ClassVar[str] = "oracle"
     summary: ClassVar[str] = "looks at every tree; for small problems, and for testing the others"
     can: ClassVar[Capabilities] = Capabilities(
-        goals=EVERYTHING,
-        bounds=EVERYTHING,
+        goals=EVERY_TERM,
+        bounds=EVERY_TERM,
         sums=True,
         needs_depth=False,
         lexicographic=True,
@@ -75,6 +75,13 @@ class Oracle:
                 "the size of the problem",
                 f"oracle looks at every tree, and here at about {_rounded(size)} sets of rows; its limit is {most:,}",
                 "bound depth lower, use fewer rows or tests, or raise it: oracle(limit = ...)",
+            )
+        inputs = inputs_of(problem)
+        if inputs > MOST_INPUTS and any("Monotone" in bound.sum.kinds() for bound in problem.bounds):
+            yield Refusal(
+                "a monotone requirement",
+                f"oracle looks at every possible input, here {_rounded(inputs)}; its limit is {MOST_INPUTS:,}",
+                "use fewer columns, or coarser cuts",
             )
 
     def solve(
@@ -159,22 +166,32 @@ class _Search:
         self.check_time()
         self.consider([self.leaf(self.everything, label) for label in self.labels])
         for test in range(len(self.yes)) if self.depth > 0 else ():
+            if self.best is not None and not self.problem.goals:
+                return
             self.consider(self.split(test, self.everything, self.depth, frozenset()))
 
     def consider(self, outcomes: list[Outcome]) -> None:
         improved = False
         for values, tree in outcomes:
             numbers = {id(piece.term): piece.number(value) for piece, value in zip(self.pieces, values, strict=True)}
-            if not all(_holds(value_of(bound.sum, numbers), bound.sense, bound.limit) for bound in self.problem.bounds):
+            if not all(self.keeps(bound, numbers) for bound in self.problem.bounds):
                 continue
-            objective = tuple(value_of(goal.sum, numbers) for goal in self.problem.goals)
-            if None not in objective and (self.best is None or objective < self.best[0]):
+            objective = tuple(value_of(goal.sum, numbers, Fraction(0)) or Fraction(0) for goal in self.problem.goals)
+            if self.best is None or objective < self.best[0]:
                 self.best, improved = (objective, tree), True
         if improved and self.best is not None:
             moment = Progress(monotonic() - self.began, self.best[0], None, self.best[1])
             self.trace.append(moment)
             if self.on_progress is not None and self.on_progress(moment) is False:
                 raise _StoppedError(Stop.INTERRUPTED)
+
+    @staticmethod
+    def keeps(bound: Bound, numbers: dict[int, Fraction]) -> bool:
+        """A ratio without a denominator is no obstacle to any bound."""
+        value = value_of(bound.sum, numbers, None)
+        if value is None:
+            return True
+        return {"<=": value <= bound.limit, ">=": value >= bound.limit, "=": value == bound.limit}[bound.sense]
 
     def outcomes(self, mask: int, depth: int, tested: frozenset[int]) -> list[Outcome]:
         """What the trees over these rows can come to, `tested` being the features with a price that were paid above."""
@@ -251,13 +268,6 @@ def _undominated(outcomes: list[Outcome], pieces: list[Piece]) -> list[Outcome]:
 
 def _as_good(one: tuple[Any, ...], other: tuple[Any, ...], less: list[int], more: list[int]) -> bool:
     return all(one[i] <= other[i] for i in less) and all(one[i] >= other[i] for i in more)
-
-
-def _holds(value: Fraction | None, sense: str, limit: Fraction) -> bool:
-    """A ratio without a denominator is no obstacle to any bound."""
-    if value is None:
-        return True
-    return {"<=": value <= limit, ">=": value >= limit, "=": value == limit}[sense]
 
 
 def _groups(problem: Problem) -> list[list[int]]:

@@ -6,9 +6,11 @@ verifies answers: the oracle and the verifier are two readings of the same defin
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
+from math import prod
 from typing import Any
 
 from treeml.backends.contract import (
@@ -179,50 +181,31 @@ class CustomPiece(Piece):
 
 
 class MonotonePiece(Piece):
-    """The value is the tree itself with its leaves marked, since whether it is monotone shows only in the whole."""
+    """The value is the tree as a function: one bit for every possible input, 1 where the prediction is positive."""
 
-    def at_leaf(self, mask: int, label: int) -> bool:
-        return label == self.term.positive
+    def __post_init__(self) -> None:
+        codes = [_codes(self.problem, number) for number in range(len(self.problem.features))]
+        inputs = list(product(*codes))
+        self.everywhere = (1 << len(inputs)) - 1
+        self.passing = [
+            sum(1 << place for place, codes in enumerate(inputs) if _answers_yes(test, codes[test.feature]))
+            for test in self.problem.tests
+        ]
+        feature = self.term.feature
+        self.step = prod(len(own) for own in codes[feature + 1 :])  # from an input to the one with the next code
+        self.lower = sum(1 << place for place, known in enumerate(inputs) if -1 < known[feature] < codes[feature][-1])
+
+    def at_leaf(self, mask: int, label: int) -> int:
+        return self.everywhere if label == self.term.positive else 0
 
     def joined(self, test: int, mask: int, tested: frozenset[int], yes: Any, no: Any) -> Any:
-        return (test, yes, no)
+        return (yes & self.passing[test]) | (no & ~self.passing[test])
 
-    def number(self, value: Any) -> Fraction:
-        """Broken where an input of a positive leaf can be raised, on this feature alone, into a leaf that is not."""
-        assert isinstance(self.term, Monotone)
-        everywhere = tuple(_codes(self.problem, number) for number in range(len(self.problem.features)))
-        regions = list(self.regions(value, everywhere))
-        for low, low_positive in regions:
-            for high, high_positive in regions:
-                falls = (
-                    low_positive and not high_positive if self.term.increasing else high_positive and not low_positive
-                )
-                if falls and self.can_rise(low, high, self.term.feature):
-                    return Fraction(0)
-        return Fraction(1)
-
-    def regions(
-        self, value: Any, region: tuple[frozenset[int], ...]
-    ) -> Iterator[tuple[tuple[frozenset[int], ...], bool]]:
-        if isinstance(value, bool):
-            yield region, value
-            return
-        test = self.problem.tests[value[0]]
-        here = region[test.feature]
-        passing = frozenset(code for code in here if _answers_yes(test, code))
-        for part, side in ((passing, value[1]), (here - passing, value[2])):
-            yield from self.regions(side, (*region[: test.feature], part, *region[test.feature + 1 :]))
-
-    @staticmethod
-    def can_rise(low: tuple[frozenset[int], ...], high: tuple[frozenset[int], ...], feature: int) -> bool:
-        for number, (here, there) in enumerate(zip(low, high, strict=True)):
-            if number == feature:
-                known_here, known_there = here - {-1}, there - {-1}
-                if not known_here or not known_there or min(known_here) >= max(known_there):
-                    return False
-            elif not here & there:
-                return False
-        return True
+    def number(self, value: int) -> Fraction:
+        """Broken where an input and the one with the next code of the feature are positive in the wrong order."""
+        raised = value >> self.step
+        broken = value & ~raised if self.term.increasing else raised & ~value
+        return Fraction(0 if broken & self.lower else 1)
 
 
 PIECES: Mapping[type, type[Piece]] = {
@@ -276,17 +259,16 @@ def _directions(total: Sum, sign: int, found: dict[int, tuple[Term, set[str]]]) 
             found.setdefault(id(term), (term, set()))[1].add("less" if here >= 0 else "more")
 
 
-def value_of(total: Sum, numbers: Mapping[int, Fraction]) -> Fraction | None:
-    """The sum, given the numbers of its terms by identity; None where a ratio in it has no denominator."""
+def value_of(total: Sum, numbers: Mapping[int, Fraction], undefined: Fraction | None) -> Fraction | None:
+    """The sum, given the numbers of its terms by identity; a ratio without a denominator is `undefined`."""
     result = total.constant
     for factor, term in total.parts:
         if isinstance(term, Largest):
-            parts = [value_of(part, numbers) for part in term.parts]
-            defined = [part for part in parts if part is not None]
-            number = max(defined) if defined else None
+            parts = [value_of(part, numbers, undefined) for part in term.parts]
+            number = max((part for part in parts if part is not None), default=undefined)
         elif isinstance(term, Ratio):
-            above, below = value_of(term.numerator, numbers), value_of(term.denominator, numbers)
-            number = None if above is None or not below else above / below
+            above, below = value_of(term.numerator, numbers, None), value_of(term.denominator, numbers, None)
+            number = undefined if above is None or not below else above / below
         else:
             number = numbers[id(term)]
         if number is None:
@@ -295,11 +277,16 @@ def value_of(total: Sum, numbers: Mapping[int, Fraction]) -> Fraction | None:
     return result
 
 
-def _codes(problem: Problem, feature: int) -> frozenset[int]:
+def inputs_of(problem: Problem) -> int:
+    """How many inputs there are, if every feature may have any of its codes."""
+    return prod(len(_codes(problem, number)) for number in range(len(problem.features)))
+
+
+def _codes(problem: Problem, feature: int) -> range:
     """Every code that the feature of an input can have; -1 is missing."""
     known = problem.features[feature]
     levels = 2 if known.kind == "binary" else known.levels
-    return frozenset(range(-1 if known.has_missing else 0, levels))
+    return range(-1 if known.has_missing else 0, levels)
 
 
 def _answers_yes(test: Test, code: int) -> bool:

@@ -1,0 +1,301 @@
+"""Plans bring problems within reach of back-ends that can do little, and change no answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from random import Random
+from typing import ClassVar
+
+import pytest
+
+from treeml.backends.contract import (
+    NO_LIMITS,
+    Answer,
+    Capabilities,
+    Deadline,
+    Depth,
+    Largest,
+    Leaf,
+    Leaves,
+    Limits,
+    Node,
+    OnProgress,
+    Problem,
+    Progress,
+    Refusal,
+    Split,
+    Status,
+    Stop,
+    Sum,
+)
+from treeml.backends.oracle import Oracle
+from treeml.backends.plan import Plan, choose, plan
+from treeml.backends.run import run
+from treeml.lang.diagnostic import BackendError, RefusedError
+from treeml.testing.fuzz import Tally, fuzz
+from treeml.testing.problems import binary, bound, errors, minimize, random_problem, single
+
+SIMPLE = frozenset({"Predicted", "Leaves", "TestCost", "Loss", "Used"})
+
+
+class Plain:
+    """The oracle behind the capabilities of a back-end with one goal and a fixed depth."""
+
+    name = "plain"
+    summary = "one goal, a fixed depth"
+    can = Capabilities(
+        goals=SIMPLE, bounds=SIMPLE | {"Depth", "Support", "Purity", "LeafErrors", "Monotone"}, starts=True
+    )
+    options: ClassVar[dict[str, object]] = {}
+
+    def __init__(self) -> None:
+        self.asked: list[Problem] = []
+
+    @staticmethod
+    def missing() -> str | None:
+        return None
+
+    @staticmethod
+    def version() -> str:
+        return "0"
+
+    def refusals(self, problem: Problem) -> Iterator[Refusal]:
+        return iter(())
+
+    def solve(
+        self,
+        problem: Problem,
+        limits: Limits = NO_LIMITS,
+        start: Node | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> Answer:
+        self.asked.append(problem)
+        assert len(problem.goals) <= 1
+        assert problem.max_depth is not None
+        for goal in problem.goals:
+            assert goal.sum.kinds() <= self.can.goals
+        for each in problem.bounds:
+            assert each.sum.kinds() <= self.can.bounds
+        return Oracle().solve(problem, limits, start, on_progress)
+
+
+class Claims(Plain):
+    """Returns what it is told to return."""
+
+    name = "claims"
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__()
+        self.answer = answer
+
+    def solve(self, *arguments: object, **named: object) -> Answer:  # type: ignore[override]
+        return self.answer
+
+
+XOR = ("00", "01", "10", "11")
+
+
+def xor(*bounds: object, goals: tuple = ()) -> Problem:
+    return binary(XOR, 2, goals or minimize(errors([0, 1, 1, 0], 2)), bounds)  # type: ignore[arg-type]
+
+
+def test_plans_change_no_answer() -> None:
+    tally = Tally()
+    assert list(fuzz(Plain(), iter(range(300)), tally=tally)) == []  # type: ignore[arg-type]
+    assert tally.taken > 60
+    assert tally.refused > 60
+
+
+def test_goals_are_solved_in_turn() -> None:
+    problem = xor(bound(Depth(), "<=", 2), goals=minimize(errors([0, 1, 1, 0], 2), Leaves()))
+    backend = Plain()
+    planned = plan(problem, backend)  # type: ignore[arg-type]
+    assert isinstance(planned, Plan)
+    assert any("2 goals" in sentence for sentence in planned.explain())
+    answer = run(planned)
+    assert (answer.status, answer.objective) == (Status.OPTIMAL, (0, 4))
+    assert [len(asked.bounds) for asked in backend.asked] == [1, 2]
+
+
+def test_depth_is_minimized_by_deepening() -> None:
+    exact = bound(errors([0, 1, 1, 0], 2), "<=", 0, "no errors")
+    backend = Plain()
+    planned = plan(xor(exact, goals=minimize(Depth())), backend)  # type: ignore[arg-type]
+    assert isinstance(planned, Plan)
+    answer = run(planned)
+    assert (answer.status, answer.objective, answer.bound) == (Status.OPTIMAL, (2,), 2)
+    assert [asked.max_depth for asked in backend.asked] == [0, 1, 2]
+
+
+def test_depth_with_a_price_beside_errors() -> None:
+    for price, expected in ((Fraction(1, 10), Fraction(2, 10)), (Fraction(3), Fraction(2))):
+        goal = Sum(((Fraction(1), errors([0, 1, 1, 0], 2)), (price, Depth())))
+        planned = plan(xor(goals=minimize(goal)), Plain())  # type: ignore[arg-type]
+        assert isinstance(planned, Plan)
+        assert run(planned).objective == (expected,)
+
+
+def test_deepening_sees_that_no_depth_helps() -> None:
+    rows = ("0", "0", "1")
+    exact = bound(errors([0, 1, 1], 2), "<=", 0, "no errors")
+    backend = Plain()
+    planned = plan(binary(rows, 2, minimize(Depth()), (exact,)), backend)  # type: ignore[arg-type]
+    assert isinstance(planned, Plan)
+    answer = run(planned)
+    assert (answer.status, answer.conflict) == (Status.INFEASIBLE, ("no errors",))
+    assert backend.asked == []
+
+
+def test_an_unproved_stage_is_not_called_optimal() -> None:
+    class Slow(Plain):
+        def solve(self, problem, limits=NO_LIMITS, start=None, on_progress=None):  # type: ignore[no-untyped-def]
+            self.asked.append(problem)
+            if len(self.asked) == 1:
+                return Answer(Status.FEASIBLE, Stop.TIME, Leaf(0), (Fraction(2),), Fraction(1))
+            return Oracle().solve(problem, limits, start, on_progress)
+
+    problem = xor(bound(Depth(), "<=", 2), goals=minimize(errors([0, 1, 1, 0], 2), Leaves()))
+    planned = plan(problem, Slow())  # type: ignore[arg-type]
+    assert isinstance(planned, Plan)
+    answer = run(planned)
+    assert (answer.status, answer.stop, answer.objective, answer.bound) == (Status.FEASIBLE, Stop.TIME, (2, 1), 1)
+
+
+def test_a_gap_is_spread_over_its_parts() -> None:
+    gap = Largest((single(errors([0, 1, 1, 0], 2)), single(Leaves())))
+    problem = xor(bound(Depth(), "<=", 2), bound(gap, "<=", 3, "gap"))
+    backend = Plain()
+    planned = plan(problem, backend)  # type: ignore[arg-type]
+    assert isinstance(planned, Plan)
+    assert run(planned).objective == (1,)
+    assert len(backend.asked[0].bounds) == 3
+
+
+def test_a_depth_bound_follows_from_the_leaves() -> None:
+    planned = plan(xor(bound(Leaves(), "<=", 3)), Plain())  # type: ignore[arg-type]
+    assert isinstance(planned, Plan)
+    assert any("depth is bounded by 2" in sentence for sentence in planned.explain())
+
+
+def test_refusals_are_sentences_that_name_who_can() -> None:
+    gap = Largest((single(errors([0, 1, 1, 0], 2)), single(Leaves())))
+    refusals = plan(xor(bound(gap, ">=", 3, "gap")), Plain())  # type: ignore[arg-type]
+    assert isinstance(refusals, list)
+    assert refusals[0].feature == "the requirement gap"
+    assert refusals[0].because == "plain cannot bound the largest of several sums"
+    assert "oracle" in refusals[0].instead
+
+
+def test_a_problem_of_any_depth_is_refused_with_what_to_write() -> None:
+    rows = [format(number, "05b") for number in range(32)]
+    many = [row + "".join("1" if number == place else "0" for place in range(32)) for number, row in enumerate(rows)]
+    refusals = plan(binary(many, 2, minimize(errors([0, 1] * 16, 2))), Plain())  # type: ignore[arg-type]
+    assert isinstance(refusals, list)
+    assert refusals[0].instead.startswith("add `require depth <= 4`")
+
+
+def test_choose_names_the_back_end_and_why() -> None:
+    planned = choose(xor())
+    assert planned.backend.name == "oracle" or planned.backend.name in planned.reason
+    assert planned.backend.name != "cart"
+    assert planned.explain()[0] == planned.reason
+
+
+def test_choose_says_why_nobody_can() -> None:
+    rows = [format(number, "010b") for number in range(1024)]
+    problem = binary(rows, 2, minimize(Largest((single(Leaves(), -1), single(Depth())))))
+    with pytest.raises(RefusedError) as refused:
+        choose(problem)
+    assert refused.value.diagnostics[0].code == "B505"
+
+
+def test_a_start_reaches_a_reduced_problem() -> None:
+    rows = ("000", "011", "101", "111", "000")
+    problem = binary(rows, 2, minimize(errors([0, 1, 1, 0, 0], 2)), (bound(Depth(), "<=", 2),))
+    start = Split(0, Split(1, Leaf(0), Leaf(1)), Split(2, Leaf(1), Leaf(0)))
+
+    class Starts(Plain):
+        def solve(self, problem, limits=NO_LIMITS, start=None, on_progress=None):  # type: ignore[no-untyped-def]
+            return Oracle().solve(problem, Limits(Deadline(0.0)), start, on_progress)
+
+    planned = plan(problem, Starts())  # type: ignore[arg-type]
+    assert isinstance(planned, Plan)
+    answer = run(planned, start=start)
+    assert (answer.status, answer.objective) == (Status.FEASIBLE, (0,))
+
+
+def test_progress_speaks_of_the_problem_that_was_asked() -> None:
+    seen: list[Progress] = []
+    problem = binary(("000", "011", "101", "111", "000"), 2, minimize(errors([0, 1, 1, 0, 0], 2), Leaves()))
+    planned = plan(problem, Plain())  # type: ignore[arg-type]
+    assert isinstance(planned, Plan)
+    run(planned, on_progress=seen.append)  # type: ignore[arg-type]
+    assert seen
+    assert all(moment.objective is not None and len(moment.objective) <= 2 for moment in seen)
+
+
+BEST = Split(0, Split(1, Leaf(0), Leaf(1)), Split(1, Leaf(1), Leaf(0)))
+ZERO, ONE = Fraction(0), Fraction(1)
+
+
+@pytest.mark.parametrize(
+    ("code", "answer"),
+    [
+        ("B510", Answer(Status.OPTIMAL, Stop.PROVED, Split(9, Leaf(0), Leaf(1)), (ZERO,), ZERO)),
+        ("B510", Answer(Status.OPTIMAL, Stop.PROVED, Leaf(7), (ZERO,), ZERO)),
+        ("B510", Answer(Status.OPTIMAL, Stop.PROVED, Split(0, Split(0, Leaf(0), Leaf(1)), Leaf(0)), (ZERO,), ZERO)),
+        ("B511", Answer(Status.OPTIMAL, Stop.PROVED)),
+        ("B511", Answer(Status.OPTIMAL, Stop.TIME, BEST, (ZERO,), ZERO)),
+        ("B511", Answer(Status.UNKNOWN, Stop.TIME, BEST)),
+        ("B512", Answer(Status.FEASIBLE, Stop.TIME, Leaf(0), (Fraction(2),))),
+        ("B513", Answer(Status.FEASIBLE, Stop.TIME, BEST, (ONE,))),
+        ("B514", Answer(Status.FEASIBLE, Stop.TIME, BEST, (ZERO,), ONE)),
+        ("B514", Answer(Status.OPTIMAL, Stop.PROVED, BEST, (ZERO,), -ONE)),
+    ],
+)
+def test_wrong_claims_are_failures(code: str, answer: Answer) -> None:
+    problem = xor(bound(Depth(), "<=", 2), bound(Leaves(), ">=", 2, "leaves"))
+    planned = Plan(problem, Claims(answer), ())  # type: ignore[arg-type]
+    with pytest.raises(BackendError) as failed:
+        run(planned)
+    assert failed.value.diagnostics[0].code == code
+    assert failed.value.exit_code == 5
+
+
+def test_a_crash_is_a_failure_of_the_back_end() -> None:
+    class Crashes(Plain):
+        def solve(self, *arguments: object, **named: object) -> Answer:  # type: ignore[override]
+            raise ZeroDivisionError("by zero")
+
+    with pytest.raises(BackendError) as failed:
+        run(Plan(xor(), Crashes(), ()))  # type: ignore[arg-type]
+    assert failed.value.diagnostics[0].code == "B515"
+
+
+def test_an_interrupt_that_escapes_leaves_the_start() -> None:
+    class Interrupted(Plain):
+        def solve(self, *arguments: object, **named: object) -> Answer:  # type: ignore[override]
+            raise KeyboardInterrupt
+
+    planned = Plan(xor(), Interrupted(), ())  # type: ignore[arg-type]
+    assert run(planned).status is Status.UNKNOWN
+    answer = run(planned, start=BEST)
+    assert (answer.status, answer.stop, answer.objective) == (Status.FEASIBLE, Stop.INTERRUPTED, (0,))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [({"limt": 3}, "did you mean `limit`?"), ({"limit": "much"}, "a whole number"), ({"limit": 0}, "at least 1")],
+)
+def test_options_are_checked(options: dict[str, object], words: str) -> None:
+    with pytest.raises(RefusedError) as refused:
+        run(Plan(xor(), Oracle(), ()), Limits(options=options))
+    mistake = refused.value.diagnostics[0]
+    assert mistake.code == "B503"
+    assert words in " ".join((*mistake.notes, *mistake.helps))
+
+
+def test_same_problem_twice_from_one_seed() -> None:
+    one, other = (Oracle().solve(random_problem(Random(11))) for _ in range(2))
+    assert (one.status, one.objective, one.tree) == (other.status, other.objective, other.tree)

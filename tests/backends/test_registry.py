@@ -1,0 +1,72 @@
+"""Back-ends are found by name, and what is broken says so."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+
+from treeml.backends import registry
+from treeml.lang.diagnostic import BackendError, RefusedError
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_table_is_what_pyproject_lists() -> None:
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"][registry.GROUP]
+    assert declared == dict(registry.BUILT_IN)
+
+
+def test_every_built_in_loads_under_its_name() -> None:
+    assert registry.broken() == ()
+    assert tuple(backend.name for backend in registry.all()) == registry.names()
+
+
+def test_listing_and_loading_import_no_solver() -> None:
+    code = (
+        "import sys; from treeml.backends import registry; registry.names();"
+        "assert not {'treeml.backends.oracle', 'numpy'} & set(sys.modules), 'names';"
+        "registry.all();"
+        "solvers = {'ortools', 'pyscipopt', 'pysat', 'highspy', 'gurobipy', 'sklearn'} & set(sys.modules);"
+        "assert not solvers, solvers"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_an_unknown_name_gets_a_suggestion() -> None:
+    with pytest.raises(RefusedError) as refused:
+        registry.get("orcale")
+    mistake = refused.value.diagnostics[0]
+    assert mistake.code == "B502"
+    assert "did you mean `oracle`?" in mistake.helps
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ("no_such_module:Thing", "No module named"),
+        ("treeml.backends.oracle:Orcale", "has no attribute"),
+        ("treeml.backends.contract:Deadline", "which the contract asks for"),
+        ("treeml.backends.oracle:Oracle", "calls itself `oracle`"),
+    ],
+)
+def test_a_broken_back_end_is_told_and_harms_no_other(monkeypatch: pytest.MonkeyPatch, target: str, words: str) -> None:
+    entry = EntryPoint("theirs", target, registry.GROUP)
+    monkeypatch.setattr(registry, "entry_points", lambda group: [entry])
+    assert "theirs" in registry.names()
+    assert [mistake.code for mistake in registry.broken()] == ["B504"]
+    assert words in registry.broken()[0].notes[0]
+    assert "oracle" in [backend.name for backend in registry.all()]
+    with pytest.raises(BackendError):
+        registry.get("theirs")
+
+
+def test_nobody_takes_over_a_built_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = EntryPoint("oracle", "no_such_module:Thing", registry.GROUP)
+    monkeypatch.setattr(registry, "entry_points", lambda group: [entry])
+    assert registry.get("oracle").name == "oracle"

@@ -1,0 +1,153 @@
+"""Problem, back-end -> Plan: the steps that bring the problem within its reach, or the reasons why none do.
+
+A back-end says what it takes as it is; everything else is done here, once for all of them, by steps that each have a
+sentence for `treeml explain`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+from treeml.backends import registry
+from treeml.backends.contract import NO_LIMITS, Answer, Backend, Limits, Node, OnProgress, Problem, Refusal, Solve
+from treeml.backends.deepen import deepen
+from treeml.backends.lacks import depth_is_found, lacks, needs_deepening, successive
+from treeml.backends.lexicographic import lexicographic
+from treeml.backends.lowerings import Step, bounded, reduction, rewriting, spread
+from treeml.backends.shapes import deepest
+from treeml.lang.diagnostic import Diagnostic, RefusedError
+
+# A back-end that needs a depth bound gets one that follows from the rows and the other bounds, up to this depth; a
+# model of deeper trees would be too large to be what the user had in mind.
+DEEPEST_IMPLIED = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How one back-end solves one problem."""
+
+    problem: Problem
+    backend: Backend
+    steps: tuple[Step, ...]
+    reason: str = ""  # why this back-end, where it was chosen and not asked for
+
+    def explain(self) -> list[str]:
+        """The plan in sentences, the first thing done first."""
+        opening = [self.reason] if self.reason else []
+        closing = f"{self.backend.name} solves what is left: {self.backend.summary}"
+        return [*opening, *(step.sentence for step in self.steps), closing]
+
+    def solve(
+        self, limits: Limits = NO_LIMITS, start: Node | None = None, on_progress: OnProgress | None = None
+    ) -> Answer:
+        """The answer, over the rows and tests that were planned for. `run` is this with every claim checked."""
+        solve: Solve = self.backend.solve
+        for step in reversed(self.steps):
+            solve = step.around(solve)
+        return solve(self.problem, limits, start, on_progress)
+
+
+def plan(problem: Problem, backend: Backend) -> Plan | list[Refusal]:
+    """The plan, or every reason against it, each with what to do instead."""
+    reductions = _Reductions(problem)
+    outcome = _plan(reductions, backend)
+    if isinstance(outcome, Plan):
+        return outcome
+    able = [other.name for other in _candidates() if other.name != backend.name and _takes(reductions, other)]
+    return [replace(refusal, instead=_instead(refusal, able)) for refusal in outcome]
+
+
+def choose(problem: Problem) -> Plan:
+    """The first back-end of the stated order that takes the problem; the plan says why it is this one."""
+    reductions = _Reductions(problem)
+    refused: list[Refusal] = []
+    for backend in _candidates():
+        outcome = _plan(reductions, backend)
+        if isinstance(outcome, Plan):
+            return replace(outcome, reason=_reason(backend.name, refused))
+        refused += outcome
+    raise RefusedError(
+        Diagnostic(
+            "B505",
+            "no back-end takes this problem",
+            notes=tuple(f"{refusal.feature}: {refusal.because}" for refusal in refused),
+            helps=tuple(dict.fromkeys(refusal.instead for refusal in refused if refusal.instead)),
+        )
+    )
+
+
+class _Reductions:
+    """A problem and its reductions, each made once however many back-ends are asked."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.made: dict[tuple[bool, bool], tuple[Problem, Step]] = {}
+
+    def __call__(self, rows: bool, tests: bool) -> tuple[Problem, Step]:
+        if (rows, tests) not in self.made:
+            self.made[rows, tests] = reduction(self.problem, rows, tests)
+        return self.made[rows, tests]
+
+
+def _plan(reductions: _Reductions, backend: Backend) -> Plan | list[Refusal]:
+    problem, can, steps = reductions.problem, backend.can, []
+    missing = backend.missing()
+    if missing is not None:
+        return [Refusal(f"the back-end {backend.name}", f"what it needs is not installed: {missing}", missing)]
+    lowered = problem
+    if "Largest" not in can.bounds and spread(problem) is not problem:
+        lowered = spread(problem)
+        steps.append(rewriting("the largest of several sums is at most a limit where each of them is", spread))
+    refusals = list(lacks(lowered, backend))
+    if refusals:
+        return refusals
+    if not (can.merges_rows and can.merges_tests):
+        smaller, step = reductions(not can.merges_rows, not can.merges_tests)
+        lowered = spread(smaller) if steps else smaller
+        steps.insert(0, step)
+    if can.needs_depth and lowered.max_depth is None and not depth_is_found(lowered, can):
+        depth = deepest(lowered)
+        if depth > DEEPEST_IMPLIED:
+            return [_any_depth(backend, depth)]
+        lowered = bounded(lowered, depth)
+        sentence = f"no tree here is deeper than {depth}, so depth is bounded by {depth}"
+        steps.append(rewriting(sentence, partial(bounded, depth=depth)))
+    if successive(lowered, can):
+        sentence = f"{len(lowered.goals)} goals are solved in turn, each with the earlier ones held at their best"
+        steps.append(Step(sentence, lexicographic))
+    if any(needs_deepening(goal, can) for goal in lowered.goals):
+        steps.append(Step("depth is minimized by asking for a tree of depth 0, 1, 2, ... in turn", deepen))
+    return list(backend.refusals(lowered)) or Plan(problem, backend, tuple(steps))
+
+
+def _takes(reductions: _Reductions, backend: Backend) -> bool:
+    return isinstance(_plan(reductions, backend), Plan)
+
+
+def _candidates() -> list[Backend]:
+    return [backend for backend in registry.all() if backend.name not in registry.ONLY_WHEN_ASKED]
+
+
+def _any_depth(backend: Backend, depth: int) -> Refusal:
+    return Refusal(
+        "a tree of any depth",
+        f"{backend.name} builds a model of a fixed depth, and here a tree may be {depth:,} deep",
+        "add `require depth <= 4`",
+    )
+
+
+def _instead(refusal: Refusal, able: list[str]) -> str:
+    takers = f"{_listed(able)} {'takes' if len(able) == 1 else 'take'} this problem" if able else ""
+    return "; ".join(part for part in (refusal.instead, takers) if part) or "no registered back-end takes this problem"
+
+
+def _reason(name: str, refused: list[Refusal]) -> str:
+    order = ", ".join(registry.PREFERENCE)
+    return "; ".join(
+        [f"{name} is the first of {order} that takes this problem", *(refusal.because for refusal in refused)]
+    )
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]

@@ -1,0 +1,263 @@
+"""Random small problems -> disagreements between a back-end and the oracle, each shrunk to a new case.
+
+    python -m treeml.testing.fuzz --backend native --seconds 60 --seed 1
+
+A disagreement is an optimum that is not the oracle's, a tree better than the best, an infeasibility on one side only,
+a lower bound above the optimum, a tree that does not verify, or a crash.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+from random import Random
+from time import monotonic
+
+import numpy as np
+
+from treeml.backends import registry
+from treeml.backends.contract import (
+    Answer,
+    Backend,
+    Custom,
+    Deadline,
+    Feature,
+    Goal,
+    Largest,
+    LeafErrors,
+    Limits,
+    Loss,
+    Predicted,
+    Problem,
+    Purity,
+    Ratio,
+    Status,
+    Sum,
+    Term,
+)
+from treeml.backends.oracle import Oracle
+from treeml.backends.plan import Plan, plan
+from treeml.backends.run import run
+from treeml.lang.diagnostic import SpecError
+from treeml.testing.problems import PriceSpread, Sizes, random_problem
+from treeml.testing.stored import to_json
+
+ORACLE_SECONDS = 10.0
+BACKEND_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    seed: int
+    backend: str
+    reason: str
+    problem: Problem
+
+
+@dataclass
+class Tally:
+    """How many problems a back-end was given, took, and refused."""
+
+    tried: int = 0
+    taken: int = 0
+    refused: int = 0
+
+
+def fuzz(
+    backend: Backend,
+    seeds: Iterator[int],
+    sizes: Sizes | None = None,
+    kinds: Sequence[str] | None = None,
+    tally: Tally | None = None,
+) -> Iterator[Disagreement]:
+    """Every disagreement on the problems of these seeds, shrunk."""
+    for seed in seeds:
+        problem = random_problem(Random(seed), sizes, kinds)
+        if tally is not None:
+            tally.tried += 1
+        planned = plan(problem, backend)
+        if not isinstance(planned, Plan):
+            if tally is not None:
+                tally.refused += 1
+            continue
+        if tally is not None:
+            tally.taken += 1
+        if disagreement(problem, backend) is not None:
+            small = shrink(problem, lambda smaller: disagreement(smaller, backend) is not None)
+            yield Disagreement(seed, backend.name, disagreement(small, backend) or "", small)
+
+
+def disagreement(problem: Problem, backend: Backend) -> str | None:
+    """What is wrong with the back-end's answer, if anything is; a refusal is not wrong."""
+    truth = Oracle().solve(problem, Limits(Deadline.after(ORACLE_SECONDS)))
+    if truth.status not in (Status.OPTIMAL, Status.INFEASIBLE):
+        return None
+    planned = plan(problem, backend)
+    if not isinstance(planned, Plan):
+        return None
+    try:
+        answer = run(planned, Limits(Deadline.after(BACKEND_SECONDS)))
+    except SpecError as error:
+        return "; ".join(f"{mistake.title}: {' '.join(mistake.notes)}" for mistake in error.diagnostics)
+    return differs(answer, truth, backend)
+
+
+def differs(answer: Answer, truth: Answer, backend: Backend) -> str | None:
+    """How a verified answer contradicts the truth."""
+    if truth.status is Status.INFEASIBLE:
+        return f"{answer.status.value}, but no tree exists" if answer.tree is not None else None
+    if answer.status is Status.INFEASIBLE:
+        return f"infeasible, but there is a tree with {_text(truth)}"
+    best = truth.objective or ()
+    if answer.objective is not None:
+        slack = answer.tolerance
+        if len(best) == 1 and answer.objective[0] < best[0]:
+            return f"{_text(answer)} is better than the best, {_text(truth)}"
+        if len(best) > 1 and answer.objective < best:
+            return f"{_text(answer)} is better than the best, {_text(truth)}"
+        worse = any(ours - theirs > slack for ours, theirs in zip(answer.objective, best, strict=True))
+        if answer.status is Status.OPTIMAL and worse:
+            return f"optimal at {_text(answer)}, but the best is {_text(truth)}"
+    if answer.bound is not None and len(best) == 1 and answer.bound > best[0] + answer.tolerance:
+        return f"its bound {answer.bound} is above the optimum {best[0]}"
+    if answer.status is Status.UNKNOWN and backend.can.proves and not answer.notes:
+        return f"unknown after {BACKEND_SECONDS:g} s, but the best is {_text(truth)}"
+    return None
+
+
+def shrink(problem: Problem, fails: Callable[[Problem], bool]) -> Problem:
+    """A smaller problem that still fails: fewer bounds, goals, rows and features, as long as something can go."""
+    shrunk = True
+    while shrunk:
+        shrunk = False
+        for smaller in _smaller(problem):
+            if fails(smaller):
+                problem, shrunk = smaller, True
+                break
+    return problem
+
+
+def store(found: Disagreement, folder: Path) -> Path:
+    """The problem with the oracle's answer, as a case that the conformance suite runs from then on."""
+    truth = Oracle().solve(found.problem)
+    value = {
+        "found": f"{found.backend}, seed {found.seed}: {found.reason}",
+        "problem": to_json(found.problem),
+        "answer": {
+            "status": truth.status.value,
+            "objective": None if truth.objective is None else [str(number) for number in truth.objective],
+        },
+    }
+    text = json.dumps(value, indent=1, sort_keys=True) + "\n"
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{found.backend}-{sha256(text.encode()).hexdigest()[:8]}.json"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def _smaller(problem: Problem) -> Iterator[Problem]:
+    for number in range(len(problem.bounds)):
+        yield problem.asking(problem.goals, problem.bounds[:number] + problem.bounds[number + 1 :])
+    for number in range(len(problem.goals)):
+        yield problem.asking(problem.goals[:number] + problem.goals[number + 1 :], problem.bounds)
+    for number, goal in enumerate(problem.goals):
+        for part in range(len(goal.sum.parts)) if len(goal.sum.parts) > 1 else ():
+            fewer = Sum(goal.sum.parts[:part] + goal.sum.parts[part + 1 :], goal.sum.constant)
+            goals = (*problem.goals[:number], Goal(fewer), *problem.goals[number + 1 :])
+            yield problem.asking(goals, problem.bounds)
+    for row in range(problem.rows) if problem.rows > 1 else ():
+        yield without_row(problem, row)
+    for test in range(len(problem.tests)):
+        yield without_test(problem, test)
+    if (problem.count > 1).any():
+        yield replace(problem, count=np.ones_like(problem.count), given_bits=problem.bits)
+
+
+def without_row(problem: Problem, row: int) -> Problem:
+    """The same problem over the other rows; the matrices of its terms lose the row too."""
+
+    def of_sum(total: Sum) -> Sum:
+        return Sum(tuple((factor, of_term(term)) for factor, term in total.parts), total.constant)
+
+    def of_term(term: Term) -> Term:
+        if isinstance(term, Predicted | LeafErrors):
+            return replace(term, cost=np.delete(term.cost, row, axis=0))
+        if isinstance(term, Purity):
+            return replace(term, weight=np.delete(term.weight, row, axis=0))
+        if isinstance(term, Loss):
+            return replace(term, targets=np.delete(term.targets, row, axis=0), weight=np.delete(term.weight, row))
+        if isinstance(term, Largest):
+            return Largest(tuple(map(of_sum, term.parts)))
+        if isinstance(term, Ratio):
+            return Ratio(of_sum(term.numerator), of_sum(term.denominator))
+        if isinstance(term, Custom) and isinstance(term.function, PriceSpread):
+            prices = term.function.prices
+            return Custom(PriceSpread(prices[:row] + prices[row + 1 :]))
+        return term
+
+    def of_feature(feature: Feature) -> Feature:
+        return feature if feature.codes is None else replace(feature, codes=np.delete(feature.codes, row))
+
+    return Problem(
+        tuple(map(of_feature, problem.features)),
+        problem.tests,
+        np.delete(problem.count, row),
+        problem.classes,
+        tuple(replace(goal, sum=of_sum(goal.sum)) for goal in problem.goals),
+        tuple(replace(bound, sum=of_sum(bound.sum)) for bound in problem.bounds),
+        np.delete(problem.bits, row, axis=1),
+    )
+
+
+def without_test(problem: Problem, test: int) -> Problem:
+    """The same problem without one of its tests; the features stay, one of them with a test less."""
+    owner = problem.tests[test].feature
+    features = tuple(
+        replace(
+            feature,
+            first_test=feature.first_test - (feature.first_test > test),
+            tests=feature.tests - (number == owner),
+        )
+        for number, feature in enumerate(problem.features)
+    )
+    tests = problem.tests[:test] + problem.tests[test + 1 :]
+    return replace(problem, features=features, tests=tests, given_bits=np.delete(problem.bits, test, axis=0))
+
+
+def _text(answer: Answer) -> str:
+    return "nothing to minimize" if not answer.objective else ", ".join(str(value) for value in answer.objective)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m treeml.testing.fuzz", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--backend", action="append", help="a name; may be given several times; default: every one")
+    parser.add_argument("--seconds", type=float, default=60.0, help="for each back-end")
+    parser.add_argument("--seed", type=int, default=1, help="of the first problem; the next ones count up")
+    parser.add_argument("--rows", type=int, default=Sizes().rows, help="at most, in a problem")
+    parser.add_argument("--columns", type=int, default=Sizes().columns, help="at most, in a problem")
+    parser.add_argument("--into", type=Path, default=Path("found"), help="folder for the shrunk cases")
+    asked = parser.parse_args(arguments)
+    sizes = Sizes(rows=asked.rows, columns=asked.columns)
+    wrong = 0
+    for name in asked.backend or [name for name in registry.names() if name != "oracle"]:
+        tally, ends = Tally(), monotonic() + asked.seconds
+        for found in fuzz(registry.get(name), _until(asked.seed, ends), sizes, tally=tally):
+            wrong += 1
+            sys.stdout.write(f"{name}: seed {found.seed}: {found.reason}\n  {store(found, asked.into)}\n")
+        sys.stdout.write(f"{name}: {tally.tried} problems, {tally.taken} taken, {tally.refused} refused\n")
+    return 1 if wrong else 0
+
+
+def _until(seed: int, ends: float) -> Iterator[int]:
+    while monotonic() < ends:
+        yield seed
+        seed += 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,317 @@
+"""A random generator -> small problems of every kind, for the fuzzer and for tests of back-ends.
+
+Problems are built without the data stages, so that a back-end can be tested alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from random import Random
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treeml.backends.contract import (
+    Bound,
+    Custom,
+    Depth,
+    Feature,
+    Goal,
+    Largest,
+    LeafErrors,
+    Leaves,
+    Loss,
+    Monotone,
+    Predicted,
+    Problem,
+    Purity,
+    Ratio,
+    Sum,
+    Support,
+    Term,
+    Test,
+    TestCost,
+    Used,
+)
+
+
+def single(term: Term, factor: Fraction | int = 1, constant: Fraction | int = 0) -> Sum:
+    return Sum(((Fraction(factor), term),), Fraction(constant))
+
+
+def minimize(*terms: Term | Sum) -> tuple[Goal, ...]:
+    return tuple(Goal(term if isinstance(term, Sum) else single(term)) for term in terms)
+
+
+def bound(term: Term | Sum, sense: str, limit: Fraction | int | str, name: str = "") -> Bound:
+    return Bound(term if isinstance(term, Sum) else single(term), sense, Fraction(limit), name)
+
+
+def errors(actual: Sequence[int], classes: int, weight: Sequence[int] | None = None) -> Predicted:
+    """The weight of the rows whose class is not the one predicted."""
+    cost = np.array([[int(label != truth) for label in range(classes)] for truth in actual], dtype=np.int64)
+    weights = np.ones(len(actual), dtype=np.int64) if weight is None else np.array(weight, dtype=np.int64)
+    return Predicted(cost.reshape(len(actual), classes) * weights[:, None])
+
+
+def binary(
+    rows: Sequence[str],
+    classes: int,
+    goals: tuple[Goal, ...],
+    bounds: tuple[Bound, ...] = (),
+    count: Sequence[int] | None = None,
+) -> Problem:
+    """A problem over yes-or-no features, the rows written as strings of 0 and 1."""
+    width = len(rows[0]) if rows else 0
+    bits = np.array([[row[place] == "1" for row in rows] for place in range(width)], dtype=bool).reshape(
+        width, len(rows)
+    )
+    features = tuple(Feature(f"x{place}", "binary", 2, None, place, 1) for place in range(width))
+    tests = tuple(Test(place, "true") for place in range(width))
+    counts = np.ones(len(rows), dtype=np.int64) if count is None else np.array(count, dtype=np.int64)
+    return Problem(features, tests, counts, classes, goals, bounds, bits)
+
+
+def from_columns(
+    columns: Sequence[tuple[str, Sequence[int]]],
+    classes: int,
+    goals: tuple[Goal, ...],
+    bounds: tuple[Bound, ...] = (),
+    count: Sequence[int] | None = None,
+) -> Problem:
+    """A problem over columns, each a kind (binary, ordered, levels, subsets) and its codes, -1 where missing."""
+    features: list[Feature] = []
+    tests: list[Test] = []
+    for number, (kind, codes) in enumerate(columns):
+        levels = 2 if kind == "binary" else max(max(codes, default=0) + 1, 2)
+        missing = min(codes, default=0) < 0
+        own = list(_tests(number, kind, levels, missing))
+        coded = np.array(codes, dtype=np.int32)
+        features.append(Feature(f"x{number}", kind, levels, coded, len(tests), len(own), missing))
+        tests += own
+    rows = len(columns[0][1]) if columns else len(count or ())
+    bits = np.zeros((len(tests), rows), dtype=bool)
+    for place, test in enumerate(tests):
+        bits[place] = [answers_yes(test, code) for code in columns[test.feature][1]]
+    counts = np.ones(rows, dtype=np.int64) if count is None else np.array(count, dtype=np.int64)
+    return Problem(tuple(features), tuple(tests), counts, classes, goals, bounds, bits)
+
+
+def answers_yes(test: Test, code: int) -> bool:
+    if code < 0:
+        return test.kind == "missing" or test.missing_yes
+    if test.kind == "true":
+        return code == 1
+    if test.kind == "at most":
+        return code <= test.values[0]
+    return code in test.values
+
+
+def _tests(feature: int, kind: str, levels: int, missing: bool) -> list[Test]:
+    sides = (False, True) if missing else (False,)
+    if kind == "binary":
+        made = [Test(feature, "true", (), side) for side in sides]
+    elif kind == "ordered":
+        made = [Test(feature, "at most", (level,), side) for level in range(levels - 1) for side in sides]
+    elif kind == "levels":
+        made = [Test(feature, "level", (level,)) for level in range(levels)]
+    else:
+        # One of a subset and its complement is enough: the one without the last level.
+        subsets = range(1, 2 ** (levels - 1))
+        chosen = [tuple(level for level in range(levels) if subset >> level & 1) for subset in subsets]
+        made = [Test(feature, "among", subset, side) for subset in chosen for side in sides]
+    return [*made, Test(feature, "missing")] if missing else made
+
+
+@dataclass(frozen=True, slots=True)
+class PriceSpread:
+    """A leaf cost as a user might give one: how far apart the prices of its rows are, and one half for the leaf."""
+
+    prices: tuple[int, ...]
+
+    def __call__(self, rows: NDArray[np.int64]) -> float:
+        own = [self.prices[int(row)] for row in rows]
+        return max(own) - min(own) + 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How large a random problem may be."""
+
+    rows: int = 9
+    columns: int = 3
+    classes: int = 3
+    depth: int = 3
+    bounds: int = 3
+    goals: int = 2
+
+
+def random_problem(random: Random, sizes: Sizes | None = None, kinds: Sequence[str] | None = None) -> Problem:
+    """A small problem with random columns, counts, goals and bounds; `kinds` keeps to some kinds of terms."""
+    sizes = sizes or Sizes()
+    rows = random.randint(1, sizes.rows)
+    columns = [
+        _random_column(random, rows) for _ in range(random.randint(0 if random.random() < 0.05 else 1, sizes.columns))
+    ]
+    count = [random.choice((1, 1, 1, 2, 3)) for _ in range(rows)]
+    numbers = random.random() < 0.2 and (kinds is None or "Loss" in kinds)
+    classes = 0 if numbers else random.randint(1 if random.random() < 0.1 else 2, sizes.classes)
+    shell = from_columns(columns, classes, (), (), count)
+    terms = _Terms(random, shell, kinds)
+    goals = tuple(Goal(terms.goal()) for _ in range(random.choice((0, 1, 1, 1, 1, sizes.goals))))
+    bounds = [bound(Depth(), "<=", random.randint(0, sizes.depth), "depth")] if random.random() < 0.8 else []
+    for number in range(random.randint(0, sizes.bounds)):
+        made = terms.bound(f"requirement {number + 1}")
+        bounds += [] if made is None else [made]
+    return shell.asking(goals, tuple(bounds))
+
+
+def _random_column(random: Random, rows: int) -> tuple[str, list[int]]:
+    kind = random.choice(("binary", "binary", "binary", "ordered", "levels", "subsets"))
+    levels = 2 if kind == "binary" else random.randint(2, 4 if kind == "ordered" else 3)
+    low = -1 if random.random() < 0.1 else 0
+    return kind, [random.randint(low, levels - 1) for _ in range(rows)]
+
+
+class _Terms:
+    """Random terms of one problem; the same generator state gives the same terms."""
+
+    def __init__(self, random: Random, problem: Problem, kinds: Sequence[str] | None) -> None:
+        self.random, self.problem = random, problem
+        self.actual = [random.randrange(max(problem.classes, 1)) for _ in range(problem.rows)]
+        self.group = [random.randrange(2) for _ in range(problem.rows)]
+        self.weight = [random.choice((0, 1, 1, 2, 5, 10**9)) for _ in range(problem.rows)]
+        makers: dict[str, Callable[[], Term]] = {
+            "Leaves": Leaves,
+            "Depth": Depth,
+            "TestCost": self.test_cost,
+            "Used": self.used,
+            "Support": Support,
+        }
+        if problem.classes:
+            makers |= {
+                "Predicted": self.predicted,
+                "Purity": self.purity,
+                "LeafErrors": self.leaf_errors,
+                "Monotone": self.monotone,
+                "Largest": self.largest,
+                "Ratio": self.ratio,
+            }
+        else:
+            makers |= {"Loss": self.loss}
+        makers["Custom"] = self.custom
+        self.makers = {kind: maker for kind, maker in makers.items() if kinds is None or kind in kinds}
+        self.main = "Predicted" if problem.classes else "Loss"
+
+    def goal(self) -> Sum:
+        """Mostly errors or a loss, often with a price per leaf, sometimes any other term."""
+        likely = [
+            kind for kind in (self.main, self.main, self.main, "Leaves", "TestCost", "Depth") if kind in self.makers
+        ]
+        kind = self.random.choice(likely if likely and self.random.random() < 0.8 else self.list_of_goals())
+        parts = [(Fraction(1), self.makers[kind]())]
+        if self.random.random() < 0.3 and "Leaves" in self.makers and kind != "Leaves":
+            parts.append((self.random.choice((Fraction(1, 10), Fraction(1, 2), Fraction(1))), Leaves()))
+        return Sum(tuple(parts), Fraction(self.random.choice((0, 0, 0, 1)), 3))
+
+    def list_of_goals(self) -> list[str]:
+        return [kind for kind in self.makers if kind not in ("Ratio", "Monotone")] or list(self.makers)
+
+    def bound(self, name: str) -> Bound | None:
+        kinds = list(self.makers)
+        if not kinds or not self.problem.rows:
+            return None
+        kind = self.random.choice(kinds)
+        term = self.makers[kind]()
+        sense, limit = self.usual(kind)
+        if self.random.random() < 0.15 and kind not in ("Monotone", "Purity"):
+            sense = self.random.choice(("<=", ">=", "="))
+        return bound(term, sense, limit, name)
+
+    def usual(self, kind: str) -> tuple[str, Fraction]:
+        random, rows = self.random, self.problem.rows
+        choices: dict[str, Callable[[], tuple[str, Fraction]]] = {
+            "Leaves": lambda: ("<=", Fraction(random.randint(1, 5))),
+            "Depth": lambda: (random.choice(("<=", ">=")), Fraction(random.randint(0, 3))),
+            "TestCost": lambda: ("<=", Fraction(random.randint(0, 4 * rows))),
+            "Used": lambda: (random.choice(("<=", ">=", "=")), Fraction(random.randint(0, 2))),
+            "Support": lambda: (">=", Fraction(random.randint(1, 3))),
+            "Predicted": lambda: (random.choice(("<=", "<=", ">=")), Fraction(random.randint(-1, rows))),
+            "Purity": lambda: (">=", Fraction(random.randint(4, 10), 10)),
+            "LeafErrors": lambda: ("<=", Fraction(random.randint(0, 3))),
+            "Monotone": lambda: (">=", Fraction(1)),
+            "Largest": lambda: ("<=", Fraction(random.randint(0, 4))),
+            "Ratio": lambda: (">=", Fraction(random.randint(1, 4), 4)),
+            "Loss": lambda: ("<=", Fraction(random.randint(0, 30))),
+            "Custom": lambda: ("<=", Fraction(random.randint(0, 8))),
+        }
+        return choices[kind]()
+
+    def predicted(self) -> Predicted:
+        shape = self.random.choice(("errors", "errors", "weighted", "rate", "costs"))
+        classes = self.problem.classes
+        if shape == "errors":
+            return errors(self.actual, classes, self.problem.count.tolist())
+        if shape == "weighted":
+            return Predicted(errors(self.actual, classes, self.weight).cost, Fraction(1, self.random.randint(1, 3)))
+        if shape == "rate":
+            return self.rate(self.random.randrange(2), self.random.choice((1, -1)))
+        cost = [[self.random.randint(-1, 4) for _ in range(classes)] for _ in range(self.problem.rows)]
+        return Predicted(np.array(cost, dtype=np.int64).reshape(self.problem.rows, classes))
+
+    def rate(self, group: int, sign: int) -> Predicted:
+        """Positive predictions in one group, less those in the other."""
+        cost = np.zeros((self.problem.rows, self.problem.classes), dtype=np.int64)
+        for row, own in enumerate(self.group):
+            cost[row, self.problem.classes - 1] = sign if own == group else -sign
+        return Predicted(cost)
+
+    def test_cost(self) -> TestCost:
+        costs = tuple(self.random.randint(0, 3) for _ in self.problem.features)
+        return TestCost(costs, Fraction(1, self.random.randint(1, 2)))
+
+    def used(self) -> Used:
+        everything = range(len(self.problem.features))
+        some = [number for number in everything if self.random.random() < 0.6]
+        return Used(frozenset(some or everything))
+
+    def purity(self) -> Purity:
+        weight = np.zeros((self.problem.rows, self.problem.classes), dtype=np.int64)
+        for row, truth in enumerate(self.actual):
+            weight[row, truth] = int(self.problem.count[row])
+        return Purity(weight)
+
+    def leaf_errors(self) -> LeafErrors:
+        return LeafErrors(errors(self.actual, self.problem.classes, self.problem.count.tolist()).cost)
+
+    def monotone(self) -> Monotone | Leaves:
+        ordered = [n for n, feature in enumerate(self.problem.features) if feature.kind in ("binary", "ordered")]
+        if not ordered:
+            return Leaves()
+        return Monotone(self.random.choice(ordered), self.random.random() < 0.5, self.problem.classes - 1)
+
+    def largest(self) -> Largest:
+        return Largest((single(self.rate(0, 1)), single(self.rate(0, -1))))
+
+    def ratio(self) -> Ratio:
+        """Precision of the last class."""
+        last = self.problem.classes - 1
+        named = np.zeros((self.problem.rows, self.problem.classes), dtype=np.int64)
+        named[:, last] = self.problem.count
+        right = named * (np.array(self.actual) == last)[:, None]
+        return Ratio(single(Predicted(right)), single(Predicted(named)))
+
+    def loss(self) -> Loss:
+        outputs = self.random.choice((1, 1, 1, 2))
+        targets = [[self.random.randint(-5, 9) for _ in range(outputs)] for _ in range(self.problem.rows)]
+        kind = self.random.choice(("squared", "absolute", "quantile"))
+        weight = self.problem.count * self.random.choice((1, 2))
+        level = Fraction(self.random.randint(1, 9), 10)
+        return Loss(
+            kind, np.array(targets, dtype=np.int64).reshape(self.problem.rows, outputs), weight, Fraction(1, 2), level
+        )
+
+    def custom(self) -> Custom:
+        return Custom(PriceSpread(tuple(self.random.randint(0, 4) for _ in range(self.problem.rows))))
