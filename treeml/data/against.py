@@ -113,8 +113,7 @@ def wrong_task(
         use = next((use for use in asked if MEASURES[use.measure].task == "numbers"), None)
         if use is None or target.is_number or _reads_as_numbers(target):
             return
-        needs, what, more = "a number", f"a{'n' if target.type == 'ordered' else ''} {target.type}", HELPS["classes"]
-        what = {"a ordered": "ordered", "an ordered": "ordered levels"}.get(what, what)
+        needs, what, more = "a number", "a category" if target.type == "category" else target.type, HELPS["classes"]
     title = f"`{use.measure}` needs {needs}, but `{target.name}` is {what}"
     labels = []
     fact = f"{describe(target)} in {table.source}"
@@ -200,6 +199,16 @@ def unusable_weights(spec: Spec, table: Table, name: str | None) -> Iterator[Dia
         yield _at("D415", title, span, "no row counts", table, (), ("give at least one row a weight above zero",))
 
 
+def unusable_clusters(named: Iterable[Mention], table: Table) -> Iterator[Diagnostic]:
+    """Columns with no distances between their values."""
+    for mention in named:
+        column = table.columns.get(mention.column) if mention.role == "cluster" else None
+        if column is not None and not column.is_number and not _reads_as_numbers(column):
+            title = f"`{column.name}` cannot be clustered, because it is not a number"
+            fact = describe(column).replace("classes:", "levels:")
+            yield _at("D425", title, mention.span, fact, table, (), ("name columns of numbers, or of 0 and 1",))
+
+
 def no_weight(spec: Spec, table: Table, name: str | None) -> Diagnostic:
     title = "no row has a weight above zero"
     label = "the weights of the rows and of their classes leave nothing"
@@ -256,6 +265,9 @@ def unknown_classes_and_groups(dataset: Dataset, asked: Iterable[Use]) -> Iterat
                         value, dataset.classes, dataset.table, narrowed(condition.span or use.span, value)
                     )
                 continue
+            if condition.subject not in dataset.table.columns:
+                sound = False
+                continue
             try:
                 rows_meeting(dataset, (condition,))
             except DataError as problem:
@@ -263,7 +275,7 @@ def unknown_classes_and_groups(dataset: Dataset, asked: Iterable[Use]) -> Iterat
                 yield from problem.diagnostics
         if sound and use.measure == "rate":
             yield from _empty_rate(dataset, use)
-        if MEASURES[use.measure].group == "fairness":
+        if MEASURES[use.measure].group == "fairness" and use.arguments[0] in dataset.table.columns:
             yield from _empty_groups(dataset, use)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -31,7 +31,7 @@ def bind(spec: Spec, table: Table) -> Dataset:
     mistakes += against.absent_columns(named, table, spec)
     target_name = spec.target if spec.target is not None else table.target
     weight_name = spec.weight_column if spec.weight_column is not None else table.weight
-    clustered = [mention.column for mention in named if mention.role == "cluster"]
+    clustered = list(dict.fromkeys(mention.column for mention in named if mention.role == "cluster"))
     features = _features(spec, table, target_name, weight_name, clustered, mistakes, notes)
     asked = list(uses(spec))
     tasks = {MEASURES[use.measure].task for use in asked}
@@ -56,16 +56,16 @@ def bind(spec: Spec, table: Table) -> Dataset:
                 notes.append(f"every row is of class `{label_text(classes[0])}`, so a single leaf makes no error")
     mistakes += against.unsuitable_binarizations(spec, table, features)
     mistakes += against.unusable_weights(spec, table, weight_name)
-    if mistakes:
-        raise DataError(mistakes)
+    mistakes += against.unusable_clusters(named, table)
+    if any(mistake.code in ("D416", "T301") for mistake in mistakes) or (target is None and target_name is not None):
+        raise DataError(mistakes)  # without a target there is no telling what else is wrong
     positive = _positive(spec, table, classes, asked, notes, mistakes)
     mistake_cost, mistake_scale = _mistake_costs(spec, table, classes, mistakes)
-    weight, weight_scale = _weights(spec, table, weight_name, classes, actual, mistake_cost, notes, mistakes)
-    outputs = (
-        []
-        if as_classes
-        else ([target] if target is not None and not clustered else [table.columns[c] for c in clustered])
-    )
+    sound = weight_name if weight_name in table.columns and not mistakes else None
+    weight, weight_scale = _weights(spec, table, sound, classes, actual, mistake_cost, notes, mistakes)
+    outputs: list[Column] = []
+    if not as_classes and not mistakes:
+        outputs = [table.columns[name] for name in clustered] or ([target] if target is not None else [])
     targets, target_scale = _targets(outputs, table.rows, weight, notes)
     dataset = Dataset(
         spec=spec,
@@ -83,15 +83,14 @@ def bind(spec: Spec, table: Table) -> Dataset:
         target_scale=target_scale,
         mistake_cost=mistake_cost,
         mistake_scale=mistake_scale,
-        test_cost=_test_costs(spec),
+        test_cost=dict(spec.test_costs),
         notes=tuple(notes),
     )
     mistakes += against.unknown_classes_and_groups(dataset, asked)
     if mistakes:
         raise DataError(mistakes)
-    if more := against.remarks(dataset, asked):
-        return _noting(dataset, more)
-    return dataset
+    more = against.remarks(dataset, asked)
+    return replace(dataset, notes=(*notes, *more)) if more else dataset
 
 
 def _features(
@@ -134,7 +133,7 @@ def _are_classes(spec: Spec, target: Column | None, tasks: set[str]) -> bool:
         return True
     if "numbers" in tasks or "clusters" in tasks:
         return False
-    return can_be_classes(spec, target)
+    return not target.is_number or can_be_classes(spec, target)
 
 
 def can_be_classes(spec: Spec, target: Column) -> bool:
@@ -152,7 +151,8 @@ def can_be_classes(spec: Spec, target: Column) -> bool:
 def _classes(target: Column) -> tuple[tuple[Any, ...], NDArray[np.int32]]:
     """The labels that occur, as the user has them, and the class number of every row."""
     if target.is_number:
-        values, actual = np.unique(target.values, return_inverse=True)
+        values, actual = np.unique(target.values, return_inverse=True, equal_nan=True)
+        values = values[values == values]  # a gap that was reported as a mistake names no class
         labels = [int(value) if target.type == "integer" else value.item() for value in values]
         return tuple(labels), actual.reshape(-1).astype(np.int32)
     if not len(target.levels):
@@ -162,7 +162,7 @@ def _classes(target: Column) -> tuple[tuple[Any, ...], NDArray[np.int32]]:
     )
     if counts.all():
         return target.levels, target.values
-    place = (np.cumsum(counts > 0) - 1).astype(np.int32)
+    place = np.append(np.cumsum(counts > 0) - 1, -1).astype(np.int32)
     labels = [level for level, count in zip(target.levels, counts, strict=True) if count]
     return tuple(labels), place[target.values]
 
@@ -268,7 +268,7 @@ def _targets(outputs: list[Column], rows: int, weight: Whole, notes: list[str]) 
     if not outputs:
         return np.empty((rows, 0), dtype=np.int64), Fraction(1)
     values = [against.numbers_of(column) for column in outputs]
-    stacked = np.concatenate([np.asarray(each, dtype=np.float64) for each in values]) if len(values) > 1 else values[0]
+    stacked = np.concatenate(values)
     most = _SAFE // max(1, int(weight.max(initial=1)))
     whole, scale, moved = whole_numbers(stacked, most, EXACT if stacked.dtype.kind == "f" else _SAFE)
     if moved:
@@ -277,13 +277,3 @@ def _targets(outputs: list[Column], rows: int, weight: Whole, notes: list[str]) 
             f"their total moves by at most {float(moved):.2g}"
         )
     return np.ascontiguousarray(whole.reshape(len(outputs), rows).T), scale
-
-
-def _test_costs(spec: Spec) -> Mapping[str, Fraction]:
-    return dict(spec.test_costs)
-
-
-def _noting(dataset: Dataset, more: list[str]) -> Dataset:
-    from dataclasses import replace
-
-    return replace(dataset, notes=(*dataset.notes, *more))

@@ -189,15 +189,24 @@ def _parse(
         ) from None
     if frame.width != len(header):
         _refuse_ragged(name, content, header, separator, span)
-    return frame.with_columns(_retyped(series) for series in frame.iter_columns() if series.name not in schema)
+    return frame.with_columns(
+        _retyped(series, separator) for series in frame.iter_columns() if series.name not in schema
+    )
 
 
-def _retyped(series: pl.Series) -> pl.Series:
-    """Text that is all numbers (blanks around them, or read as text for another column's sake) becomes numbers."""
+def _retyped(series: pl.Series, separator: str) -> pl.Series:
+    """Text that is all numbers becomes numbers.
+
+    They had blanks around them, were read as text for another column's sake, or have decimal commas, as many countries
+    write them where columns are separated by semicolons.
+    """
     if series.dtype != pl.String or not len(series):
         return series
     probe = series.head(1000).str.strip_chars()
     probe = probe.filter(~probe.is_in(MISSING_WORDS)).drop_nulls()
+    if separator != "," and len(probe) and probe.str.contains(r"^-?\d+(,\d+)?$").all():
+        probe = probe.str.replace(",", ".", literal=True)
+        series = series.str.replace(",", ".", literal=True)
     if len(probe) and probe.cast(pl.Float64, strict=False).null_count():
         return series
     stripped = series.str.strip_chars()
