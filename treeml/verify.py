@@ -13,7 +13,7 @@ from math import ceil
 from typing import Any
 
 from treeml.data.table import Dataset, label_text
-from treeml.measures.evaluate import Outcome, confusion, evaluate, outcome_of
+from treeml.measures.definitions import Outcome, confusion, evaluate, outcome_of
 from treeml.spec import Linear, Requirement, Use
 from treeml.tree import Tree, leaf_outputs
 

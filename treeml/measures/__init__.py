@@ -4,7 +4,7 @@
     rows        which rows and classes a condition, a class or a group speaks of
     terms       a measure over a Dataset -> an exact sum of terms for the back-ends
     lower       a goal or a requirement -> sums to minimize and to bound
-    evaluate    a measure of a finished tree, straight from its definition
+    definitions a measure of a finished tree, straight from its definition
     reference   the registry -> docs/measures.md
 
 Adding a measure is adding an entry to the registry, a lowering and an evaluator: the grammar and the back-ends stay as
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from treeml.measures.registry import MEASURES, Measure, Parameter
 
 if TYPE_CHECKING:
-    from treeml.measures.evaluate import Outcome, evaluate
+    from treeml.measures.definitions import Outcome, evaluate
     from treeml.measures.lower import lower_goal, lower_requirement
     from treeml.measures.terms import lower_measure
 
@@ -35,8 +35,8 @@ __all__ = [
 ]
 
 _LATER = {
-    "Outcome": "evaluate",
-    "evaluate": "evaluate",
+    "Outcome": "definitions",
+    "evaluate": "definitions",
     "lower_goal": "lower",
     "lower_measure": "terms",
     "lower_requirement": "lower",
