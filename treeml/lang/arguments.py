@@ -107,13 +107,17 @@ def _assigned(measure: Measure, call: Call, findings: Findings) -> list[tuple[Pa
         if free is None:
             findings.error(
                 "T308",
-                f"`{measure.name}` takes {_how_many(measure)}, not {len(call.arguments)}",
+                f"`{measure.name}` takes {_how_many(measure)}, but {_given(len(call.arguments))} given",
                 (argument.span or argument.value.span or call.span, "one too many"),
                 help=f"write `{signature(measure)}`",
             )
             return None
         slots[free.name].append(argument)
     return [(parameter, slots[parameter.name]) for parameter in measure.parameters]
+
+
+def _given(count: int) -> str:
+    return "1 is" if count == 1 else f"{count} are"
 
 
 def _how_many(measure: Measure) -> str:

@@ -8,6 +8,7 @@ run shows all that is wrong, in the order of the text.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from treeml.lang.contradictions import report_contradictions
 from treeml.lang.diagnostic import Diagnostic, InfeasibleError, SpecError
 from treeml.lang.expressions import Scope, evaluate
 from treeml.lang.findings import Findings
-from treeml.lang.include import resolve_includes
+from treeml.lang.include import lost_params, resolve_includes
 from treeml.lang.lint import report_lint
 from treeml.lang.params import Params, bind_params
 from treeml.lang.quantities import Quantity
@@ -43,7 +44,7 @@ def check(
     `has_target` says that the target comes with the data (arrays X and y), so that no `predict` is needed.
     Requirements that contradict each other whatever the data raise InfeasibleError, if nothing else is wrong.
     """
-    spec, diagnostics = _examine(_placed(statements), bindings, folder, origin, has_target, complete=True)
+    spec, diagnostics = _examine(_placed(statements), bindings, folder, origin, has_target, None)
     _raise_errors(diagnostics)
     return spec, diagnostics
 
@@ -64,10 +65,8 @@ def check_source(
 
     parsed = parse_all(source)
     where = folder if folder is not None else source.path.parent if source.path is not None else Path()
-    complete = not parsed.diagnostics
-    spec, found = _examine(parsed.statements, bindings, where, origin, has_target, complete)
-    if not complete:
-        found = [diagnostic for diagnostic in found if diagnostic.is_error]
+    lost = lost_params(source) if parsed.diagnostics else None
+    spec, found = _examine(parsed.statements, bindings, where, origin, has_target, lost)
     diagnostics = _merged(source, parsed.diagnostics, found)
     return (None if any(diagnostic.is_error for diagnostic in diagnostics) else spec), diagnostics
 
@@ -81,13 +80,23 @@ def _raise_errors(diagnostics: Sequence[Diagnostic]) -> None:
 
 
 def _merged(source: Source, syntax: Sequence[Diagnostic], meaning: Sequence[Diagnostic]) -> list[Diagnostic]:
+    """In the order of the text. What is said of a stretch of text that could not be read says nothing."""
+    unread = [(label.span.start, label.span.end) for diagnostic in syntax for label in diagnostic.labels]
+
+    def is_sound(diagnostic: Diagnostic) -> bool:
+        if syntax and not diagnostic.is_error:
+            return False
+        own = [label.span for label in diagnostic.labels if label.span.source.name == source.name]
+        return not any(span.start < end and start < span.end for span in own for start, end in unread)
+
     def key(diagnostic: Diagnostic) -> tuple[bool, int]:
         if not diagnostic.labels:
             return True, 0
         span = diagnostic.labels[0].span
         return span.source.name != source.name, span.start
 
-    return sorted([*syntax, *meaning], key=key)
+    named = [replace(found, place=source.name) if not found.labels else found for found in meaning if is_sound(found)]
+    return sorted([*syntax, *named], key=key)
 
 
 def _placed(statements: Iterable[Statement]) -> list[Statement]:
@@ -107,16 +116,16 @@ def _examine(
     folder: Path,
     origin: str,
     has_target: bool,
-    complete: bool,
+    lost: frozenset[str] | None,
 ) -> tuple[Spec, list[Diagnostic]]:
-    """`complete` is False where some statements could not be parsed: then nothing is said to be missing."""
+    """`lost` is not None where some statements could not be parsed: then nothing is said to be missing."""
     findings = Findings()
     included = resolve_includes(statements, folder, findings)
     everything = included.statements
-    complete = complete and included.sound
+    complete = lost is None and included.sound
     report_twice(everything, findings)
-    params = bind_params(everything, bindings, origin, findings if complete else Findings())
-    scope = Scope(params, findings, complete)
+    params = _params(everything, bindings, origin, complete, findings)
+    scope = Scope(params, findings, (lost or frozenset()) | included.lost)
     weighted = is_weighted(everything)
     goals = _goals(everything, scope)
     requirements = [
@@ -131,6 +140,7 @@ def _examine(
     report_contradictions(requirements, columns.banned, findings)
     if complete:
         _report_missing(everything, findings)
+    if not findings.has_errors:
         report_lint(everything, goals, requirements, columns, params, findings)
     spec = Spec(
         folder=folder,
@@ -143,6 +153,16 @@ def _examine(
         **requests.fields,
     )
     return spec, findings.in_order(included.sources)
+
+
+def _params(
+    statements: Sequence[Statement], bindings: Mapping[str, Any], origin: str, complete: bool, findings: Findings
+) -> Params:
+    """Params bound; where statements were lost, a param that is nowhere declared or given may be among them."""
+    own = Findings()
+    params = bind_params(statements, bindings, origin, own)
+    findings.extend(found for found in own.in_order() if complete or found.code not in ("N201", "N212"))
+    return params
 
 
 def _goals(statements: Sequence[Statement], scope: Scope) -> list[Goal]:
@@ -197,7 +217,7 @@ def _report_missing(statements: Sequence[Statement], findings: Findings) -> None
     findings.error(
         "T313",
         "the specification does not say what is best",
-        (predict.span, "which tree for this?" if predict is not last else "nothing is minimized or maximized"),
+        (predict.span, "the best tree for this, but in what sense?" if predict is not last else "nothing is best yet"),
         help=("add an objective: `maximize accuracy`", "or take any tree that meets the requirements: `satisfy`"),
     )
 

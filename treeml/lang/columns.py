@@ -149,7 +149,7 @@ def _no_effect(title: str, column: Name, found: Columns, scope: Scope) -> None:
     earlier = found.banned.get(column.text)
     if earlier is not None and earlier is not column.span:
         places.append((earlier, "because of this"))
-    scope.findings.warning("L714", title, *places, help="remove it")
+    scope.findings.warning("L713", title, *places, help="remove it")
 
 
 def _rules(statements: Sequence[Statement], scope: Scope, found: Columns) -> None:
@@ -185,7 +185,7 @@ def _modifier_fits(modifier: Modifier, scope: Scope) -> bool:
     allowed = "`missing drop`, `missing separate` or `missing median`"
     if name == "missing":
         near = _FILLING.get(value) or suggest(value, MISSING)
-        title = f"nothing is known of `missing {value}`" if value else "`missing` does not say what to do"
+        title = f"there is no `missing {value}`" if value else "`missing` does not say what to do"
         text = f"did you mean `missing {near}`?" if near else "drop, separate or median?"
         scope.findings.error("N211", title, (modifier.span, text), help=f"write {allowed}")
         return False
@@ -197,7 +197,7 @@ def _modifier_fits(modifier: Modifier, scope: Scope) -> bool:
     near = "sensitive" if name in ("protected", "private") else suggest(name, ("sensitive", "missing"))
     scope.findings.error(
         "N211",
-        f"nothing can be said of a column with `{name}`",
+        f"no property of a column is called `{name}`",
         (modifier.span, f"did you mean `{near}`?" if near else "unknown"),
         help=f"after the type of a column may stand `sensitive`, {allowed}",
     )
@@ -223,6 +223,7 @@ def _weights(statements: Sequence[Statement], scope: Scope, found: Columns) -> N
                     f"`{name}` is predicted, so it cannot be the weight",
                     (found.spans.get("predict"), "the target"),
                     (statement.column.span or statement.span, "also the weight of a row"),
+                    help="weigh rows by another column",
                 )
         elif isinstance(statement, WeightClass):
             text = label(statement.label, scope.params)
@@ -277,7 +278,7 @@ def _amount(node: Expression, subject: str, scope: Scope) -> Fraction | None:
             "T305",
             f"{subject} is a plain number, not {value}",
             (node.span, "the unit does not fit"),
-            help=f"write {decimal(value.value)}",
+            help=f"write `{decimal(value.value)}`",
         )
         return None
     if value.value < 0:
@@ -323,7 +324,12 @@ def _rule(statement: Binarize, scope: Scope) -> tuple[str, int, tuple[Fraction, 
         if value is None:
             sound = False
         elif value.unit in ("rows", "s"):
-            scope.findings.error("T305", f"a cut is a plain number, not {value}", (node.span, "the unit does not fit"))
+            scope.findings.error(
+                "T305",
+                f"a cut is a plain number, not {value}",
+                (node.span, "the unit does not fit"),
+                help=f"write `{decimal(value.value)}`",
+            )
             sound = False
         else:
             values.append((value.value, node))

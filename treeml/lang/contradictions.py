@@ -13,6 +13,7 @@ from fractions import Fraction
 
 from treeml.lang.findings import Findings, Place
 from treeml.lang.quantities import decimal
+from treeml.lang.requirements import always_met
 from treeml.lang.source import Span
 from treeml.spec import Requirement, Use
 
@@ -24,6 +25,7 @@ class End:
     value: Fraction
     requirement: Requirement
     because: str = ""
+    others: tuple[Requirement, ...] = ()  # that set it together with `requirement`
 
 
 Key = tuple[Use, bool]  # the measure, and whether its limits are shares of the rows
@@ -116,7 +118,8 @@ def _consequences(low: Mapping[Key, End], high: Mapping[Key, End]) -> Iterator[t
     used = [end for (use, _), end in low.items() if use.measure == "uses" and end.value > 0]
     if used:
         least = Fraction(len(used))
-        yield _FEATURES, End(least, used[-1].requirement, f"{_count(least, 'column')} must be used"), True
+        names, last = tuple(end.requirement for end in used[:-1]), used[-1].requirement
+        yield _FEATURES, End(least, last, f"{_count(least, 'column')} must be used", names), True
     features = low.get(_FEATURES)
     if features is not None:
         least = features.value + 1
@@ -151,8 +154,9 @@ def _report_clashes(
             places: tuple[Place, ...] = ((first.span, "contradicts itself"),)
             title, help = "no tree meets this requirement, whatever the data", "widen the range"
         else:
-            places = ((first.span, "conflicts with"), (second.span, "this"))
-            title, help = "no tree meets these requirements together, whatever the data", "relax one of the two"
+            involved = {id(one): one for one in (first, second, *floor.others, *ceiling.others)}.values()
+            places = _conflict(one.span for one in involved)
+            title, help = "no tree meets these requirements together, whatever the data", "relax one of them"
         findings.error(
             "F603",
             title,
@@ -168,8 +172,7 @@ def _report_banned(low: Mapping[Key, End], banned: Mapping[str, Span | None], fi
             findings.error(
                 "F603",
                 f"the tree must use `{use.arguments[0]}`, but may not split on it",
-                (end.requirement.span, "conflicts with"),
-                (banned[use.arguments[0]], "this"),
+                *_conflict((end.requirement.span, banned[use.arguments[0]])),
                 help="remove one of the two",
             )
 
@@ -179,6 +182,8 @@ def _spare(
 ) -> Iterator[tuple[Requirement, Requirement]]:
     """Requirements that set no end of any interval, each with one that does in its place."""
     for requirement in requirements:
+        if always_met(requirement):
+            continue
         setters = [(low if is_low else high)[key].requirement for key, is_low, _ in _sides(requirement)]
         if setters and all(setter is not requirement for setter in setters):
             yield requirement, setters[0]
@@ -190,10 +195,19 @@ def _report_spare(spare: Iterable[tuple[Requirement, Requirement]], findings: Fi
         findings.warning(
             "L703",
             "this requirement says the same as another" if same else "this requirement follows from another",
-            (weaker.span, "says the same as" if same else "follows from"),
-            (tighter.span, "this"),
-            help="remove one of the two" if same else "remove it, or was another measure meant?",
+            (weaker.span, "adds nothing"),
+            (tighter.span, "says the same" if same else "says more"),
+            help="remove one of the two" if same else "remove it, or compare another measure",
         )
+
+
+def _conflict(spans: Iterable[Span | None]) -> tuple[Place, ...]:
+    """Labels that read from top to bottom: each conflicts with the next, the last is `this`."""
+    known = [span for span in spans if span is not None]
+    first = known[0].source.name if known else ""
+    ordered = sorted(known, key=lambda span: (span.source.name != first, span.start))
+    texts = ["conflicts with"] * (len(ordered) - 1) + ["this"]
+    return tuple(zip(ordered, texts, strict=True))
 
 
 def _in_order(first: Requirement, second: Requirement) -> tuple[Requirement, Requirement]:

@@ -13,7 +13,7 @@ from fractions import Fraction
 from treeml.lang.arguments import argument_values
 from treeml.lang.findings import Findings
 from treeml.lang.params import Params
-from treeml.lang.quantities import Quantity, enumerated, quantity
+from treeml.lang.quantities import Quantity, decimal, enumerated, quantity
 from treeml.lang.source import Span
 from treeml.lang.suggest import suggest
 from treeml.lang.syntax import Binary, Call, Comparison, Expression, Name, Negate, Number, String
@@ -41,7 +41,7 @@ class Scope:
 
     params: Params
     findings: Findings
-    complete: bool = True  # False where a statement could not be read, so that an unknown name may be a lost param
+    lost: frozenset[str] = frozenset()  # params whose declaration could not be read: unknown, but not unknown names
 
 
 def evaluate(node: Expression, scope: Scope) -> Sum | None:
@@ -71,6 +71,8 @@ def evaluate(node: Expression, scope: Scope) -> Sum | None:
 def constant(node: Expression, scope: Scope, subject: str) -> Quantity | None:
     """The number that an expression without measures stands for; `subject` names it in messages: `a cost`."""
     if isinstance(node, Name) and node.text not in scope.params and node.text not in MEASURES:
+        if node.text in scope.lost:
+            return None
         near = suggest(node.text, scope.params.declared)
         scope.findings.error(
             "N202",
@@ -101,11 +103,15 @@ def _leaf(node: Expression, scope: Scope) -> Sum | None:
     if isinstance(node, Number):
         return Sum(constant=quantity(node))
     if isinstance(node, Name):
-        if node.text in scope.params and not node.quoted:
+        if node.quoted:
+            _quoted(node, scope)
+            return None
+        if node.text in scope.params and node.text not in MEASURES:
             return _param(node, scope)
-        return _measure(node.text, Call(node.text, span=node.span, name_span=node.span), scope)
+        return _measure(node.text, Call(node.text, span=node.span), scope)
     if isinstance(node, Call):
-        if node.name in scope.params:
+        if node.name in scope.params and node.name not in MEASURES:
+            scope.params.read(node.name)
             scope.findings.error(
                 "T308",
                 f"`{node.name}` is a param and takes no arguments",
@@ -131,6 +137,16 @@ def _leaf(node: Expression, scope: Scope) -> Sum | None:
     return None
 
 
+def _quoted(node: Name, scope: Scope) -> None:
+    known = node.text in MEASURES or node.text in scope.params
+    scope.findings.error(
+        "N203",
+        f"a name in backquotes is a column, not a {'measure' if node.text not in scope.params else 'param'}",
+        (node.span, f"write {node.text} without backquotes" if known else "a column has no value for a whole tree"),
+        help=() if known else "`treeml explain measures` lists what can be measured",
+    )
+
+
 def _param(node: Name, scope: Scope) -> Sum | None:
     value = scope.params.read(node.text)
     if isinstance(value, str):
@@ -138,6 +154,7 @@ def _param(node: Name, scope: Scope) -> Sum | None:
             "T312",
             f"`{node.text}` stands for text, but a number is needed here",
             (node.span, f'it is "{value}"'),
+            help="a param cannot stand for another one: give it a number" if value in scope.params else (),
         )
         return None
     return None if value is None else Sum(constant=value)
@@ -152,11 +169,23 @@ def _measure(name: str, call: Call, scope: Scope) -> Sum | None:
     if found is None:
         return None
     values, spans = found
-    text = call.span.text if call.span is not None else name
-    return Sum(parts=((Fraction(1), Use(name, values, " ".join(text.split()), call.span, spans)),))
+    return Sum(parts=((Fraction(1), Use(name, values, _text(call), call.span, spans)),))
+
+
+def _text(call: Call) -> str:
+    """The measure as written, without parentheses around it."""
+    if call.span is None or call.name_span is None:
+        return call.name
+    around = call.name_span.start - call.span.start
+    text = call.span.source.text[call.name_span.start : call.span.end]
+    while around and text.endswith(")") and text.count("(") < text.count(")"):
+        text = text[:-1].rstrip()
+    return " ".join(text.split())
 
 
 def unknown_measure(name: str, place: Span | None, scope: Scope) -> None:
+    if name in scope.lost:
+        return
     near = suggest(name, [*MEASURES, *scope.params.declared])
     if near is not None and near in scope.params:
         scope.findings.error(
@@ -212,6 +241,7 @@ def _added(node: Binary, left: Sum, right: Sum, scope: Scope) -> Sum | None:
             "T305",
             f"{_amount(first)} and {_amount(second)} cannot be added",
             (node.span, "their units differ"),
+            help="write both with the same unit",
         )
         return None
     return Sum(left.parts + right.parts, Quantity(first.value + second.value, unit))
@@ -241,6 +271,7 @@ def _product(node: Binary, left: Sum, right: Sum, scope: Scope) -> Sum | None:
             "T305",
             f"{_amount(factor.constant)} and {what} cannot be multiplied",
             (node.span, f"the factor of a measure is a plain number, not {_KINDS[unit]}"),
+            help=f"write `{decimal(factor.constant.value)} * {other.parts[0][1].text}`" if other.parts else (),
         )
         return None
     scaled = _scaled(other, factor.constant.value)
@@ -252,18 +283,20 @@ def _product(node: Binary, left: Sum, right: Sum, scope: Scope) -> Sum | None:
 def _quotient(node: Binary, left: Sum, right: Sum, scope: Scope) -> Sum | None:
     if right.parts:
         below = right.parts[0][1].text
-        above = left.parts[0][1].text if left.parts else str(left.constant)
-        helps = f"to bound a quotient, multiply it out: `require {above} <= 0.1 * {below}`" if left.parts else ()
+        above = f"`{left.parts[0][1].text}`" if left.parts else str(left.constant)
+        helps = f"to bound a quotient, multiply it out: `require {above[1:-1]} <= 0.1 * {below}`"
+        if not left.parts:
+            helps = f"use `{below}` itself, with a weight: `0.01 * {below}`"
         scope.findings.error(
             "T307",
-            f"`{above}` cannot be divided by `{below}`",
+            f"{above} cannot be divided by `{below}`",
             (node.span, "not linear in the measures"),
             help=helps,
         )
         return None
     divisor = right.constant
     if divisor.value == 0:
-        scope.findings.error("T311", "this divides by zero", (node.right.span, "is 0"))
+        scope.findings.error("T314", "this divides by zero", (node.right.span, "is 0"), help="divide by another number")
         return None
     unit = left.constant.unit
     if divisor.unit in ("rows", "s"):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
 from treeml.lang.findings import Findings
-from treeml.lang.source import Source, Span
+from treeml.lang.source import Source, Span, decode
 from treeml.lang.syntax import Data, Include, Start, Statement, String, Validate, Version
 
 MAXIMUM_FILES = 200
@@ -19,6 +20,7 @@ class Included:
     statements: list[Statement]
     sources: tuple[str, ...]  # names, in the order in which their first statement is met
     sound: bool  # every file was read and parsed as a whole
+    lost: frozenset[str]  # params of the included files whose declaration could not be read
 
 
 def resolve_includes(statements: Sequence[Statement], folder: Path, findings: Findings) -> Included:
@@ -31,7 +33,7 @@ def resolve_includes(statements: Sequence[Statement], folder: Path, findings: Fi
         if own is not None:
             resolver.open.append((_identity(own), None))
     found = list(resolver.statements(statements, folder, PurePath()))
-    return Included(found, tuple(dict.fromkeys(resolver.names)), resolver.sound)
+    return Included(found, tuple(dict.fromkeys(resolver.names)), resolver.sound, frozenset(resolver.lost))
 
 
 class _Resolver:
@@ -43,6 +45,7 @@ class _Resolver:
         ] = []  # files being read, outermost first, with the include that opened them
         self.seen: dict[str, Span | None] = {}
         self.sound = True
+        self.lost: set[str] = set()
 
     def statements(self, statements: Iterable[Statement], folder: Path, below: PurePath) -> Iterable[Statement]:
         for statement in statements:
@@ -66,7 +69,9 @@ class _Resolver:
 
         parsed = parse_all(source)
         self.findings.extend(parsed.diagnostics)
-        self.sound = self.sound and not parsed.diagnostics
+        if parsed.diagnostics:
+            self.sound = False
+            self.lost |= lost_params(source)
         self.names.append(source.name)
         self.open.append((identity, include.span))
         yield from self.statements(parsed.statements, folder, below / PurePath(include.path).parent)
@@ -74,7 +79,8 @@ class _Resolver:
 
     def _again(self, include: Include, identity: str) -> bool:
         if any(identity == opened for opened, _ in self.open):
-            inner = [span for opened, span in self.open if span is not None]
+            position = [opened for opened, _ in self.open].index(identity)
+            inner = [span for _, span in self.open[position + 1 :] if span is not None]
             self.findings.error(
                 "N209",
                 f'"{include.path}" includes itself' if not inner else f'"{include.path}" is included in a circle',
@@ -99,21 +105,26 @@ class _Resolver:
         return False
 
     def _read(self, include: Include, path: Path) -> Source | None:
-        name = include.path
+        name: str = include.path
         if include.span is not None:
-            name = str(PurePath(include.span.source.name).parent / include.path)
+            name = (PurePath(include.span.source.name).parent / include.path).as_posix()
         try:
-            return Source(name, path.read_bytes().decode("utf-8-sig"), path)
+            return Source(name, decode(path.read_bytes()), path)
         except UnicodeDecodeError:
             reason, help = "is not text in UTF-8", "save it as plain text in UTF-8"
         except FileNotFoundError:
-            reason, help = "does not exist", f"paths are relative to the file that includes: looked for {_shown(path)}"
+            reason, help = "does not exist", f"a path is relative to the file that includes it: looked for {name}"
         except IsADirectoryError:
             reason, help = "is a folder", "name a .tml file in it"
         except (OSError, ValueError) as error:
-            reason, help = f"cannot be read: {getattr(error, 'strerror', None) or error}", f"looked for {_shown(path)}"
+            reason, help = f"cannot be read: {getattr(error, 'strerror', None) or error}", f"looked for {name}"
         self.findings.error("N208", f'"{include.path}" {reason}', (include.span, "included here"), help=help)
         return None
+
+
+def lost_params(source: Source) -> frozenset[str]:
+    """Names that follow the word `param` in a text that could not be parsed as a whole."""
+    return frozenset(re.findall(r"\bparam\s+(\w+)", source.text))
 
 
 def _moved(statement: Statement, below: PurePath) -> Statement:
@@ -136,7 +147,3 @@ def _joined(below: PurePath, path: str) -> str:
 def _identity(path: Path) -> str:
     """One text for a file, however it is reached."""
     return os.path.normcase(os.path.realpath(path))
-
-
-def _shown(path: Path) -> str:
-    return path.as_posix()

@@ -92,7 +92,7 @@ FAMILIES: Mapping[str, Family] = {
         "way to validate",
         {
             "folds": (_FOLDS, _SEED),
-            "holdout": (Rule("share", "share", "the share held out", required=True, example="20%"), _SEED),
+            "holdout": (Rule("share", "share", "the share", required=True, example="20%"), _SEED),
         },
         {
             "kfold": "folds", "k_fold": "folds", "cv": "folds", "cross_validation": "folds", "fold": "folds",
@@ -220,25 +220,29 @@ def _option(owner: str, rule: Rule, node: Expression, scope: Scope) -> Any:
             (node.span, f"did you mean `{near}`?" if near else "none of these"),
         )
         return None
-    value = constant(node, scope, f"{rule.what} of `{owner}`")
+    value = constant(node, scope, _subject(owner, rule))
     if value is None:
         return None
     if value.unit and value.unit != rule.unit and not (value.unit == "%" and rule.kind in ("share", "number")):
         scope.findings.error(
             "T305",
-            f"{rule.what} of `{owner}` is {'a plain number' if rule.kind != 'share' else 'a share'}, not {value}",
+            f"{_subject(owner, rule)} is {'a plain number' if rule.kind != 'share' else 'a share'}, not {value}",
             (node.span, "the unit does not fit"),
             help=f"write `{owner}({rule.example})`" if rule.required else f"write `{rule.name} = {rule.example}`",
         )
         return None
-    return checked(value, rule, f"{rule.what} of `{owner}`", node.span, scope)
+    return checked(value, rule, _subject(owner, rule), node.span, scope)
+
+
+def _subject(owner: str, rule: Rule) -> str:
+    return rule.what if owner in rule.what else f"{rule.what} of `{owner}`"
 
 
 def checked(value: Quantity, rule: Rule, subject: str, place: Span | None, scope: Scope) -> int | Fraction | None:
     """The number that fits the rule: an int where it must be whole."""
     number = value.value
     if rule.kind == "share" and not 0 < number < 1:
-        likely = f"did you mean {decimal(number)}%?" if 1 <= number < 100 and not value.unit else ()
+        likely = f"did you mean `{decimal(number)}%`?" if 1 <= number < 100 and not value.unit else ()
         scope.findings.error(
             "T309", f"{subject} lies between 0% and 100%, with neither included", (place, f"is {value}"), help=likely
         )
@@ -246,14 +250,24 @@ def checked(value: Quantity, rule: Rule, subject: str, place: Span | None, scope
     if rule.kind == "whole" and number.denominator != 1:
         nearest = max(round(number), int(rule.low or 0))
         scope.findings.error(
-            "T309", f"{subject} is a whole number", (place, f"{value} is not"), help=f"write {nearest}"
+            "T309", f"{subject} is a whole number", (place, f"{value} is not"), help=f"write `{nearest}`"
         )
         return None
     if rule.low is not None and number < rule.low:
-        scope.findings.error("T309", f"{subject} is at least {decimal(rule.low)}", (place, f"is {value}"))
+        scope.findings.error(
+            "T309",
+            f"{subject} is at least {decimal(rule.low)}",
+            (place, f"is {value}"),
+            help=f"write `{decimal(rule.low)}` or more",
+        )
         return None
     if rule.high is not None and number > rule.high:
-        scope.findings.error("T309", f"{subject} is at most {decimal(rule.high)}", (place, f"is {value}"))
+        scope.findings.error(
+            "T309",
+            f"{subject} is at most {decimal(rule.high)}",
+            (place, f"is {value}"),
+            help=f"write `{decimal(rule.high)}` or less",
+        )
         return None
     return int(number) if rule.kind == "whole" else number
 
@@ -289,8 +303,7 @@ def backend(node: Call | Name, scope: Scope) -> Method | None:
             "N204",
             f"no back-end is called `{call.name}`",
             (call.name_span or call.span, f"did you mean `{near}`?" if near else "unknown"),
-            note=f"back-ends are {enumerated(known)}",
-            help="`treeml backends` says what each can do",
+            help="`treeml backends` lists all of them, and says what each can do",
         )
         return None
     _refuse_given(call, scope)

@@ -100,7 +100,7 @@ def _bind(
             f"the param `{param.name}` has no value",
             (param.name_span or param.span, "declared without a default"),
             help=(
-                f"give a default: `param {param.name} = {_example(param)}`",
+                f"give a default: `param {param.name} = {_example(param)}{_domain_text(param)}`",
                 f"or a value when solving: --set {param.name}={_example(param)}",
             ),
         )
@@ -230,7 +230,9 @@ def _unknown_param(
     known = f"the params are {enumerated(declared)}" if declared else "this specification declares no params"
     if place is not None:
         label = f"did you mean `{near}`?" if near else "not declared"
-        findings.error("N201", title, (place, label), note=known, help=f"declare it: `param {name} = ...`")
+        findings.error(
+            "N201", title, (place, label), note=known, help=() if near else f"declare it: `param {name} = ...`"
+        )
     else:
         findings.error(
             "N201",
@@ -331,6 +333,10 @@ def _example(param: Param) -> str:
     if isinstance(param.domain, Choices):
         return shown(literal(param.domain.values[0]))
     return {"binary": "true", "text": '"..."'}.get(param.type, "1")
+
+
+def _domain_text(param: Param) -> str:
+    return f" in {param.domain.span.text}" if param.domain is not None and param.domain.span is not None else ""
 
 
 def _python_text(given: Any) -> str:

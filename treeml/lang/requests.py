@@ -142,11 +142,16 @@ def _seconds(node: Expression, scope: Scope) -> float | None:
         return None
     if value.unit != "s":
         scope.findings.error(
-            "T305", f"a time is given in `ms`, `s`, `min` or `h`, not as {value}", (node.span, "not a time")
+            "T305",
+            f"a time is given in `ms`, `s`, `min` or `h`, not as {value}",
+            (node.span, "not a time"),
+            help="write `within 5 min`",
         )
         return None
     if value.value < 0:
-        scope.findings.error("T309", "a time cannot be negative", (node.span, "ends before it begins"))
+        scope.findings.error(
+            "T309", "a time cannot be negative", (node.span, "ends before it begins"), help="write `within 0 s` or more"
+        )
         return None
     return float(min(value.value, Fraction(10) ** 12))
 

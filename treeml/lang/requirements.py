@@ -14,7 +14,7 @@ from math import ceil, floor
 from treeml.lang.expressions import Scope, Sum, evaluate
 from treeml.lang.quantities import Quantity, decimal, percent
 from treeml.lang.source import Span
-from treeml.lang.syntax import Call, Comparison, Expression, Name, Require
+from treeml.lang.syntax import Call, Comparison, Expression, Name, Number, Require
 from treeml.measures import MEASURES
 from treeml.spec import Linear, Requirement, Use
 
@@ -105,7 +105,7 @@ def _compared(statement: Require, link: Link, scope: Scope, weighted: bool) -> R
         factor, use = parts[0]
         parts, limit = ((Fraction(1), use),), limit / factor
         sense = FLIPPED[sense] if factor < 0 else sense
-    bound = Bound(parts, sense, Quantity(limit, unit), link, weighted)
+    bound = Bound(parts, sense, Quantity(limit, unit), link, weighted, reversed=not left.parts)
     if not _unit_fits(bound, scope) or not _strictness_fits(bound, scope):
         return None
     sense, limit = _closed(bound)
@@ -123,6 +123,12 @@ class Bound:
     limit: Quantity
     link: Link
     weighted: bool
+    reversed: bool = False  # the measure stands on the right: `3 >= depth`
+
+    @property
+    def place(self) -> Span | None:
+        """The operator and the limit, or the whole comparison where the limit comes first."""
+        return self.link.span if self.reversed else self.link.limit_span
 
     @property
     def single(self) -> Use | None:
@@ -194,7 +200,7 @@ def _unit_fits(bound: Bound, scope: Scope) -> bool:
     scope.findings.error(
         "T305",
         f"`{use.text}` {_is_what(measure.unit, bound.weighted)}, but the limit is {kind}",
-        (bound.link.limit_span, f"{_written_limit(bound)} is {kind}"),
+        (bound.place, f"{_written_limit(bound)} is {kind}"),
         help=_unit_help(bound, use),
     )
     return False
@@ -235,6 +241,9 @@ def _unit_help(bound: Bound, use: Use) -> tuple[str, ...]:
 
 def _written_limit(bound: Bound) -> str:
     """The limit in the user's own words, or folded where it was computed."""
+    for side in (bound.link.right, bound.link.left):
+        if isinstance(side, Number) and side.span is not None:
+            return plain_text(side.span)
     return str(bound.limit)
 
 
@@ -267,7 +276,7 @@ def _strictness_fits(bound: Bound, scope: Scope) -> bool:
             f"`{bound.text}` is not a whole number, so `{operator}` has no exact meaning"
             if bound.single
             else f"this sum is not a whole number, so `{operator}` has no exact meaning",
-            (bound.link.limit_span, "only whole numbers have a next one"),
+            (bound.place, _why_not_whole(bound)),
             help=f"write `{bound.text} {closed} {bound.limit}`" if bound.single else f"write `{operator}=`",
         )
         return False
@@ -278,7 +287,7 @@ def _strictness_fits(bound: Bound, scope: Scope) -> bool:
             f"`{bound.text}` is a whole number, so `{written}` is never met exactly"
             if bound.single
             else f"this sum is a whole number, so `{written}` is never met exactly",
-            (bound.link.limit_span, f"{bound.text} is a whole number"),
+            (bound.place, f"{bound.text} is a whole number"),
             help=f"write `{bound.text} {bound.sense}= {nearest}`",
         )
         return False
@@ -286,16 +295,23 @@ def _strictness_fits(bound: Bound, scope: Scope) -> bool:
         scope.findings.error(
             "T302",
             f"a share of the rows is no whole number, so `{operator}` has no exact meaning",
-            (bound.link.limit_span, "rounded up to rows once the data are known"),
+            (bound.place, "rounded up to rows once the data are known"),
             help=f"write `{bound.text} {bound.sense}= {bound.limit}`",
         )
         return False
     return True
 
 
+def _why_not_whole(bound: Bound) -> str:
+    if bound.single and bound.weighted and MEASURES[bound.single.measure].unit == "weight":
+        return "rows have weights here, which need not be whole"
+    return "only whole numbers have a next one"
+
+
 def _side_text(bound: Bound) -> str:
-    span = bound.link.limit_span
-    return plain_text(span) if span is not None else f"{bound.sense} {bound.limit}"
+    if bound.reversed or bound.place is None:
+        return f"{bound.sense} {bound.limit}"
+    return plain_text(bound.place)
 
 
 def _closed(bound: Bound) -> tuple[str, Fraction]:
@@ -364,7 +380,7 @@ def _possible(bound: Bound, sense: str, limit: Fraction, scope: Scope) -> bool:
         scope.findings.warning(
             "L704",
             f"`{bound.text}` is a whole number, so `{_side_text(bound)}` means `{sense} {nearest}`",
-            (bound.link.limit_span, f"{decimal(limit)} is not a whole number"),
+            (bound.place, f"{decimal(limit)} is not a whole number"),
             help=likely or f"write `{bound.text} {sense} {nearest}`",
         )
     return True
@@ -386,9 +402,19 @@ def _impossible(
     scope.findings.error(
         "T304",
         f"`{bound.text}` is never {what}" if bound.single else f"this sum is never {what}",
-        (bound.link.limit_span if bound.single else bound.link.span, where),
-        help=_percent_help(bound, high, sense),
+        (bound.place if bound.single else bound.link.span, where),
+        help=_percent_help(bound, high, sense) or _limit_help(bound, sense, low, high),
     )
+
+
+def _limit_help(bound: Bound, sense: str, low: Fraction | None, high: Fraction | None) -> str:
+    share = high == 1 and (bound.limit.unit == "%" or bound.single is None)
+    if low is not None and bound.limit.value < low:
+        return f"write a limit of {percent(low) if share else decimal(low)} or more"
+    if high is not None and bound.limit.value > high:
+        return f"write a limit of {percent(high) if share else decimal(high)} or less"
+    below = floor(bound.limit.value)
+    return f"write `{bound.text} {sense} {below}` or `{bound.text} {sense} {below + 1}`"
 
 
 def _shown(limit: Quantity) -> str:
@@ -403,6 +429,17 @@ def _where(bound: Bound, low: Fraction | None, high: Fraction | None) -> str:
     if low is not None and high is not None:
         return f"{text} lies between {percent(low) if share else low} and {percent(high) if share else high}"
     return f"{text} is at least {low}" if low is not None else f"{text} is at most {high}"
+
+
+def always_met(requirement: Requirement) -> bool:
+    """Whether every tree on any data meets it."""
+    if requirement.share_of_rows:
+        return requirement.sense == ">=" and requirement.limit <= 0
+    low, high = reach(requirement.expression.parts)
+    limit = requirement.limit
+    return (requirement.sense == ">=" and low is not None and limit <= low) or (
+        requirement.sense == "<=" and high is not None and limit >= high
+    )
 
 
 def _percent_help(bound: Bound, high: Fraction | None, sense: str) -> tuple[str, ...]:

@@ -31,24 +31,24 @@ from treeml.lang.syntax import (
     WeightClass,
 )
 
-Said = tuple[str, str, Span | None]  # what is said, in words; the same for two statements that clash; where
+Said = tuple[str, str, Span | None]  # the title of the complaint; the same key for two statements that clash; where
 
 
 def report_twice(statements: Sequence[Statement], findings: Findings) -> None:
     first: dict[str, Span | None] = {}
     for statement in statements:
-        for subject, key, span in _said(statement):
+        for title, key, span in _said(statement):
             if key not in first:
                 first[key] = span
                 continue
-            # Nodes without places, as a builder makes them, are still named by their subject.
+            # Nodes without places, as a builder makes them, are still named in the title.
             findings.error(
                 "N205",
-                f"{subject} given twice",
+                title,
                 (first[key], "first here"),
                 (span, "and again here"),
                 note=_NOTES.get(key, ()),
-                help=_HELPS.get(key, ()),
+                help=_HELPS.get(key.partition(" ")[0] if key.startswith("require ") else key, ()),
             )
 
 
@@ -60,6 +60,7 @@ _NOTES = {
 _HELPS = {
     "objective": "to break ties by a second goal write `minimize a then minimize b`",
     "solve": "write `solve with a, b within 5 min`",
+    "require": "a name comes back when requirements conflict, so each needs its own",
     "report": "write `report tree, confusion`",
     "features": "write `features a, b, c`",
     "data": "another file can be given when solving: --data other.csv",
@@ -70,54 +71,58 @@ def _said(statement: Statement) -> Iterator[Said]:
     span = statement.span
     match statement:
         case Data():
-            yield "the data are", "data", span
+            yield "the data are given twice", "data", span
         case Predict():
-            yield "the target is", "predict", _until(span, statement.column.span)
+            yield "the target is given twice", "predict", _until(span, statement.column.span)
         case Features():
-            yield "the features are", "features", span
+            yield "the features are given twice", "features", span
         case WeightBy():
-            yield "the weight of a row is", "weight by", span
+            yield "the weight of a row is given twice", "weight by", span
         case WeightClass():
             label = label_text(statement.label)
-            yield f"the weight of class `{label}` is", f"weight class {label}", span
+            yield f"the weight of class `{label}` is given twice", f"weight class {label}", span
         case MistakeCost():
             predicted, actual = label_text(statement.predicted), label_text(statement.actual)
             yield (
-                f"the cost of predicting `{predicted}` when it is `{actual}` is",
+                f"the cost of predicting `{predicted}` when it is `{actual}` is given twice",
                 f"cost {predicted!r} {actual!r}",
                 span,
             )
         case TestCost():
-            yield f"the cost of testing `{statement.column.text}` is", f"cost test {statement.column.text}", span
+            yield (
+                f"the cost of testing `{statement.column.text}` is given twice",
+                f"cost test {statement.column.text}",
+                span,
+            )
         case ColumnRule():
-            yield f"the type of `{statement.column.text}` is", f"column {statement.column.text}", span
+            yield f"the type of `{statement.column.text}` is given twice", f"column {statement.column.text}", span
         case Binarize():
             for column in statement.columns:
-                yield f"how to binarize `{column.text}` is", f"binarize {column.text}", column.span
+                yield f"how to binarize `{column.text}` is given twice", f"binarize {column.text}", column.span
             if not statement.columns:
-                yield "how to binarize all columns is", "binarize all", span
+                yield "how to binarize all columns is given twice", "binarize all", span
         case Param():
-            yield f"the param `{statement.name}` is", f"param {statement.name}", span
+            yield f"the param `{statement.name}` is given twice", f"param {statement.name}", span
         case Set():
-            yield f"the value of `{statement.name}` is", f"set {statement.name}", span
+            yield f"the value of `{statement.name}` is given twice", f"set {statement.name}", span
         case Objective():
-            yield "the objective is", "objective", span
+            yield "the objective is given twice", "objective", span
         case Satisfy():
-            yield "`satisfy` is", "satisfy", span
+            yield "`satisfy` is given twice", "satisfy", span
         case Require() if statement.name:
-            yield f"the name `{statement.name}` of a requirement is", f"require {statement.name}", span
+            yield f"two requirements are called `{statement.name}`", f"require {statement.name}", span
         case Ensemble():
-            yield "the ensemble is", "ensemble", span
+            yield "the ensemble is given twice", "ensemble", span
         case Start():
-            yield "the starting tree is", "start", span
+            yield "the starting tree is given twice", "start", span
         case Improve():
-            yield "how to improve the tree is", "improve", span
+            yield "how to improve the tree is given twice", "improve", span
         case Solve():
-            yield "how to solve is", "solve", span
+            yield "how to solve is given twice", "solve", span
         case Validate():
-            yield "how to validate is", "validate", span
+            yield "how to validate is given twice", "validate", span
         case Report():
-            yield "what to report is", "report", span
+            yield "what to report is given twice", "report", span
         case _:
             return
 
