@@ -153,7 +153,7 @@ def solve(spec: Path, settings: tuple[str, ...], as_json: bool, style: str, quie
             click.echo(json.dumps(result.to_json()))
         else:
             report.show(result, quiet=quiet)
-        _explain_failure(model, result, style)
+        _explain_failure(result, style)
     sys.exit(_exit_code(result))
 
 
@@ -333,11 +333,11 @@ def _replace(path: Path, text: str) -> None:
         raise click.FileError(str(path), error.strerror or str(error)) from error
 
 
-def _explain_failure(model: Model, result: Result, style: str) -> None:
+def _explain_failure(result: Result, style: str) -> None:
     """Say on standard error why there is no tree."""
     from treeml import explain as explanation
 
-    for diagnostic in explanation.of_failure(model, result):
+    for diagnostic in explanation.of_failure(result):
         _echo(diagnostic, style)
 
 

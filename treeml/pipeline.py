@@ -1,13 +1,99 @@
 """Text -> report: the whole flow on one screen.
 
     read     a file or a string          -> Source          lang/source.py
-    parse    Source                      -> Model           lang/parse.py
+    parse    Source                      -> Model           lang/parse.py, model.py
     check    Model, params               -> Spec            lang/check.py
     load     a file, a frame, arrays     -> Table           data/read.py
     bind     Spec, Table                 -> Dataset         data/bind.py
-    lower    Dataset                     -> Problem         data/problem.py (with data/binarize.py and measures.py)
+    lower    Dataset                     -> Problem         data/problem.py (data/binarize.py, measures/)
     plan     Problem, back-end           -> Plan            backends/plan.py
-    solve    Plan, limits                -> Answer          backends/*
+    run      Plan, limits                -> Answer          backends/run.py and the back-end
     raise    Answer                      -> Tree            tree.py
     verify   Tree, Dataset               -> exact values    verify.py
 """
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from treeml.backends.contract import OnProgress
+    from treeml.compare import Comparison
+    from treeml.lang.diagnostic import Diagnostic
+    from treeml.model import Model
+    from treeml.result import Result
+
+
+def solve(
+    model: Model, data: Any = None, y: Any = None, *, on_progress: OnProgress | None = None, **asked: Any
+) -> Result:
+    """The best tree for a model: from `data` (a path, a frame, or X with `y`), or from the file that it names.
+
+    What is asked here beats the model's own `solve` statement: `backend`, `within` (seconds, or text such as "5 min"),
+    `gap`, `seed`, `threads`, `memory`, `options` of the back-end, `start` (a Tree), `params`, `weight` (one per row).
+    """
+    from treeml.backends.run import run
+    from treeml.request import choose, prepare, starting_tree
+    from treeml.result import assemble
+    from treeml.validation import validated
+
+    begun = monotonic()
+    dataset, request = prepare(model, data, y, **asked)
+    chosen = choose(dataset, request)
+    start = starting_tree(dataset, request, chosen.lowered)
+    built = monotonic()
+    answer = run(chosen.plan, request.limits(begun, chosen.method), start, on_progress)
+    result = assemble(answer, chosen, dataset, request, begun, built)
+    return validated(result, dataset, request)
+
+
+def check(model: Model, data: Any = None, **asked: Any) -> tuple[Diagnostic, ...]:
+    """Warnings about a model, alone or with data; SpecError with every mistake where something is wrong."""
+    from treeml.request import checked
+
+    spec, warnings = checked(model, **asked)
+    if data is not None:
+        from treeml.data.bind import bind
+        from treeml.data.problem import lower
+        from treeml.request import read_data
+
+        lower(bind(spec, read_data(spec, data)))
+    return warnings
+
+
+def compare(model: Model, data: Any = None, backends: Sequence[str] | None = None, **asked: Any) -> Comparison:
+    """The same model solved by several back-ends (all that are capable, unless some are named), one after the other."""
+    from treeml.compare import compare
+
+    return compare(model, data, backends, **asked)
+
+
+def explain(model: Model, data: Any = None, **asked: Any) -> str:
+    """How a model would be solved: the back-end, the steps that lead to it, and the size of the problem."""
+    from treeml.explain import of_plan
+    from treeml.request import choose, prepare
+
+    dataset, request = prepare(model, data, **asked)
+    return of_plan(choose(dataset, request), request)
+
+
+def backends(model: Model, data: Any = None, **asked: Any) -> list[dict[str, Any]]:
+    """Which back-ends can solve a model, and why the others cannot."""
+    from treeml.request import plans, prepare
+
+    dataset, request = prepare(model, data, **asked)
+    rows = []
+    for backend, _, outcome, _ in plans(dataset, request, everybody=True):
+        refused = outcome if isinstance(outcome, list) else []
+        because = list(dict.fromkeys(refusal.because for refusal in refused))
+        rows.append({"back-end": backend.name, "takes it": "no" if refused else "yes", "because": because})
+    return rows
+
+
+def params(model: Model) -> list[dict[str, Any]]:
+    """The params of a model: what each is, may be, and where its value comes from."""
+    from treeml.explain import of_params
+
+    return of_params(model)

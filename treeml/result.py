@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from treeml.backends.contract import Progress, Status, Stop
+from treeml.backends.contract import Answer, Goal, Progress, Status, Stop
+from treeml.lang.diagnostic import BackendError, Diagnostic
 
 if TYPE_CHECKING:
-    from treeml.lang.diagnostic import Diagnostic
+    from treeml.data.table import Dataset
+    from treeml.request import Chosen, Request
+    from treeml.spec import Spec
     from treeml.tree import Tree
     from treeml.validation import Validation
     from treeml.verify import Verification
@@ -47,6 +51,7 @@ class Result:
     raw_status: str = ""
     validation: Validation | None = None
     reports: tuple[Any, ...] = ()  # what the spec's `report` statement asks for
+    spec: Spec | None = field(default=None, repr=False)  # what was asked
 
     @property
     def is_optimal(self) -> bool:
@@ -98,3 +103,71 @@ def plain(value: Fraction | float | int) -> Number:
         return value
     exact = Fraction(value)
     return exact.numerator if exact.denominator == 1 else float(exact)
+
+
+def assemble(
+    answer: Answer, chosen: Chosen, dataset: Dataset, request: Request, begun: float, built: float
+) -> Result:
+    """An answer over the tests of a problem -> a Result in the user's terms, its tree verified from the rows."""
+    from treeml.tree import raise_tree
+    from treeml.verify import verify
+
+    goals = chosen.plan.problem.goals
+    result = Result(
+        status=answer.status,
+        stop=answer.stop,
+        backend=chosen.plan.backend.name,
+        build_seconds=built - begun + answer.statistics.get("build_seconds", 0.0),
+        conflict=answer.conflict,
+        trace=answer.trace,
+        statistics=answer.statistics,
+        notes=(*chosen.lowered.notes, *answer.notes),
+        warnings=request.warnings,
+        plan=tuple(chosen.plan.explain()),
+        raw_status=answer.raw_status,
+        reports=request.spec.report,
+        spec=request.spec,
+    )
+    if answer.tree is not None:
+        tree = raise_tree(answer.tree, chosen.lowered.questions, dataset)
+        claimed = None
+        if answer.objective is not None:
+            claimed = [-value if goal.negated else value for goal, value in zip(goals, answer.objective, strict=True)]
+        found = verify(tree, dataset, claimed, answer.tolerance)
+        if not found.verified:
+            raise BackendError(_not_verified(result.backend, found.mismatches))
+        values = tuple(plain(goal.value) for goal in found.goals)
+        result = replace(
+            result,
+            tree=tree,
+            exact=found,
+            verified=True,
+            objective=None if not values else values[0] if len(values) == 1 else values,
+            measures={name: plain(value) for name, value in found.measures.items()},
+        )
+    bound, gap = _bound(answer, goals)
+    return replace(result, bound=bound, gap=gap, seconds=monotonic() - begun)
+
+
+def _bound(answer: Answer, goals: tuple[Goal, ...]) -> tuple[Number | None, float | None]:
+    """The bound in the user's sense, and the relative gap, on the goal that the answer's bound speaks of."""
+    if answer.bound is None or not goals:
+        return None, 0.0 if answer.status is Status.OPTIMAL else None
+    number = answer.bounded_goal
+    if number is None:
+        number = len(goals) - 1 if answer.status is Status.OPTIMAL else 0
+    goal, value = goals[number], answer.objective[number] if answer.objective else None
+    gap = None
+    if value is not None:
+        distance = max(value - answer.bound, Fraction(0))
+        gap = 0.0 if distance == 0 else float(distance / abs(value)) if value else None
+    return plain(-answer.bound if goal.negated else answer.bound), gap
+
+
+def _not_verified(backend: str, mismatches: tuple[str, ...]) -> Diagnostic:
+    return Diagnostic(
+        "B516",
+        f"the tree of {backend} does not verify against the rows",
+        notes=mismatches,
+        helps=("this is a mistake of the back-end, not of the specification; please report it with the data",),
+    )

@@ -374,6 +374,7 @@ class Answer:
     raw_status: str = ""  # the solver's own word
     notes: tuple[str, ...] = ()
     tolerance: Fraction = Fraction(0)  # optimality holds to this much, where the objective is real-valued
+    bounded_goal: int | None = None  # the goal that `bound` is on; None: the last if all are proved, else the first
 
 
 # -- who answers ------------------------------------------------------------------------

@@ -1,0 +1,317 @@
+"""Model, data, what is asked of this run -> a Dataset, a Request, and the plan of the back-end that will solve it.
+
+What is asked on the command line or in a call of `solve` becomes part of the model's own `solve` statement, so that it
+is checked by the same rules and its mistakes look the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from treeml.backends.contract import (
+    Backend,
+    Bound,
+    Deadline,
+    Depth,
+    Leaves,
+    Limits,
+    Node,
+    Problem,
+    Refusal,
+    Sum,
+    Support,
+    Term,
+)
+from treeml.lang.diagnostic import DataError, Diagnostic, Label, RefusedError, SpecError
+from treeml.lang.source import Source, Span
+from treeml.lang.syntax import Solve, Statement
+from treeml.spec import Method, Spec
+
+if TYPE_CHECKING:
+    from treeml.backends.plan import Plan
+    from treeml.data.problem import Lowered
+    from treeml.data.table import Dataset
+    from treeml.model import Model
+    from treeml.tree import Tree
+
+MEMORY_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What one run asks beside the dataset."""
+
+    spec: Spec
+    warnings: tuple[Diagnostic, ...] = ()
+    options: Mapping[str, Any] | None = None  # of the back-end, given from Python
+    memory: int | None = None
+    start: Tree | None = None
+    write_model: Path | None = None
+
+    def limits(self, begun: float, chosen: Method | None) -> Limits:
+        """The limits of a run that began at a moment of the monotonic clock: reading and building count."""
+        spec = self.spec
+        options = {**(chosen.options if chosen is not None else {}), **(self.options or {})}
+        if self.write_model is not None:
+            options["write"] = str(self.write_model)
+        return Limits(
+            deadline=Deadline() if spec.within is None else Deadline(begun + spec.within),
+            gap=spec.gap,
+            memory=self.memory,
+            threads=spec.threads or 1,
+            seed=spec.seed or 0,
+            options=options,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chosen:
+    """A back-end with its plan, the problem that it was made for, and the options that the spec gives it."""
+
+    plan: Plan
+    lowered: Lowered
+    method: Method | None = None
+
+
+def checked(
+    model: Model,
+    *,
+    backend: str | None = None,
+    within: float | str | None = None,
+    gap: float | str | None = None,
+    seed: int | None = None,
+    threads: int | None = None,
+    params: Mapping[str, Any] | None = None,
+    has_target: bool = False,
+) -> tuple[Spec, tuple[Diagnostic, ...]]:
+    """The spec of this run, and warnings."""
+    from treeml.lang.check import check
+
+    asked = {"with": backend, "within": _time(within), "gap": gap, "seed": seed, "threads": threads}
+    statements = _with_request(model.statements, asked)
+    spec, warnings = check(statements, {**model.bindings, **(params or {})}, model.folder, has_target=has_target)
+    return spec, tuple(warnings)
+
+
+def prepare(
+    model: Model,
+    data: Any = None,
+    y: Any = None,
+    *,
+    weight: Any = None,
+    memory: int | str | None = None,
+    options: Mapping[str, Any] | None = None,
+    start: Tree | None = None,
+    write_model: Path | None = None,
+    **asked: Any,
+) -> tuple[Dataset, Request]:
+    """Check the model, read the data, and bind the two."""
+    from treeml.data.bind import bind
+
+    spec, warnings = checked(model, has_target=y is not None, **asked)
+    request = Request(spec, warnings, options, _bytes(memory), start, write_model)
+    return bind(spec, read_data(spec, data, y, weight)), request
+
+
+def read_data(spec: Spec, data: Any = None, y: Any = None, weight: Any = None) -> Any:
+    """The table that was given, or the one that the spec names."""
+    from treeml.data.read import load, load_arrays
+
+    if y is not None or weight is not None:
+        return load_arrays(data, y, weight, spec.columns)
+    if data is not None:
+        return load(data, spec.columns)
+    if spec.data is None:
+        raise DataError(
+            Diagnostic(
+                "D400",
+                "there is no data to learn from",
+                helps=('name a file in the spec: `data "file.csv"`', "or give one: --data file.csv, solve(frame)"),
+            )
+        )
+    return load(spec.folder / spec.data, spec.columns, span=spec.spans.get("data"))
+
+
+def choose(dataset: Dataset, request: Request) -> Chosen:
+    """The first back-end that the spec names, or of the stated order, that takes the problem."""
+    refused: list[tuple[Backend, Refusal]] = []
+    for backend, method, outcome, lowered in plans(dataset, request):
+        if not isinstance(outcome, list):
+            reason = "" if request.spec.backends else _reason(backend, refused)
+            return Chosen(replace(outcome, reason=reason), lowered, method)
+        refused += [(backend, refusal) for refusal in outcome]
+    raise RefusedError([_refusal(backend, refusal, request.spec) for backend, refusal in refused])
+
+
+def plans(
+    dataset: Dataset, request: Request, everybody: bool = False
+) -> Iterator[tuple[Backend, Method | None, Plan | list[Refusal], Lowered]]:
+    """For every back-end asked for (or every one there is) its plan, or why it has none."""
+    from treeml.backends import registry
+    from treeml.backends.plan import plan
+    from treeml.data.problem import lower
+
+    refuse_unsupported(request.spec)
+    methods = {} if everybody else {method.name: method for method in request.spec.backends}
+    backends = [registry.get(name) for name in methods] or [
+        backend for backend in registry.all() if everybody or backend.name not in registry.ONLY_WHEN_ASKED
+    ]
+    made: dict[bool, Lowered] = {}
+    for backend in backends:
+        numeric = backend.can.numeric
+        if numeric not in made:
+            made[numeric] = lower(dataset, numeric=numeric)
+        yield backend, methods.get(backend.name), plan(made[numeric].problem, backend), made[numeric]
+
+
+def refuse_unsupported(spec: Spec) -> None:
+    """What the language can say and no back-end of this version can do, by name."""
+    refusals = []
+    if spec.ensemble is not None:
+        refusals.append(
+            _unsupported(
+                "B520",
+                f"no back-end grows a forest yet, so `{spec.ensemble.name}` cannot be solved",
+                spec.spans.get("ensemble"),
+                "asks for many trees",
+                "for the best single tree, remove `ensemble` and write `maximize accuracy`",
+            )
+        )
+    if spec.improve is not None:
+        refusals.append(
+            _unsupported(
+                "B521",
+                f"no back-end mends a tree piece by piece yet, so `{spec.improve.name}` cannot be solved",
+                spec.spans.get("improve"),
+                "asks for local improvement",
+                "remove `improve`: the search then starts from the tree of `start from` and proves the whole",
+            )
+        )
+    if refusals:
+        raise RefusedError(refusals)
+
+
+def starting_tree(dataset: Dataset, request: Request, lowered: Lowered) -> Node | None:
+    """The tree to start from, over the tests of the problem: from Python, from a file, or grown greedily."""
+    from treeml.tree import Tree, lower_tree
+
+    source = request.start if request.start is not None else request.spec.start
+    if source is None:
+        return None
+    if isinstance(source, Method):
+        return _greedy_start(lowered.problem, source.options)
+    tree = source if isinstance(source, Tree) else Tree.read(request.spec.folder / source)
+    node = lower_tree(tree, lowered.questions, dataset.classes)
+    if node is None:
+        span = request.spec.spans.get("start")
+        raise DataError(
+            Diagnostic(
+                "D440",
+                "the starting tree asks what no test of this problem asks",
+                (Label(span, "this tree"),) if span is not None else (),
+                ("its columns, thresholds and classes have to be among those of the data and of `binarize`",),
+                ("start from a tree that was solved with the same `binarize`, or remove `start from`",),
+            )
+        )
+    return node
+
+
+def _greedy_start(problem: Problem, options: Mapping[str, Any]) -> Node | None:
+    """A greedy tree within the problem's bounds and those that `start from cart(...)` adds; None if it misses one."""
+    from treeml.backends.cart import Cart
+
+    kinds: dict[str, tuple[Term, str]] = {
+        "depth": (Depth(), "<="),
+        "leaves": (Leaves(), "<="),
+        "support": (Support(), ">="),
+    }
+    extra = tuple(
+        Bound(Sum(((Fraction(1), kinds[name][0]),)), kinds[name][1], Fraction(value))
+        for name, value in options.items()
+        if name in kinds
+    )
+    other = {name: value for name, value in options.items() if name not in kinds}
+    return Cart().solve(problem.asking(problem.goals, problem.bounds + extra), Limits(options=other)).tree
+
+
+def _with_request(statements: list[Statement], asked: Mapping[str, Any]) -> list[Statement]:
+    """The statements with what is asked put into the `solve` statement, in place of what stood there."""
+    from treeml.lang.parse import parse
+
+    given = {name: value for name, value in asked.items() if value is not None}
+    if not given:
+        return statements
+    own = next((statement for statement in statements if isinstance(statement, Solve)), Solve())
+    for name, value in given.items():
+        text = f"solve {name} {value}"
+        try:
+            (parsed,) = parse(Source(f"--{name}", text))
+        except (SpecError, ValueError) as error:
+            raise SpecError(_unreadable(name, value)) from error
+        if not isinstance(parsed, Solve):
+            raise SpecError(_unreadable(name, value))
+        part = "backends" if name == "with" else name
+        own = replace(own, **{part: getattr(parsed, part)}, span=own.span or parsed.span)
+    return [statement for statement in statements if not isinstance(statement, Solve)] + [own]
+
+
+def _unreadable(name: str, value: Any) -> Diagnostic:
+    example = {"with": "native, or native(threads = 2)", "within": "60s or 5min", "gap": "1% or 0.01"}.get(name, "7")
+    return Diagnostic("S150", f"`{value}` cannot be read here", place=f"--{name}", helps=(f"write --{name} {example}",))
+
+
+def _time(within: float | str | None) -> str | None:
+    """Numbers from Python are seconds; text says its unit."""
+    return f"{Fraction(str(within))} s" if isinstance(within, (int, float)) and within == int(within) else _decimal(within)
+
+
+def _decimal(within: float | str | None) -> str | None:
+    if isinstance(within, float):
+        return f"{within:.9f}".rstrip("0") + " s"
+    return within if within is None else str(within)
+
+
+def _bytes(memory: int | str | None) -> int | None:
+    if memory is None or isinstance(memory, int):
+        return memory
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", memory)
+    unit = match and MEMORY_UNITS.get(match[2].upper())
+    if not match or not unit:
+        raise SpecError(
+            Diagnostic("T330", f"`{memory}` is not an amount of memory", place="--memory", helps=("write 500MB or 2GB",))
+        )
+    return int(Fraction(match[1]) * unit)
+
+
+def _reason(backend: Backend, refused: list[tuple[Backend, Refusal]]) -> str:
+    from treeml.backends import registry
+
+    others = "; ".join(dict.fromkeys(refusal.because for _, refusal in refused))
+    order = ", ".join(registry.PREFERENCE)
+    return f"{backend.name} is the first of {order} that takes this problem" + (f" ({others})" if others else "")
+
+
+def _refusal(backend: Backend, refusal: Refusal, spec: Spec) -> Diagnostic:
+    """One reason as a diagnostic: the line that asks for it, and the line that asks for the back-end."""
+    labels = []
+    for requirement in spec.requirements:
+        if requirement.span is not None and requirement.name and refusal.feature == f"the requirement {requirement.name}":
+            labels.append(Label(requirement.span, "asked for here"))
+    for goal in spec.goals:
+        if goal.span is not None and goal.text and refusal.feature == f"the goal {goal.text}":
+            labels.append(Label(goal.span, "asked for here"))
+    method = next((method for method in spec.backends if method.name == backend.name), None)
+    if method is not None and method.span is not None:
+        labels.append(Label(method.span, f"{backend.name}: {backend.summary}"))
+    helps = [refusal.instead] if refusal.instead else []
+    helps.append("`treeml backends spec.tml` shows who can solve what, and why not")
+    return Diagnostic("B501", refusal.because, tuple(labels), (), tuple(helps), place=refusal.feature)
+
+
+def _unsupported(code: str, title: str, span: Span | None, label: str, help: str) -> Diagnostic:
+    return Diagnostic(code, title, (Label(span, label),) if span is not None else (), helps=(help,))

@@ -1,0 +1,229 @@
+"""Result, Dataset -> how well trees of this kind do on rows that they have not seen.
+
+The tree of a result is always the one for all rows. Validation solves the same spec again on parts of the rows, or
+takes another file, and measures what the tree gets right where it was not trained.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from statistics import mean, stdev
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from treeml.lang.diagnostic import DataError, Diagnostic, Label
+from treeml.spec import Method
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from treeml.data.table import Dataset
+    from treeml.request import Request
+    from treeml.result import Result
+    from treeml.tree import Tree
+
+    Rows = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One tree, measured on the rows that it was trained on and on rows that it was not."""
+
+    rows: int  # that were held out
+    status: str
+    train: Mapping[str, float]
+    test: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    method: str  # as the spec says it: folds(5), holdout(20%), or the name of a file
+    parts: tuple[Part, ...]
+
+    def mean(self, measure: str) -> float:
+        """The mean over the parts, on the rows held out."""
+        return mean(part.test[measure] for part in self.parts)
+
+    def text(self) -> str:
+        from treeml.report import table_text
+
+        lines = []
+        for measure in self.parts[0].test:
+            train = [part.train[measure] for part in self.parts]
+            test = [part.test[measure] for part in self.parts]
+            spread = f"{stdev(test):.4g}" if len(test) > 1 else ""
+            lines.append({"measure": measure, "trained": f"{mean(train):.4g}", "unseen": f"{mean(test):.4g}", "spread": spread})
+        unproved = sum(part.status != "optimal" for part in self.parts)
+        remark = f"\n{unproved} of these trees are not proved optimal" if unproved else ""
+        return f"validated by {self.method}, means over {len(self.parts)}\n{table_text(lines)}{remark}"
+
+    def to_json(self) -> dict[str, Any]:
+        parts = [
+            {"rows": part.rows, "status": part.status, "train": dict(part.train), "test": dict(part.test)}
+            for part in self.parts
+        ]
+        return {"method": self.method, "parts": parts}
+
+
+def validated(result: Result, dataset: Dataset, request: Request) -> Result:
+    """The result with what its spec's `validate` asks for; without a tree there is nothing to validate."""
+    asked = request.spec.validate
+    if asked is None or result.tree is None:
+        return result
+    if isinstance(asked, Method):
+        parts = tuple(_solved(dataset, train, test, result.backend, request) for train, test in _splits(dataset, asked, request))
+        return replace(result, validation=Validation(_method_text(asked), parts))
+    other = _other_file(dataset, asked, request)
+    part = Part(other.rows, result.status.value, scores(result.tree, dataset), scores(result.tree, other))
+    return replace(result, validation=Validation(asked, (part,)))
+
+
+def scores(tree: Tree, dataset: Dataset) -> dict[str, float]:
+    """What can be compared between many rows and few: the share of errors, or the mean loss of a row."""
+    import numpy as np
+
+    weight = dataset.weight.astype(np.float64)
+    total = float(weight.sum()) or 1.0
+    predicted = tree.predict(_frame(dataset, tree))
+    if dataset.classes:
+        position = {label: number for number, label in enumerate(dataset.classes)}
+        numbers = np.array([position[_key(label)] for label in predicted])
+        wrong = float(weight[numbers != dataset.actual].sum()) / total
+        return {"error_rate": wrong, "accuracy": 1 - wrong}
+    targets = dataset.targets * float(dataset.target_scale)
+    difference = targets - np.asarray(predicted, dtype=np.float64).reshape(targets.shape)
+    squared = float((weight[:, None] * difference**2).sum()) / total
+    absolute = float((weight[:, None] * np.abs(difference)).sum()) / total
+    found = {"mean_squared_error": squared, "mean_absolute_error": absolute}
+    for goal in dataset.spec.goals:
+        for _, use in goal.expression.parts:
+            if use.measure == "quantile_loss":
+                level = float(Fraction(use.arguments[0]))
+                pinball = np.where(difference >= 0, level * difference, (level - 1) * difference)
+                found["mean_quantile_loss"] = float((weight[:, None] * pinball).sum()) / total
+    return found
+
+
+def _solved(dataset: Dataset, train: Rows, test: Rows, backend: str, request: Request) -> Part:
+    """Solve the spec on some rows; measure the tree there and on the others."""
+    from treeml.backends.run import run
+    from treeml.data.take import take
+    from treeml.request import choose
+    from treeml.result import assemble
+
+    begun = monotonic()
+    part = take(dataset, train)
+    again = replace(request, spec=replace(request.spec, validate=None, start=None), start=None)
+    chosen = choose(part, again)
+    answer = run(chosen.plan, again.limits(begun, chosen.method))
+    result = assemble(answer, chosen, part, again, begun, monotonic())
+    if result.tree is None:
+        raise DataError(_no_tree(result, len(train), request))
+    return Part(len(test), result.status.value, scores(result.tree, part), scores(result.tree, take(dataset, test)))
+
+
+def _splits(dataset: Dataset, method: Method, request: Request) -> Iterator[tuple[Rows, Rows]]:
+    """Training and test rows; the classes are spread evenly over the folds."""
+    import numpy as np
+
+    chance = np.random.default_rng(int(method.options.get("seed", 0)))
+    order = chance.permutation(dataset.rows)
+    if len(dataset.actual):
+        order = order[np.argsort(dataset.actual[order], kind="stable")]
+    if method.name == "folds":
+        folds = int(method.options["folds"])
+        if folds > dataset.rows:
+            raise DataError(_too_few(f"{folds} folds need at least {folds} rows", dataset, request))
+        fold = np.empty(dataset.rows, dtype=np.intp)
+        fold[order] = np.arange(dataset.rows) % folds
+        for number in range(folds):
+            yield np.flatnonzero(fold != number), np.flatnonzero(fold == number)
+        return
+    share = Fraction(method.options["share"])
+    held_out = round(share * dataset.rows)
+    if not 0 < held_out < dataset.rows:
+        raise DataError(_too_few(f"holding out {float(share):.3g} of the rows leaves a side empty", dataset, request))
+    # Every so many rows of the order by class, so that each class gives its share.
+    places = ((np.arange(held_out) + 0.5) * dataset.rows / held_out).astype(np.intp)
+    test = np.zeros(dataset.rows, dtype=np.bool_)
+    test[order[places]] = True
+    yield np.flatnonzero(~test), np.flatnonzero(test)
+
+
+def _other_file(dataset: Dataset, name: str, request: Request) -> Dataset:
+    from treeml.data.bind import bind
+    from treeml.data.read import load
+
+    spec = request.spec
+    other = bind(spec, load(spec.folder / name, spec.columns, span=spec.spans.get("validate")))
+    unknown = [str(label) for label in other.classes if label not in dataset.classes]
+    if unknown:
+        raise DataError(
+            Diagnostic(
+                "D441",
+                f"{name} has classes that the data do not have: {', '.join(unknown)}",
+                _labels(request, "validated on this file"),
+                helps=("validate on rows with the same classes",),
+            )
+        )
+    position = {label: number for number, label in enumerate(dataset.classes)}
+    import numpy as np
+
+    codes = np.array([position[label] for label in other.classes], dtype=np.int32)
+    actual = codes[other.actual] if len(other.actual) else other.actual
+    return replace(other, classes=dataset.classes, actual=actual)
+
+
+def _frame(dataset: Dataset, tree: Tree) -> dict[str, Any]:
+    """The columns that a tree asks for, in the user's own values."""
+    import numpy as np
+
+    frame = {}
+    for name in tree.columns:
+        column = dataset.column(name)
+        if column.is_number:
+            values: Any = column.values.astype(object) if column.missing is not None else column.values
+            if column.missing is not None:
+                values[column.missing] = None
+        else:
+            levels = np.array([*column.levels, None], dtype=object)
+            values = levels[column.values]
+        frame[name] = values
+    return frame or {name: np.zeros(dataset.rows) for name in dataset.features[:1]}
+
+
+def _key(label: Any) -> Any:
+    return label.item() if hasattr(label, "item") else label
+
+
+def _method_text(method: Method) -> str:
+    from treeml.report import readable
+
+    main = method.options.get("folds") or method.options.get("share")
+    return f"{method.name}({readable(main)})"
+
+
+def _labels(request: Request, text: str) -> tuple[Label, ...]:
+    span = request.spec.spans.get("validate")
+    return () if span is None else (Label(span, text),)
+
+
+def _too_few(title: str, dataset: Dataset, request: Request) -> Diagnostic:
+    return Diagnostic(
+        "D442",
+        title,
+        _labels(request, f"{dataset.rows} rows in {dataset.table.source}"),
+        helps=("ask for fewer folds or another share, or remove `validate`",),
+    )
+
+
+def _no_tree(result: Result, rows: int, request: Request) -> Diagnostic:
+    return Diagnostic(
+        "D443",
+        f"validation found no tree for {rows} of the rows ({result.status.value})",
+        _labels(request, "asked for here"),
+        helps=("relax the requirements so that smaller parts of the data can meet them, or remove `validate`",),
+    )
