@@ -227,7 +227,9 @@ def label(value: Any) -> Value:
     if isinstance(value, bool):
         return Name("true" if value else "false")
     node = expression(value)
-    if isinstance(node, Number | String | Name) or (isinstance(node, Negate) and isinstance(node.operand, Number)):
+    if isinstance(node, Number | String) or (isinstance(node, Negate) and isinstance(node.operand, Number)):
+        return node
+    if isinstance(node, Name) and is_bare(node.text):
         return node
     raise TypeError(f"`{Formula(node)}` is a formula; a plain value is needed here")
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from treeml.lang.syntax import Argument
+
 MAXIMUM_DEPTH = 200
 
 
@@ -20,5 +22,5 @@ def deepest(node: Any) -> tuple[int, Any]:
             for child in value if isinstance(value, tuple) else (value,):
                 # Spans and texts have no children; spans also lead to the source, which is no part of the tree.
                 if name not in ("span", "name_span") and hasattr(child, "__dataclass_fields__"):
-                    stack.append((child, level + 1))
+                    stack.append((child, level if isinstance(child, Argument) else level + 1))
     return depth, lowest

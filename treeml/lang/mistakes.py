@@ -57,7 +57,7 @@ def next_statement(source: Source, after: int) -> int:
     """Where the next line begins that opens a statement, or looks as if it meant to; else the end of the text."""
     line = source.text.find("\n", after) + 1
     for match in _OPENING.finditer(source.text, line) if line else ():
-        before = source.text[max(line, match.start() - 200) : match.start()].split()
+        before = source.text[max(after, match.start() - 200) : match.start()].split()
         word = match[0].strip(" \t\ufeff")
         if word in INNER_WORDS or (before and (before[-1], word) in _CONTINUED):
             continue
@@ -138,7 +138,7 @@ def _quote(failure: Failure) -> Diagnostic | None:
             ),
             fix=(Fix(failure.span(end + 1), f'"{inner}"'),) if safe else (),
         )
-    if rest[:1] not in ('"', "`") or _closed(rest):
+    if rest[:1] not in ('"', "`") or (_closed(rest) and rest[:2] != "``"):
         return None
     if line[:2] == "``":
         return Diagnostic(
