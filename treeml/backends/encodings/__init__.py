@@ -1,0 +1,1 @@
+"""Ways to write a Problem as constraints: one encoding per file."""

@@ -1,0 +1,463 @@
+"""Problem -> what is asked of a tree, in whole numbers.
+
+The one description that every encoding reads. Goals and bounds become linear forms over a few quantities of a tree;
+conditions on single leaves stand apart. An encoding has to express the quantities once; a measure added to the language
+arrives here as one more form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import ceil, floor, gcd, lcm
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treeml.backends.contract import (
+    Bound,
+    Depth,
+    Goal,
+    Largest,
+    LeafErrors,
+    Leaves,
+    Loss,
+    Monotone,
+    Predicted,
+    Problem,
+    Purity,
+    Ratio,
+    Refusal,
+    Sum,
+    Support,
+    TestCost,
+    Used,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Whole = NDArray[np.int64]
+
+STEPS_OF_A_LOSS = 10**9
+LARGEST_SUM = 2**52  # every whole number that a solver sees stays exact as a float
+
+
+class Unsupported(Exception):
+    """What a form cannot express; the message names it."""
+
+    def __init__(self, feature: str, because: str, instead: str = "") -> None:
+        super().__init__(f"{feature}: {because}")
+        self.refusal = Refusal(feature, because, instead)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Form:
+    """value of a tree = scale * (whole number made of the parts below) + constant.
+
+    predicted     sum over rows of cost[row, predicted class]
+    leaves        times the number of leaves
+    depth         times the depth
+    used          sum of the numbers of the features that the tree tests
+    test_costs    per feature: times the count of the rows on whose path it is tested
+    losses        factor times a loss of the leaves' rows (the factor is a fraction: losses may be real)
+    largest       factor times the largest of several forms, each of scale 1 with a whole constant in `offset`
+    """
+
+    predicted: Whole | None = None
+    leaves: int = 0
+    depth: int = 0
+    used: Mapping[int, int] = field(default_factory=dict)
+    test_costs: Mapping[int, int] = field(default_factory=dict)
+    losses: tuple[tuple[Fraction, Loss], ...] = ()
+    largest: tuple[tuple[int, tuple[Form, ...]], ...] = ()
+    offset: int = 0
+    scale: Fraction = Fraction(1)
+    constant: Fraction = Fraction(0)
+
+    @property
+    def additive(self) -> bool:
+        """Is it a sum over leaves, so that subtrees can be priced apart?"""
+        return not (self.depth or self.used or self.largest)
+
+    @property
+    def is_zero(self) -> bool:
+        return self.predicted is None and self.additive and not (self.leaves or self.test_costs or self.losses)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Requirement:
+    """A form kept between two whole numbers, each of which may be absent."""
+
+    form: Form
+    low: int | None
+    high: int | None
+    name: str
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class LeafRule:
+    """A condition on every leaf, or (`some`) on at least one.
+
+    kind support: count of its rows against `limit`; errors: sum of cost[row, label] against `limit`; purity: the
+    heaviest class's weight against `limit` times the weight of all. `sense` is "<=" or ">=".
+    """
+
+    kind: str
+    sense: str
+    limit: Fraction
+    some: bool
+    name: str
+    cost: Whole | None = None  # of errors and purity
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Asked:
+    """All that is asked of a tree."""
+
+    depth: int
+    goal: Form
+    requirements: tuple[Requirement, ...]
+    leaf_rules: tuple[LeafRule, ...]
+    monotone: tuple[tuple[Monotone, str], ...]
+
+    @property
+    def support(self) -> int:
+        """Fewest rows a leaf may have."""
+        limits = [rule.limit for rule in self.leaf_rules if rule.kind == "support" and not rule.some]
+        return max((ceil(limit) for limit in limits), default=0)
+
+    @property
+    def forms(self) -> Iterator[Form]:
+        yield self.goal
+        for requirement in self.requirements:
+            yield requirement.form
+
+    @property
+    def watched(self) -> frozenset[int]:
+        """Features whose use is counted."""
+        return frozenset(feature for form in self.forms for part in parts_of(form) for feature in part.used)
+
+    @property
+    def counts_shape(self) -> bool:
+        """Does anything but the predictions matter, so that needless splits are not free?"""
+        if self.leaf_rules or self.monotone:
+            return True
+        return any(
+            part.leaves or part.depth or part.used or part.test_costs or part.losses
+            for form in self.forms
+            for part in parts_of(form)
+        )
+
+
+def read_problem(problem: Problem) -> Asked:
+    """Raises Unsupported for what no encoding can express."""
+    if len(problem.goals) > 1:
+        raise Unsupported("several goals", "one goal is solved at a time", "the plan solves them one after the other")
+    goal = form_of(problem.goals[0].sum, "the goal") if problem.goals else Form()
+    requirements: list[Requirement] = []
+    rules: list[LeafRule] = []
+    monotone: list[tuple[Monotone, str]] = []
+    depths: list[int] = []
+    for bound in problem.bounds:
+        for single in _flattened(bound):
+            kinds = single.sum.kinds()
+            if kinds & {"Support", "Purity", "LeafErrors"}:
+                rules.extend(_leaf_rules(single))
+            elif "Monotone" in kinds:
+                monotone.extend(_monotone(single))
+            else:
+                requirement = _requirement(single)
+                if _is_depth_limit(requirement):
+                    assert requirement.high is not None
+                    depths.append(requirement.high)
+                    if requirement.low is not None:
+                        requirements.append(Requirement(requirement.form, requirement.low, None, requirement.name))
+                else:
+                    requirements.append(requirement)
+    for requirement in requirements:
+        form = requirement.form
+        if form.leaves > 0 and requirement.high is not None and _only_leaves(form):
+            depths.append(max(0, (requirement.high - form.offset) // form.leaves - 1))
+    if not depths:
+        raise Unsupported("unbounded depth", "the model has one variable per node", "add `require depth <= ...`")
+    return Asked(max(-1, min(depths)), goal, tuple(requirements), tuple(rules), tuple(monotone))
+
+
+def depth_limit(problem: Problem) -> int | None:
+    """The depth that the bounds allow, if they bound it."""
+    try:
+        return read_problem(Problem(problem.features, (), problem.count, problem.classes, (), problem.bounds)).depth
+    except Unsupported:
+        return problem.max_depth
+
+
+def parts_of(form: Form) -> Iterator[Form]:
+    """The form and those under its `largest`."""
+    yield form
+    for _, parts in form.largest:
+        for part in parts:
+            yield from parts_of(part)
+
+
+def form_of(total: Sum, where: str) -> Form:
+    """A sum of terms as one form in whole numbers with a common divisor taken out."""
+    raw = _Raw()
+    for factor, term in total.parts:
+        raw.add(factor, term, where)
+    raw.constant += total.constant
+    return raw.form()
+
+
+class _Raw:
+    """A form with fractional coefficients, while it is added up."""
+
+    def __init__(self) -> None:
+        self.predicted: list[tuple[Fraction, Whole]] = []
+        self.leaves = Fraction(0)
+        self.depth = Fraction(0)
+        self.used: dict[int, Fraction] = {}
+        self.test_costs: dict[int, Fraction] = {}
+        self.losses: list[tuple[Fraction, Loss]] = []
+        self.largest: list[tuple[Fraction, list[_Raw]]] = []
+        self.constant = Fraction(0)
+
+    def add(self, factor: Fraction, term: object, where: str) -> None:
+        if not factor:
+            return
+        if isinstance(term, Predicted):
+            self.predicted.append((factor * term.scale, term.cost))
+        elif isinstance(term, Leaves):
+            self.leaves += factor
+        elif isinstance(term, Depth):
+            self.depth += factor
+        elif isinstance(term, Used):
+            for feature in term.features:
+                self.used[feature] = self.used.get(feature, Fraction(0)) + factor
+        elif isinstance(term, TestCost):
+            for feature, cost in enumerate(term.costs):
+                if cost:
+                    self.test_costs[feature] = self.test_costs.get(feature, Fraction(0)) + factor * term.scale * cost
+        elif isinstance(term, Loss):
+            self.losses.append((factor * term.scale, term))
+        elif isinstance(term, Largest):
+            raws = list(_largest_parts(term, where))
+            if raws:
+                self.largest.append((factor, raws))
+        else:
+            name = type(term).__name__.lower()
+            raise Unsupported(f"{name} in {where}", "it is not a linear quantity of the tree")
+
+    def shape_coefficients(self) -> Iterator[Fraction]:
+        yield self.leaves
+        yield self.depth
+        yield from self.used.values()
+        yield from self.test_costs.values()
+        for factor, _ in self.predicted:
+            yield factor
+
+    def form(self) -> Form:
+        unit = self._unit()
+        if not self.largest:
+            return self._scaled(unit)
+        # The value of the largest has to be a whole multiple of some step, and the sum of another.
+        built: list[tuple[Fraction, tuple[Form, ...]]] = []
+        for factor, raws in self.largest:
+            denominators = [
+                value.denominator for raw in raws for value in (*raw.shape_coefficients(), raw.constant) if value
+            ]
+            step = Fraction(1, lcm(*denominators)) if denominators else Fraction(1)
+            for raw in raws:
+                if raw.losses or raw.largest:
+                    raise Unsupported("a loss under a largest value", "it has no whole-number steps")
+            built.append((factor * step, tuple(raw._scaled(step, whole_constant=True) for raw in raws)))
+        unit = _common_unit([unit, *(factor for factor, _ in built)])
+        form = self._scaled(unit)
+        largest = tuple((int(factor / unit), parts) for factor, parts in built)
+        return Form(
+            form.predicted, form.leaves, form.depth, form.used, form.test_costs, form.losses, largest, 0, unit,
+            form.constant,
+        )  # fmt: skip
+
+    def _unit(self) -> Fraction:
+        """A step of which every coefficient is a whole multiple; costs with a common divisor allow a larger one."""
+        values = [value for value in (self.leaves, self.depth, *self.used.values(), *self.test_costs.values()) if value]
+        for factor, cost in self.predicted:
+            divisor = int(np.gcd.reduce(np.abs(cost), axis=None)) if cost.size else 0
+            if divisor and factor:
+                values.append(factor * divisor)
+        for factor, loss in self.losses:
+            if loss.kind != "squared":
+                values.append(factor / (loss.level.denominator if loss.kind == "quantile" else 1))
+        unit = _common_unit(values) if values else None
+        real = [abs(factor) * _spread(loss) for factor, loss in self.losses if loss.kind == "squared"]
+        squared = sum(real, Fraction(0))
+        if squared:
+            # Squared losses are real: in steps this fine, rounding them down moves the goal by less than a millionth.
+            step = squared / STEPS_OF_A_LOSS
+            unit = step if unit is None else unit / max(1, ceil(unit / step))
+        return unit or Fraction(1)
+
+    def _scaled(self, unit: Fraction, whole_constant: bool = False) -> Form:
+        predicted: Whole | None = None
+        for factor, cost in self.predicted:
+            ratio = factor / unit
+            part = _times(cost, ratio)
+            predicted = part if predicted is None else predicted + part
+        if predicted is not None and not predicted.any():
+            predicted = None
+        return Form(
+            predicted=predicted,
+            leaves=int(self.leaves / unit),
+            depth=int(self.depth / unit),
+            used={feature: int(value / unit) for feature, value in self.used.items() if value},
+            test_costs={feature: int(value / unit) for feature, value in self.test_costs.items() if value},
+            losses=tuple((factor / unit, loss) for factor, loss in self.losses if factor),
+            offset=int(self.constant / unit) if whole_constant else 0,
+            scale=unit,
+            constant=Fraction(0) if whole_constant else self.constant,
+        )
+
+
+def _times(cost: Whole, ratio: Fraction) -> Whole:
+    """cost * ratio, which is whole; refused where it would not stay exact."""
+    largest = int(np.abs(cost).max()) if cost.size else 0
+    rows = max(1, len(cost))
+    if largest * rows * abs(ratio) > LARGEST_SUM:
+        raise Unsupported("weights of this size", "their sum is beyond what solvers handle exactly")
+    if ratio.denominator == 1:
+        return cost.astype(np.int64) * ratio.numerator
+    result: Whole = cost.astype(np.int64) // ratio.denominator * ratio.numerator
+    return result
+
+
+def _spread(loss: Loss) -> Fraction:
+    """At least the squared loss of a single leaf, rounded up."""
+    total = 0
+    for output in range(loss.targets.shape[1]):
+        values = [int(value) for value in loss.targets[:, output]]
+        middle = sum(values) // max(1, len(values))
+        total += sum(int(w) * (value - middle) ** 2 for w, value in zip(loss.weight, values, strict=True))
+    return Fraction(max(1, total))
+
+
+def _common_unit(values: list[Fraction]) -> Fraction:
+    if not values:
+        return Fraction(1)
+    denominator = lcm(*(value.denominator for value in values))
+    numerator = gcd(*(abs(int(value * denominator)) for value in values))
+    return Fraction(max(1, numerator), denominator)
+
+
+def _largest_parts(term: Largest, where: str) -> Iterator[_Raw]:
+    """The parts of a largest value, those of a largest inside it among them."""
+    for part in term.parts:
+        if len(part.parts) == 1 and isinstance(part.parts[0][1], Largest) and part.parts[0][0] > 0:
+            factor, inner = part.parts[0]
+            assert isinstance(inner, Largest)
+            for single in inner.parts:
+                scaled = Sum(tuple((factor * f, t) for f, t in single.parts), factor * single.constant + part.constant)
+                yield from _largest_parts(Largest((scaled,)), where)
+            continue
+        raw = _Raw()
+        for factor, single_term in part.parts:
+            raw.add(factor, single_term, where)
+        raw.constant += part.constant
+        yield raw
+
+
+def _flattened(bound: Bound) -> Iterator[Bound]:
+    """Bounds on a largest value and on a quotient as bounds on plain sums, where that says the same."""
+    parts = [(factor, term) for factor, term in bound.sum.parts if factor]
+    if len(parts) == 1 and isinstance(parts[0][1], Ratio):
+        yield from _ratio(bound)
+        return
+    if len(parts) == 1 and isinstance(parts[0][1], Largest):
+        factor, term = parts[0]
+        limit = (bound.limit - bound.sum.constant) / factor
+        sense = bound.sense if factor > 0 or bound.sense == "=" else {"<=": ">=", ">=": "<="}[bound.sense]
+        if sense == "<=":
+            for part in term.parts:
+                yield from _flattened(Bound(part, "<=", limit, bound.name))
+            return
+    if any(isinstance(term, Ratio) for _, term in parts):
+        raise Unsupported("a quotient in a sum", "precision can only be bounded on its own", "bound it by a number")
+    yield bound
+
+
+def _ratio(bound: Bound) -> Iterator[Bound]:
+    """A quotient against a number, as numerator minus number times denominator (never negative) against 0."""
+    factor, term = bound.sum.parts[0]
+    assert isinstance(term, Ratio)
+    quotient = (bound.limit - bound.sum.constant) / factor
+    sense = bound.sense if factor > 0 or bound.sense == "=" else {"<=": ">=", ">=": "<="}[bound.sense]
+    bottom = form_of(term.denominator, "a quotient")
+    top = form_of(term.numerator, "a quotient")
+    plain = bottom.additive and not (bottom.leaves or bottom.test_costs or bottom.losses or bottom.constant)
+    if not plain or top.constant or (bottom.predicted is not None and bottom.predicted.min() < 0):
+        raise Unsupported("this quotient", "its denominator is not a count of predictions")
+    if top.predicted is not None:
+        idle = np.ones_like(top.predicted, dtype=bool) if bottom.predicted is None else bottom.predicted == 0
+        if top.predicted[idle].any():
+            raise Unsupported("this quotient", "its numerator counts what its denominator does not")
+    parts = (*term.numerator.parts, *((-quotient * f, t) for f, t in term.denominator.parts))
+    yield Bound(Sum(tuple(parts)), sense, Fraction(0), bound.name)
+
+
+def _requirement(bound: Bound) -> Requirement:
+    form = form_of(bound.sum, f"`{bound.name}`" if bound.name else "a requirement")
+    limit = (bound.limit - form.constant) / form.scale
+    high = floor(limit) if bound.sense in ("<=", "=") else None
+    low = ceil(limit) if bound.sense in (">=", "=") else None
+    return Requirement(form, low, high, bound.name)
+
+
+def _leaf_rules(bound: Bound) -> Iterator[LeafRule]:
+    if len(bound.sum.parts) != 1:
+        raise Unsupported("leaf conditions in a sum", "support, purity and leaf errors are bounded one by one")
+    factor, term = bound.sum.parts[0]
+    limit = (bound.limit - bound.sum.constant) / factor
+    senses = {"=": ("<=", ">="), "<=": ("<=",), ">=": (">=",)}[bound.sense]
+    if factor < 0:
+        senses = tuple({"<=": ">=", ">=": "<="}[sense] for sense in senses)
+    for sense in senses:
+        if isinstance(term, Support):
+            yield LeafRule("support", sense, limit, sense == "<=", bound.name)
+        elif isinstance(term, Purity):
+            yield LeafRule("purity", sense, limit, sense == "<=", bound.name, term.weight)
+        else:
+            assert isinstance(term, LeafErrors)
+            yield LeafRule("errors", sense, limit / term.scale, sense == ">=", bound.name, term.cost)
+
+
+def _monotone(bound: Bound) -> Iterator[tuple[Monotone, str]]:
+    factor, term = bound.sum.parts[0]
+    if len(bound.sum.parts) != 1 or not isinstance(term, Monotone):
+        raise Unsupported("monotone in a sum", "it is required on its own")
+    limit = (bound.limit - bound.sum.constant) / factor
+    at_least = bound.sense == "=" or (bound.sense == ">=") == (factor > 0)
+    if at_least and 0 < limit <= 1:
+        yield term, bound.name
+    elif (bound.sense == "=" and limit == 0) or (not at_least and limit < 1) or (at_least and limit > 1):
+        raise Unsupported("a tree that is not monotone", "only the contrary can be required")
+
+
+def _is_depth_limit(requirement: Requirement) -> bool:
+    form = requirement.form
+    only = form.depth > 0 and form.predicted is None and not (form.leaves or form.used or form.test_costs)
+    return only and not form.losses and not form.largest and requirement.high is not None and form.depth == 1
+
+
+def _only_leaves(form: Form) -> bool:
+    return form.predicted is None and form.additive and not (form.test_costs or form.losses)
+
+
+def goal_value(form: Form, whole: int | Fraction) -> Fraction:
+    """The user's value of a goal whose whole number is known."""
+    return form.scale * whole + form.constant
+
+
+def whole_goal(goals: tuple[Goal, ...]) -> bool:
+    """Does the goal have whole-number steps?"""
+    return not any("Loss" in goal.sum.kinds() for goal in goals)

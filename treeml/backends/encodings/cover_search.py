@@ -1,0 +1,322 @@
+"""Problem -> Answer through the cover hyperflow, by any solver of whole-number programs.
+
+Where nothing couples the subtrees, a flow of moderate size goes to the solver whole. Otherwise the relaxation bounds every column, and
+the solver gets those that a tree below a threshold can use: a tree it finds there is best of all, and if there is none
+the threshold rises. Each round takes four times as many columns, so the last round dominates the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from time import monotonic
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from treeml.backends.contract import Answer, Node, Stop
+from treeml.backends.encodings.cover import NEVER, Cover, build_cover, couples
+from treeml.backends.encodings.cover_bound import Priced, Relaxation, ascend
+from treeml.backends.encodings.cover_program import (
+    BOTTOM,
+    LEAF,
+    Columns,
+    Keep,
+    all_columns,
+    best_columns,
+    columns_of,
+    read_tree,
+    take,
+    write_program,
+)
+from treeml.backends.encodings.cover_rows import Coupling, couple, form_range
+from treeml.backends.encodings.monotone import broken_pairs
+from treeml.backends.encodings.program import FREE, Program, gather_rows
+from treeml.backends.encodings.search import Search
+from treeml.backends.engines.outcome import End, OnIncumbent, Outcome
+from treeml.native.cover import MEMORY, CoverStopped
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Whole = NDArray[np.int64]
+
+FIRST_ROUND = 2_000  # columns
+WHOLE_FLOW = 12_000  # up to so many columns a solver gets the whole flow at once
+
+
+class Solver(Protocol):
+    def __call__(self, program: Program, start: Whole | None, on_incumbent: OnIncumbent) -> Outcome: ...
+
+
+def solve_cover(search: Search, start: Node | None, solver: Solver, write: Callable[[Program], None] | None) -> Answer:
+    problem, asked, limits = search.problem, search.asked, search.limits
+    search.offer(start)
+    if asked.depth < 0 or int(problem.count.sum()) < asked.support:
+        return search.answer(Stop.PROVED)
+    try:
+        cover = build_cover(problem, asked, limits.deadline, limits.memory or 0, limits.threads)
+    except CoverStopped as stopped:
+        search.statistics["build_seconds"] = monotonic() - search.began
+        return search.answer(Stop.MEMORY if stopped.code == MEMORY else Stop.TIME)
+    coupling = couple(problem, asked)
+    search.statistics["states"] = float(cover.states.size)
+    tolerance = asked.goal.scale * 2**asked.depth if cover.rounded else Fraction(0)
+    if write is not None:
+        full = take(cover, all_columns(cover) if couples(asked) else best_columns(cover), coupling)
+        write(write_program(cover, full, coupling))
+    if not couples(asked):
+        stop = _whole_flow(search, cover, coupling, solver)
+    else:
+        stop = _by_thresholds(search, cover, coupling, solver)
+    return search.answer(stop, tolerance)
+
+
+def _whole_flow(search: Search, cover: Cover, coupling: Coupling, solver: Solver) -> Stop:
+    columns = take(cover, best_columns(cover), coupling)
+    if not columns.size:
+        return Stop.PROVED
+    if columns.size > WHOLE_FLOW:
+        return _by_thresholds(search, cover, coupling, solver)
+    program = write_program(cover, columns, coupling)
+    search.statistics |= {"columns": float(program.columns), "rows": float(program.rows)}
+    search.statistics["build_seconds"] = monotonic() - search.began
+    outcome = _ask(search, cover, columns, solver, program)
+    return _stop(search, outcome)
+
+
+def _by_thresholds(search: Search, cover: Cover, coupling: Coupling, solver: Solver) -> Stop:
+    relaxation = Relaxation(cover, coupling)
+    ceiling = form_range(search.asked.goal, search.problem, search.asked)[1] if not cover.rounded else None
+    if ceiling is not None:
+        ceiling += sum(max(v * e.lower, v * e.upper) for x, v in coupling.goal.items() for e in [coupling.extras[x]])
+
+    def offer(tree: Node) -> int | None:
+        search.offer(tree)
+        return search.best
+
+    priced = ascend(relaxation, search.limits.deadline, offer)
+    if priced.inside[0] >= NEVER:
+        return Stop.PROVED
+    bound = -(-priced.value // relaxation.unit)
+    totals = _Totals(relaxation, priced)
+    search.statistics["columns"] = float(totals.size)
+    search.statistics["build_seconds"] = monotonic() - search.began
+    excluded: list[tuple[tuple[int, int, int, int], ...]] = []
+    wanted = FIRST_ROUND
+    while True:
+        if search.asked.monotone == () or search.exact:
+            search.raise_bound(bound)
+        if search.stopped:
+            return Stop.INTERRUPTED
+        if search.proved:
+            return Stop.PROVED
+        if search.within_gap:
+            return Stop.GAP
+        if search.limits.deadline.passed:
+            return Stop.TIME
+        best = search.best
+        if (ceiling is not None and bound > ceiling) or totals.least > totals.most:
+            return Stop.PROVED
+        threshold, last = totals.threshold(wanted, bound, best)
+        keep = totals.keep(threshold)
+        columns = take(cover, keep, coupling)
+        outcome, broken = None, True
+        while broken and columns.size:
+            program = _without(write_program(cover, columns, coupling, threshold), columns, excluded)
+            search.statistics["rows"] = float(program.rows)
+            search.statistics["columns_solved"] = float(program.columns)
+            outcome = _ask(search, cover, columns, solver, program)
+            broken = outcome.end is End.OPTIMAL and _exclude(search, cover, columns, outcome, excluded)
+        if outcome is None or outcome.end is End.INFEASIBLE:
+            bound = max(bound, threshold + 1)
+            if last:
+                search.raise_bound(search.best if search.best is not None else bound)
+                return Stop.PROVED
+        elif outcome.end is End.OPTIMAL:
+            # Within the threshold every column of a better tree was there.
+            assert outcome.values is not None
+            search.raise_bound(int(program.cost @ outcome.values) + program.offset)
+            return Stop.PROVED
+        else:
+            return _stop(search, outcome)
+        wanted *= 4
+
+
+class _Totals:
+    """For every column the least goal, in whole steps, of a tree that uses it, as far as the relaxation knows."""
+
+    def __init__(self, relaxation: Relaxation, priced: Priced) -> None:
+        cover, unit = relaxation.cover, relaxation.unit
+        states = cover.states
+        outside = relaxation.outside(priced)
+        self.cover = cover
+        self.leaf = _steps(outside[:, None] + priced.leaf, unit)
+        price = sum(
+            (int(w) * table for w, table in zip(priced.weights, cover.arc_price, strict=True) if w),
+            np.zeros(len(states.parent), np.int64),
+        )
+        through = outside[states.parent] + price + priced.inside[states.yes] + priced.inside[states.no]
+        self.arc = _steps(through, unit)
+        self.bottom: Whole | None = None
+        everything = [self.leaf.ravel(), self.arc]
+        if cover.splits_last and len(cover.tests):
+            yes, no, _ = relaxation._bottoms(priced.weights)
+            extra = sum(
+                (int(w) * table for w, table in zip(priced.weights, cover.bottom_price, strict=True) if w),
+                np.zeros(yes.shape[:2], np.int64),
+            )
+            base = outside[cover.last :, None] + extra
+            whole = np.minimum(base[:, :, None, None] + yes[:, :, :, None], NEVER)
+            self.bottom = _steps(whole + no[:, :, None, :], unit)
+            everything.append(self.bottom.ravel())
+        self.pair: Whole | None = None
+        if cover.pairs is not None:
+            self.pair = _steps(outside[cover.last :] + cover.pairs[0] * unit, unit)
+            everything.append(self.pair)
+        flat = np.concatenate(everything)
+        self.sorted = np.sort(flat[flat < _steps(np.array([NEVER // 2]), unit)[0]])
+        self.size = len(self.sorted)
+        self.least = int(self.sorted[0]) if self.size else 0
+        self.most = int(self.sorted[-1]) if self.size else -1
+
+    def threshold(self, wanted: int, bound: int, best: int | None) -> tuple[int, bool]:
+        """A value with about so many columns at or below it, at least the bound; True if no tree can be beyond."""
+        limit = self.most if best is None else best - 1
+        place = int(self.sorted[min(wanted, self.size) - 1])
+        value = max(bound, place)
+        if value >= limit or wanted >= self.size:
+            # Beyond the most of any column there may still be trees: the bound of a column is not its goal.
+            return (limit, True) if best is not None else (FREE // 4, True)
+        return value, False
+
+    def keep(self, threshold: int) -> Keep:
+        none = np.zeros(0, np.int64)
+        bottom = (none, none, none, none)
+        if self.bottom is not None:
+            cover = self.cover
+            allowed = cover.yes_allowed[:, :, :, None] & cover.no_allowed[:, :, None, :]
+            state, test, one, zero = np.nonzero((self.bottom <= threshold) & allowed)
+            bottom = (state + cover.last, test, one, zero)
+        leaf = (self.leaf <= threshold) & self.cover.leaf_allowed
+        pair = np.zeros(len(leaf), bool)
+        if self.pair is not None:
+            pair[self.cover.last :] = self.pair <= threshold
+        return Keep(leaf, self.arc <= threshold, bottom, pair)
+
+
+def _steps(values: Whole, unit: int) -> Whole:
+    return -(-values // unit)
+
+
+def _ask(search: Search, cover: Cover, columns: Columns, solver: Solver, program: Program) -> Outcome:
+    def told(values: Whole | None, bound: int | None) -> bool:
+        if values is not None:
+            search.offer(read_tree(cover, columns, values))
+        return not search.stopped
+
+    start = None
+    if search.tree is not None:
+        flow = columns_of(cover, columns, search.tree, search.problem.bits)
+        if flow is not None and program.columns == columns.size:
+            start = flow
+    outcome = solver(program, start, told)
+    if outcome.values is not None:
+        search.offer(read_tree(cover, columns, outcome.values))
+    search.raw = outcome.raw
+    for name, value in outcome.statistics.items():
+        search.statistics[name] = search.statistics.get(name, 0.0) + value
+    if program.integral_relaxation or not search.asked.requirements:
+        search.raise_bound(outcome.bound if couples(search.asked) is False else None)
+    return outcome
+
+
+def _stop(search: Search, outcome: Outcome) -> Stop:
+    if outcome.end in (End.OPTIMAL, End.INFEASIBLE):
+        return Stop.PROVED
+    if search.stopped:
+        return Stop.INTERRUPTED
+    return {End.TIME: Stop.TIME, End.MEMORY: Stop.MEMORY, End.INTERRUPTED: Stop.INTERRUPTED}.get(
+        outcome.end, Stop.FAILED
+    )
+
+
+def _exclude(
+    search: Search,
+    cover: Cover,
+    columns: Columns,
+    outcome: Outcome,
+    excluded: list[tuple[tuple[int, int, int, int], ...]],
+) -> bool:
+    """Notes what makes the solution no answer (a monotony broken, a real number rounded); False if nothing does."""
+    assert outcome.values is not None
+    tree = read_tree(cover, columns, outcome.values)
+    if search.offer(tree):
+        return False
+    chosen = [int(c) for c in np.flatnonzero(outcome.values[: columns.size])]
+    terms = tuple(term for term, _ in search.asked.monotone)
+    paths = _paths(cover, columns, chosen)
+    found = False
+    for one, other in broken_pairs(tree, search.problem, terms):
+        pair = {paths[one], paths[other]}
+        excluded.append(tuple(_identity(columns, c) for c in pair))
+        found = True
+    if not found:
+        excluded.append(tuple(_identity(columns, c) for c in chosen))
+    return True
+
+
+def _paths(cover: Cover, columns: Columns, chosen: list[int]) -> dict[tuple[tuple[int, bool], ...], int]:
+    """For every leaf of the solution, by its path, the column that holds it."""
+    by_state = {int(columns.state[c]): c for c in chosen}
+    states, tests = cover.states, cover.tests
+    found: dict[tuple[tuple[int, bool], ...], int] = {}
+
+    def walk(state: int, path: tuple[tuple[int, bool], ...]) -> None:
+        column = by_state[state]
+        item = int(columns.item[column])
+        if columns.kind[column] == LEAF:
+            found[path] = column
+        elif columns.kind[column] == BOTTOM:
+            found[(*path, (int(tests[item]), True))] = column
+            found[(*path, (int(tests[item]), False))] = column
+        else:
+            test = int(tests[states.test[item]])
+            walk(int(states.yes[item]), (*path, (test, True)))
+            walk(int(states.no[item]), (*path, (test, False)))
+
+    walk(0, ())
+    return found
+
+
+def _identity(columns: Columns, column: int) -> tuple[int, int, int, int]:
+    return (
+        int(columns.state[column]) * 4 + int(columns.kind[column]),
+        int(columns.item[column]),
+        int(columns.one[column]),
+        int(columns.zero[column]),
+    )
+
+
+def _without(
+    program: Program, columns: Columns, excluded: list[tuple[tuple[int, int, int, int], ...]]
+) -> Program:
+    """The program with one row per excluded set of columns, not all of which may be used together."""
+    if not excluded:
+        return program
+    number = {_identity(columns, c): c for c in range(columns.size)}
+    rows = []
+    for group in excluded:
+        ids = [number[key] for key in group if key in number]
+        if len(ids) == len(group):
+            rows.append((np.array(ids), np.ones(len(ids), np.int64), -FREE, len(ids) - 1))
+    start, index, value, low, high = gather_rows(rows)
+    return replace(
+        program,
+        start=np.concatenate([program.start, program.start[-1] + start[1:]]),
+        index=np.concatenate([program.index, index]),
+        value=np.concatenate([program.value, value]),
+        low=np.concatenate([program.low, low]),
+        high=np.concatenate([program.high, high]),
+    )

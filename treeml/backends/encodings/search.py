@@ -1,0 +1,144 @@
+"""The state of one solve: the best tree so far, exactly evaluated, the proved bound, and what is told on the way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from time import monotonic
+
+import numpy as np
+
+from treeml.backends.contract import (
+    Answer,
+    Leaf,
+    Limits,
+    Node,
+    OnProgress,
+    Problem,
+    Progress,
+    Split,
+    Status,
+    Stop,
+)
+from treeml.backends.encodings.asked import Asked, Form, goal_value
+from treeml.backends.evaluate import evaluate_goals, meets_all
+
+STEP = 0.5  # seconds between two reports of a bound alone
+
+
+@dataclass
+class Search:
+    problem: Problem
+    asked: Asked
+    limits: Limits
+    on_progress: OnProgress | None
+    began: float = field(default_factory=monotonic)
+    tree: Node | None = None
+    objective: tuple[Fraction, ...] | None = None
+    least: int | None = None  # the proved bound in whole steps of the goal
+    stopped: bool = False  # the listener said so
+    trace: list[Progress] = field(default_factory=list)
+    statistics: dict[str, float] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    raw: str = ""
+    exact: bool = True  # does the goal have whole steps, so that a bound that meets it proves it?
+
+    def offer(self, tree: Node | None) -> bool:
+        """Takes the tree if it meets every bound and is better than the best; False if it does not meet the bounds."""
+        if tree is None:
+            return False
+        tree = trimmed(tree, self.problem, self.asked.goal)
+        if not meets_all(self.problem, tree):
+            return False
+        objective = evaluate_goals(self.problem, tree)
+        if self.objective is None or objective < self.objective:
+            self.tree, self.objective = tree, objective
+            self.tell(tree)
+        return True
+
+    def raise_bound(self, least: int | None) -> None:
+        if least is not None and (self.least is None or least > self.least):
+            self.least = least
+            last = self.trace[-1].seconds if self.trace else 0.0
+            if monotonic() - self.began - last > STEP:
+                self.tell(None)
+
+    def tell(self, tree: Node | None) -> None:
+        moment = Progress(monotonic() - self.began, self.objective, self.bound, tree)
+        self.trace.append(moment)
+        if self.on_progress is not None and self.on_progress(moment) is False:
+            self.stopped = True
+
+    @property
+    def bound(self) -> Fraction | None:
+        if self.least is None or not self.problem.goals:
+            return None
+        value = goal_value(self.asked.goal, self.least)
+        return value if self.objective is None else min(value, self.objective[0])
+
+    @property
+    def best(self) -> int | None:
+        """The goal of the best tree in whole steps, rounded up."""
+        if self.objective is None:
+            return None
+        if not self.objective:
+            return 0
+        steps = (self.objective[0] - self.asked.goal.constant) / self.asked.goal.scale
+        return -(-steps.numerator // steps.denominator)
+
+    @property
+    def proved(self) -> bool:
+        """Does the bound meet the best tree?"""
+        best = self.best
+        return best is not None and (not self.problem.goals or (self.least is not None and self.least >= best))
+
+    @property
+    def within_gap(self) -> bool:
+        if not self.objective or self.bound is None or not self.limits.gap:
+            return False
+        return self.objective[0] - self.bound <= self.limits.gap * abs(self.objective[0])
+
+    def answer(self, stop: Stop, tolerance: Fraction = Fraction(0)) -> Answer:
+        """`stop` PROVED without a tree means that there is none."""
+        statistics = {**self.statistics, "seconds": monotonic() - self.began}
+        bound = self.bound
+        if self.tree is None:
+            status = Status.INFEASIBLE if stop is Stop.PROVED else Status.UNKNOWN
+            bound = None if stop is Stop.PROVED else bound
+        else:
+            status = Status.OPTIMAL if stop is Stop.PROVED else Status.FEASIBLE
+            if status is Status.OPTIMAL and self.objective and not tolerance:
+                bound = self.objective[0]
+        return Answer(
+            status=status,
+            stop=stop,
+            tree=self.tree,
+            objective=self.objective,
+            bound=bound,
+            trace=tuple(self.trace),
+            statistics=statistics,
+            raw_status=self.raw,
+            notes=tuple(self.notes),
+            tolerance=tolerance,
+        )
+
+
+def trimmed(tree: Node, problem: Problem, goal: Form) -> Node:
+    """The tree without tests that split none of its rows; leaves without a label get the one of least goal."""
+
+    def trim(node: Node, rows: np.ndarray) -> Node:  # type: ignore[type-arg]
+        if isinstance(node, Leaf):
+            if node.label >= 0 or not problem.classes:
+                return node
+            if goal.predicted is None:
+                return Leaf(0)
+            return Leaf(int(goal.predicted[rows].sum(axis=0).argmin()))
+        answers = problem.bits[node.test]
+        yes, no = rows & answers, rows & ~answers
+        if not yes.any():
+            return trim(node.no, no)
+        if not no.any():
+            return trim(node.yes, yes)
+        return Split(node.test, trim(node.yes, yes), trim(node.no, no))
+
+    return trim(tree, np.ones(problem.rows, dtype=bool))

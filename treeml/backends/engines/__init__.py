@@ -1,0 +1,1 @@
+"""Ways to solve a written model: one solver per file."""

@@ -1,0 +1,250 @@
+"""Program -> Outcome by HiGHS."""
+
+from __future__ import annotations
+
+import warnings
+from math import ceil
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treeml.backends.contract import Deadline
+from treeml.backends.encodings.program import FREE, Program
+from treeml.backends.engines.outcome import End, OnIncumbent, Outcome
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Whole = NDArray[np.int64]
+
+WHOLE = 1e-6  # an assignment this close to whole numbers is rounded, and then checked exactly
+INTEGRAL_GOAL = 1 - 1e-4  # goals are whole: a gap below one is none
+
+
+def solve_program(
+    program: Program,
+    deadline: Deadline,
+    *,
+    threads: int = 1,
+    seed: int = 0,
+    start: Whole | None = None,
+    on_incumbent: OnIncumbent | None = None,
+    write: str | None = None,
+    deterministic: int | None = None,
+) -> Outcome:
+    """The linear relaxation first where it is known to be whole, and whole it is an answer; else branch and bound."""
+    if program.integral_relaxation and write is None:
+        relaxed = solve_relaxation(program, deadline, threads, seed)
+        if relaxed.end is not End.OPTIMAL or relaxed.values is not None:
+            return relaxed
+    highs = _model(program, whole=True, threads=threads, seed=seed)
+    if write is not None:
+        highs.writeModel(write)
+    highs.setOptionValue("mip_abs_gap", INTEGRAL_GOAL)
+    highs.setOptionValue("mip_rel_gap", 0.0)
+    highs.setOptionValue("mip_feasibility_tolerance", 1e-7)
+    if deterministic is not None:
+        highs.setOptionValue("mip_max_nodes", int(deterministic))
+    _limit_time(highs, deadline)
+    if start is not None:
+        import highspy
+
+        given = highspy.HighsSolution()
+        given.col_value = start.astype(float)
+        highs.setSolution(given)
+    stopped: list[str] = []
+    _listen(highs, program, on_incumbent, stopped)
+    _run(highs, stopped)
+    return _outcome(highs, program, stopped)
+
+
+def solve_relaxation(program: Program, deadline: Deadline, threads: int = 1, seed: int = 0) -> Outcome:
+    """OPTIMAL with `values` None means: solved, but not whole; `bound` is then still a bound."""
+    import highspy
+
+    highs = _model(program, whole=False, threads=threads, seed=seed)
+    _limit_time(highs, deadline)
+    stopped: list[str] = []
+    _listen(highs, program, None, stopped)
+    _run(highs, stopped)
+    status = highs.getModelStatus()
+    kinds = highspy.HighsModelStatus
+    if status == kinds.kOptimal:
+        values = np.asarray(highs.getSolution().col_value)
+        rounded = np.rint(values).astype(np.int64)
+        bound = _safe_bound(program, highs)
+        whole = bool(np.all(np.abs(values - rounded) <= WHOLE)) and _holds(program, rounded)
+        if whole and int(program.cost @ rounded) + program.offset > bound:
+            # Rounding in the duals left less than a unit; a whole optimum of value v is proved by a bound above v - 1.
+            whole = False
+        statistics = {"iterations": float(highs.getInfo().simplex_iteration_count)}
+        return Outcome(End.OPTIMAL, rounded if whole else None, bound, "Optimal (linear relaxation)", statistics)
+    return _outcome(highs, program, stopped, relaxed=True)
+
+
+def _safe_bound(program: Program, highs: Any) -> int:
+    """b'y + sum of min(0, reduced cost) * upper: true whatever the duals, up to rounding, which is allowed for."""
+    duals = np.asarray(highs.getSolution().row_dual)
+    row = np.repeat(np.arange(program.rows), np.diff(program.start))
+    low, high = program.low.astype(float), program.high.astype(float)
+    # A dual of the wrong sign on a one-sided row would be worth minus infinity: it is taken as zero.
+    duals = np.where((duals > 0) & (program.low <= -FREE), 0.0, duals)
+    duals = np.where((duals < 0) & (program.high >= FREE), 0.0, duals)
+    reduced = program.cost - np.bincount(
+        program.index, weights=program.value * duals[row], minlength=program.columns
+    )
+    chosen = np.where(duals > 0, low, high)
+    from_rows = float(np.sum(np.where(duals != 0, duals * chosen, 0.0)))
+    from_columns = float(np.sum(np.minimum(reduced * program.lower, reduced * program.upper)))
+    total = from_rows + from_columns
+    size = float(np.sum(np.abs(np.where(duals != 0, duals * chosen, 0.0)))) + float(np.sum(np.abs(reduced) < 1e-9)) * 1e-9
+    return ceil(total - 1e-6 - 1e-11 * size) + program.offset
+
+
+def best_under_cuts(
+    cuts: list[tuple[float, Whole, Whole]], center: Whole, box: float, denominator: int
+) -> tuple[float, Whole]:
+    """max t with t <= value + slope . (m - at) / denominator for every cut, 0 <= m, |m - center| <= box.
+
+    Multipliers m are whole multiples of 1 / denominator; the result is rounded to them, which keeps any bound true.
+    """
+    import highspy
+
+    size = len(center)
+    middle = center / denominator
+    highs = highspy.Highs()
+    highs.setOptionValue("output_flag", False)
+    inf = highspy.kHighsInf
+    lower = np.concatenate([[-inf], np.maximum(0.0, middle - box)])
+    upper = np.concatenate([[inf], middle + box])
+    cost = np.concatenate([[-1.0], np.full(size, 1e-9)])
+    highs.addVars(size + 1, lower, upper)
+    for column in range(size + 1):
+        highs.changeColCost(column, float(cost[column]))
+    columns = np.arange(size + 1, dtype=np.int32)
+    for value, slope, at in cuts:
+        right = value - float(slope @ at) / denominator
+        scale = max(1.0, float(np.abs(slope).max()))
+        coefficients = np.concatenate([[1.0], -slope.astype(float)])
+        highs.addRow(-inf, right / scale, size + 1, columns, coefficients / scale)
+    highs.run()
+    values = np.asarray(highs.getSolution().col_value)
+    return float(values[0]), np.rint(values[1:] * denominator).astype(np.int64).clip(min=0)
+
+
+def _model(program: Program, whole: bool, threads: int, seed: int) -> Any:
+    import highspy
+
+    lp = highspy.HighsLp()
+    lp.num_col_, lp.num_row_ = program.columns, program.rows
+    lp.col_cost_ = program.cost.astype(float)
+    lp.col_lower_, lp.col_upper_ = program.lower.astype(float), program.upper.astype(float)
+    inf = highspy.kHighsInf
+    lp.row_lower_ = np.where(program.low <= -FREE, -inf, program.low.astype(float))
+    lp.row_upper_ = np.where(program.high >= FREE, inf, program.high.astype(float))
+    lp.offset_ = float(program.offset)
+    matrix = lp.a_matrix_
+    matrix.format_ = highspy.MatrixFormat.kRowwise
+    matrix.start_ = program.start.astype(np.int32)
+    matrix.index_ = program.index
+    matrix.value_ = program.value.astype(float)
+    if whole:
+        lp.integrality_ = [highspy.HighsVarType.kInteger] * program.columns
+    highs = highspy.Highs()
+    for option, value in (("output_flag", False), ("threads", threads), ("random_seed", seed)):
+        highs.setOptionValue(option, value)
+    highs.passModel(lp)
+    return highs
+
+
+def _limit_time(highs: Any, deadline: Deadline) -> None:
+    left = deadline.left()
+    if left < float("inf"):
+        highs.setOptionValue("time_limit", max(0.01, left))
+
+
+def _listen(highs: Any, program: Program, on_incumbent: OnIncumbent | None, stopped: list[str]) -> None:
+    def tell(event: Any) -> None:
+        if on_incumbent is None:
+            return
+        found = np.rint(np.asarray(event.data_out.mip_solution)).astype(np.int64)
+        bound = _whole_bound(event.data_out.mip_dual_bound)
+        if len(found) == program.columns and _holds(program, found) and on_incumbent(found, bound) is False:
+            stopped.append("asked")
+
+    def poll(event: Any) -> None:
+        if stopped:
+            event.interrupt()
+
+    highs.cbMipImprovingSolution += tell
+    highs.cbMipInterrupt += poll
+    highs.cbSimplexInterrupt += poll
+
+
+def _run(highs: Any, stopped: list[str]) -> None:
+    """In a thread of its own, so that Ctrl-C reaches Python and stops the solver with what it has."""
+    from threading import Thread
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        worker = Thread(target=highs.run, daemon=True)
+        worker.start()
+        while worker.is_alive():
+            try:
+                worker.join(0.1)
+            except KeyboardInterrupt:
+                stopped.append("interrupted")
+
+
+def _holds(program: Program, values: Whole) -> bool:
+    """Exactly, in whole numbers."""
+    if np.any(values < program.lower) or np.any(values > program.upper):
+        return False
+    row = np.repeat(np.arange(program.rows), np.diff(program.start))
+    sums = np.zeros(program.rows, np.int64)
+    np.add.at(sums, row, program.value * values[program.index])
+    return bool(np.all((sums >= program.low) & (sums <= program.high)))
+
+
+def _whole_bound(bound: float) -> int | None:
+    """A whole goal is at least its bound rounded up; a little is taken off first for the solver's tolerances."""
+    if not np.isfinite(bound):
+        return None
+    return ceil(bound - 1e-6 * max(1.0, abs(bound) * 1e-3))
+
+
+def _outcome(highs: Any, program: Program, stopped: list[str], relaxed: bool = False) -> Outcome:
+    import highspy
+
+    status = highs.getModelStatus()
+    raw = highs.modelStatusToString(status)
+    kinds = highspy.HighsModelStatus
+    ends = {
+        kinds.kOptimal: End.OPTIMAL,
+        kinds.kInfeasible: End.INFEASIBLE,
+        kinds.kUnboundedOrInfeasible: End.INFEASIBLE,  # every variable is bounded
+        kinds.kTimeLimit: End.TIME,
+        kinds.kIterationLimit: End.TIME,
+        kinds.kSolutionLimit: End.TIME,
+        kinds.kInterrupt: End.INTERRUPTED,
+        kinds.kMemoryLimit: End.MEMORY,
+        kinds.kHighsInterrupt: End.INTERRUPTED,
+    }
+    ends[kinds.kModelEmpty] = End.OPTIMAL
+    end = End.INTERRUPTED if stopped else ends.get(status, End.FAILED)
+    info = highs.getInfo()
+    statistics = {"nodes": float(max(0, info.mip_node_count)), "iterations": float(info.simplex_iteration_count)}
+    if relaxed:
+        return Outcome(end, None, None, raw, statistics)
+    values = None
+    found = np.asarray(highs.getSolution().col_value)
+    if len(found) == program.columns and info.primal_solution_status == 2:
+        rounded = np.rint(found).astype(np.int64)
+        if _holds(program, rounded):
+            values = rounded
+    bound = _whole_bound(info.mip_dual_bound)
+    if end is End.OPTIMAL and values is None:
+        end = End.FAILED
+    if end is End.OPTIMAL and values is not None:
+        bound = int(program.cost @ values) + program.offset
+    return Outcome(end, values, bound, raw, statistics)

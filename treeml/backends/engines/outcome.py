@@ -1,0 +1,41 @@
+"""What a solver made of a model, in words that all of them share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Whole = NDArray[np.int64]
+
+
+class End(Enum):
+    """How a search in a solver ended."""
+
+    OPTIMAL = "optimal"
+    INFEASIBLE = "infeasible"
+    TIME = "time"
+    MEMORY = "memory"
+    INTERRUPTED = "interrupted"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Outcome:
+    """`bound` is a proved lower bound on the whole goal, offset included; `values` the best assignment found."""
+
+    end: End
+    values: Whole | None = None
+    bound: int | None = None
+    raw: str = ""
+    statistics: dict[str, float] = field(default_factory=dict)
+
+
+# Called with an assignment (or None) and a lower bound (or None); False stops the search.
+OnIncumbent = Callable[["Whole | None", "int | None"], bool | None]
