@@ -112,9 +112,10 @@ def fmt(specs: tuple[str, ...], only_check: bool, style: str) -> None:
     changed = 0
     with _mistakes(style):
         for name in specs:
-            source = Source("standard input", click.get_text_stream("stdin").read()) if name == "-" else read(Path(name))
+            from_input = name == "-"
+            source = Source("standard input", sys.stdin.read()) if from_input else read(Path(name))
             text = format_source(source)
-            if name == "-" and not only_check:
+            if from_input and not only_check:
                 click.echo(text, nl=False)
             elif text != source.text:
                 changed += 1
@@ -132,7 +133,9 @@ def fmt(specs: tuple[str, ...], only_check: bool, style: str) -> None:
 @click.option("--with", "backend", metavar="BACKEND", help="Solve with this back-end: native, or native(threads = 2).")
 @_solve_options
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the result, as JSON, to this file.")
-@click.option("--write", "write_model", type=click.Path(path_type=Path), help="Write the solver's own model: x.lp, x.cnf.")
+@click.option(
+    "--write", "write_model", type=click.Path(path_type=Path), help="Write the solver's own model: x.lp, x.cnf."
+)
 @json_option
 @format_option
 @quiet_option
@@ -253,12 +256,13 @@ def show(file: Path, form: str, output: Path | None, style: str) -> None:
 
     with _mistakes(style):
         tree = Tree.read(file)
-        text = {
-            "text": lambda: str(tree),
+        forms: dict[str, Callable[[], str]] = {
+            "text": tree.__str__,
             "dot": tree.to_dot,
             "svg": tree.to_svg,
             "json": lambda: json.dumps(tree.to_json(), indent=1),
-        }[form]()
+        }
+        text = forms[form]()
         if output is None:
             click.echo(text)
         else:

@@ -48,9 +48,8 @@ class Comparison:
             if _proof(entry.result) != _proof(proved[0].result):
                 raise BackendError(_contradiction(proved[0], entry))
         for entry in self.entries:
-            if proved and entry.result is not None and entry.result.exact is not None:
-                if _is_better(entry.result, proved[0].result):
-                    raise BackendError(_contradiction(proved[0], entry))
+            if proved and entry.result is not None and _is_better(entry.result, proved[0].result):
+                raise BackendError(_contradiction(proved[0], entry))
 
 
 def compare(model: Model, data: Any = None, backends: Sequence[str] | None = None, **asked: Any) -> Comparison:
@@ -76,7 +75,7 @@ def _is_proof(result: Result) -> bool:
 
 
 def _proof(result: Result | None) -> Any:
-    """What was proved: a value, within the tolerance that real-valued objectives are solved to, or that there is none."""
+    """What was proved: a value, to the tolerance of real-valued objectives, or that there is no tree."""
     if result is None or result.status is Status.INFEASIBLE or result.exact is None:
         return "infeasible"
     return tuple(round(float(value), 6) for value in result.exact.objective)

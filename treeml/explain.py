@@ -57,11 +57,11 @@ def of_plan(chosen: Chosen, request: Request) -> str:
 
 def of_params(model: Model) -> list[dict[str, Any]]:
     """One row per param: value, domain, and who gives the value."""
+    from treeml.asked import checked
     from treeml.lang.findings import Findings
     from treeml.lang.include import resolve_includes
     from treeml.lang.syntax import Param, Set
     from treeml.lang.write import write
-    from treeml.request import checked
 
     spec, _ = checked(model)
     statements = resolve_includes(model.statements, model.folder, Findings()).statements

@@ -1,15 +1,15 @@
 """Text -> report: the whole flow on one screen.
 
-    read     a file or a string          -> Source          lang/source.py
-    parse    Source                      -> Model           lang/parse.py, model.py
-    check    Model, params               -> Spec            lang/check.py
-    load     a file, a frame, arrays     -> Table           data/read.py
-    bind     Spec, Table                 -> Dataset         data/bind.py
-    lower    Dataset                     -> Problem         data/problem.py (data/binarize.py, measures/)
-    plan     Problem, back-end           -> Plan            backends/plan.py
-    run      Plan, limits                -> Answer          backends/run.py and the back-end
-    raise    Answer                      -> Tree            tree.py
-    verify   Tree, Dataset               -> exact values    verify.py
+read     a file or a string          -> Source          lang/source.py
+parse    Source                      -> Model           lang/parse.py, model.py
+check    Model, params               -> Spec            lang/check.py
+load     a file, a frame, arrays     -> Table           data/read.py
+bind     Spec, Table                 -> Dataset         data/bind.py
+lower    Dataset                     -> Problem         data/problem.py (data/binarize.py, measures/)
+plan     Problem, back-end           -> Plan            backends/plan.py
+run      Plan, limits                -> Answer          backends/run.py and the back-end
+raise    Answer                      -> Tree            tree.py
+verify   Tree, Dataset               -> exact values    verify.py
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def solve(
 
 def check(model: Model, data: Any = None, **asked: Any) -> tuple[Diagnostic, ...]:
     """Warnings about a model, alone or with data; SpecError with every mistake where something is wrong."""
-    from treeml.request import checked
+    from treeml.asked import checked
 
     spec, warnings = checked(model, **asked)
     if data is not None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from treeml.backends.contract import Status, Stop
 
 if TYPE_CHECKING:
-    from treeml.pipeline import Comparison
+    from treeml.compare import Comparison
     from treeml.result import Result
 
 STATUS_WORDS = {

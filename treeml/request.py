@@ -1,8 +1,4 @@
-"""Model, data, what is asked of this run -> a Dataset, a Request, and the plan of the back-end that will solve it.
-
-What is asked on the command line or in a call of `solve` becomes part of the model's own `solve` statement, so that it
-is checked by the same rules and its mistakes look the same.
-"""
+"""Model, data, what is asked of this run -> a Dataset, a Request, and the plan of the back-end that will solve it."""
 
 from __future__ import annotations
 
@@ -13,6 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from treeml.asked import checked
 from treeml.backends.contract import (
     Backend,
     Bound,
@@ -28,8 +25,7 @@ from treeml.backends.contract import (
     Term,
 )
 from treeml.lang.diagnostic import DataError, Diagnostic, Label, RefusedError, SpecError
-from treeml.lang.source import Source, Span
-from treeml.lang.syntax import Solve, Statement
+from treeml.lang.source import Span
 from treeml.spec import Method, Spec
 
 if TYPE_CHECKING:
@@ -76,26 +72,6 @@ class Chosen:
     plan: Plan
     lowered: Lowered
     method: Method | None = None
-
-
-def checked(
-    model: Model,
-    *,
-    backend: str | None = None,
-    within: float | str | None = None,
-    gap: float | str | None = None,
-    seed: int | None = None,
-    threads: int | None = None,
-    params: Mapping[str, Any] | None = None,
-    has_target: bool = False,
-) -> tuple[Spec, tuple[Diagnostic, ...]]:
-    """The spec of this run, and warnings."""
-    from treeml.lang.check import check
-
-    asked = {"with": backend, "within": _time(within), "gap": gap, "seed": seed, "threads": threads}
-    statements = _with_request(model.statements, asked)
-    spec, warnings = check(statements, {**model.bindings, **(params or {})}, model.folder, has_target=has_target)
-    return spec, tuple(warnings)
 
 
 def prepare(
@@ -239,43 +215,6 @@ def _greedy_start(problem: Problem, options: Mapping[str, Any]) -> Node | None:
     return Cart().solve(problem.asking(problem.goals, problem.bounds + extra), Limits(options=other)).tree
 
 
-def _with_request(statements: list[Statement], asked: Mapping[str, Any]) -> list[Statement]:
-    """The statements with what is asked put into the `solve` statement, in place of what stood there."""
-    from treeml.lang.parse import parse
-
-    given = {name: value for name, value in asked.items() if value is not None}
-    if not given:
-        return statements
-    own = next((statement for statement in statements if isinstance(statement, Solve)), Solve())
-    for name, value in given.items():
-        text = f"solve {name} {value}"
-        try:
-            (parsed,) = parse(Source(f"--{name}", text))
-        except (SpecError, ValueError) as error:
-            raise SpecError(_unreadable(name, value)) from error
-        if not isinstance(parsed, Solve):
-            raise SpecError(_unreadable(name, value))
-        part = "backends" if name == "with" else name
-        own = replace(own, **{part: getattr(parsed, part)}, span=own.span or parsed.span)
-    return [statement for statement in statements if not isinstance(statement, Solve)] + [own]
-
-
-def _unreadable(name: str, value: Any) -> Diagnostic:
-    example = {"with": "native, or native(threads = 2)", "within": "60s or 5min", "gap": "1% or 0.01"}.get(name, "7")
-    return Diagnostic("S150", f"`{value}` cannot be read here", place=f"--{name}", helps=(f"write --{name} {example}",))
-
-
-def _time(within: float | str | None) -> str | None:
-    """Numbers from Python are seconds; text says its unit."""
-    return f"{Fraction(str(within))} s" if isinstance(within, (int, float)) and within == int(within) else _decimal(within)
-
-
-def _decimal(within: float | str | None) -> str | None:
-    if isinstance(within, float):
-        return f"{within:.9f}".rstrip("0") + " s"
-    return within if within is None else str(within)
-
-
 def _bytes(memory: int | str | None) -> int | None:
     if memory is None or isinstance(memory, int):
         return memory
@@ -283,7 +222,9 @@ def _bytes(memory: int | str | None) -> int | None:
     unit = match and MEMORY_UNITS.get(match[2].upper())
     if not match or not unit:
         raise SpecError(
-            Diagnostic("T330", f"`{memory}` is not an amount of memory", place="--memory", helps=("write 500MB or 2GB",))
+            Diagnostic(
+                "T330", f"`{memory}` is not an amount of memory", place="--memory", helps=("write 500MB or 2GB",)
+            )
         )
     return int(Fraction(match[1]) * unit)
 
@@ -300,7 +241,11 @@ def _refusal(backend: Backend, refusal: Refusal, spec: Spec) -> Diagnostic:
     """One reason as a diagnostic: the line that asks for it, and the line that asks for the back-end."""
     labels = []
     for requirement in spec.requirements:
-        if requirement.span is not None and requirement.name and refusal.feature == f"the requirement {requirement.name}":
+        if (
+            requirement.span is not None
+            and requirement.name
+            and refusal.feature == f"the requirement {requirement.name}"
+        ):
             labels.append(Label(requirement.span, "asked for here"))
     for goal in spec.goals:
         if goal.span is not None and goal.text and refusal.feature == f"the goal {goal.text}":

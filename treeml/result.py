@@ -105,9 +105,7 @@ def plain(value: Fraction | float | int) -> Number:
     return exact.numerator if exact.denominator == 1 else float(exact)
 
 
-def assemble(
-    answer: Answer, chosen: Chosen, dataset: Dataset, request: Request, begun: float, built: float
-) -> Result:
+def assemble(answer: Answer, chosen: Chosen, dataset: Dataset, request: Request, begun: float, built: float) -> Result:
     """An answer over the tests of a problem -> a Result in the user's terms, its tree verified from the rows."""
     from treeml.tree import raise_tree
     from treeml.verify import verify

@@ -55,7 +55,8 @@ class Validation:
             train = [part.train[measure] for part in self.parts]
             test = [part.test[measure] for part in self.parts]
             spread = f"{stdev(test):.4g}" if len(test) > 1 else ""
-            lines.append({"measure": measure, "trained": f"{mean(train):.4g}", "unseen": f"{mean(test):.4g}", "spread": spread})
+            row = {"measure": measure, "trained": f"{mean(train):.4g}", "unseen": f"{mean(test):.4g}"}
+            lines.append({**row, "spread": spread})
         unproved = sum(part.status != "optimal" for part in self.parts)
         remark = f"\n{unproved} of these trees are not proved optimal" if unproved else ""
         return f"validated by {self.method}, means over {len(self.parts)}\n{table_text(lines)}{remark}"
@@ -74,7 +75,8 @@ def validated(result: Result, dataset: Dataset, request: Request) -> Result:
     if asked is None or result.tree is None:
         return result
     if isinstance(asked, Method):
-        parts = tuple(_solved(dataset, train, test, result.backend, request) for train, test in _splits(dataset, asked, request))
+        splits = _splits(dataset, asked, request)
+        parts = tuple(_solved(dataset, train, test, request) for train, test in splits)
         return replace(result, validation=Validation(_method_text(asked), parts))
     other = _other_file(dataset, asked, request)
     part = Part(other.rows, result.status.value, scores(result.tree, dataset), scores(result.tree, other))
@@ -107,7 +109,7 @@ def scores(tree: Tree, dataset: Dataset) -> dict[str, float]:
     return found
 
 
-def _solved(dataset: Dataset, train: Rows, test: Rows, backend: str, request: Request) -> Part:
+def _solved(dataset: Dataset, train: Rows, test: Rows, request: Request) -> Part:
     """Solve the spec on some rows; measure the tree there and on the others."""
     from treeml.backends.run import run
     from treeml.data.take import take

@@ -38,5 +38,5 @@ def take_rows(table: Table, rows: NDArray[Any]) -> Table:
 
 
 def _take_column(column: Column, rows: NDArray[Any]) -> Column:
-    missing = None if column.missing is None else column.missing[rows]
-    return replace(column, values=column.values[rows], missing=missing if missing is not None and missing.any() else None)
+    missing = None if column.missing is None or not column.missing[rows].any() else column.missing[rows]
+    return replace(column, values=column.values[rows], missing=missing)
