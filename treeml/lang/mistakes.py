@@ -46,7 +46,18 @@ class Failure:
 def explain(failure: Failure) -> Diagnostic:
     if failure.because is not None:
         return failure.because
-    for recognize in (_habit, _quote, _number, _unit, _stray_then, _unknown_statement, _open_parenthesis, _character):
+    for recognize in (
+        _habit,
+        _quote,
+        _bare_path,
+        _bound_in_goal,
+        _number,
+        _unit,
+        _stray_then,
+        _unknown_statement,
+        _open_parenthesis,
+        _character,
+    ):
         diagnostic = recognize(failure)
         if diagnostic is not None:
             return diagnostic
@@ -76,10 +87,12 @@ _TWO_REQUIREMENTS = "write two `require` statements; all requirements hold toget
 _HABITS: tuple[tuple[str, str, str, str, str | None, str], ...] = (
     (r"={2,}", "S104", "a comparison is written `=`, not `{0}`", "write `=`", "=", ""),
     (r":=", "S104", "a value is given with `=`, not `{0}`", "write `=`", "=", ""),
+    (r"at\s+least\b", "S111", "at least is written `>=`", "write `>=`", ">=", ""),
+    (r"at\s+most\b", "S111", "at most is written `<=`", "write `<=`", "<=", ""),
     (r"=>|≥|⩾", "S111", "at least is written `>=`, not `{0}`", "write `>=`", ">=", ""),
     (r"=<|≤|⩽", "S111", "at most is written `<=`, not `{0}`", "write `<=`", "<=", ""),
-    (r"!=|<>|≠|~=", "S111", "`{0}` is not a comparison", "not closed from either side", None,
-     "comparisons are `<=`, `>=` and `=`, and `<` and `>` on whole numbers"),
+    (r"!=|<>|≠|~=", "S111", "`{0}` is not a comparison", "a bound is `<=`, `>=` or `=`", None,
+     "on whole numbers, `<` and `>` are understood too"),
     (r"&&?|(?i:and)\b", "S111", "conditions are not joined by `{0}`", "ends the first condition", None,
      _TWO_REQUIREMENTS),
     (r"\|\|?|(?i:or)\b", "S111", "conditions are not joined by `{0}`", "ends the first condition", None,
@@ -166,11 +179,40 @@ def _closed(rest: str) -> bool:
     return re.match(rf"{quote}(\\.|[^{quote}\\\n])*{quote}", rest) is not None
 
 
+def _bare_path(failure: Failure) -> Diagnostic | None:
+    """`data heart.csv`: only the quotes are missing."""
+    match = re.match(r"[^\s\"'`#]+", failure.rest)
+    if failure.accepted != {"STRING"} or match is None or failure.starts_line:
+        return None
+    span = failure.span(len(match[0]))
+    safe = "\\" not in match[0]
+    return Diagnostic(
+        "S105",
+        'the name of a file stands in "quotes"',
+        (Label(span, f'write "{match[0]}"' if safe else 'write `"` on both sides'),),
+        fix=(Fix(span, f'"{match[0]}"'),) if safe else (),
+    )
+
+
+def _bound_in_goal(failure: Failure) -> Diagnostic | None:
+    """`minimize depth <= 3` mixes what is wished with what is required."""
+    verb = _WORD.match(failure.source.text, failure.opened)
+    match = re.match(r"[<>]=?|=", failure.rest)
+    if verb is None or verb[0] not in ("minimize", "maximize") or match is None or "REQUIRE" not in failure.accepted:
+        return None
+    return Diagnostic(
+        "S111",
+        "a goal has no bound",
+        (Label(failure.span(len(match[0])), "compares, where the goal is complete"),),
+        helps=("give the bound in a statement of its own: `require depth <= 3`",),
+    )
+
+
 def _number(failure: Failure) -> Diagnostic | None:
-    follows_number = failure.previous is not None and failure.previous.type == "NUMBER"
-    touches = failure.previous is not None and failure.previous.span.end == failure.offset
+    previous = failure.previous
+    follows_number = previous is not None and previous.type == "NUMBER" and previous.span.end == failure.offset
     if match := re.match(r"\.[0-9][0-9_]*", failure.rest):
-        if follows_number and touches:
+        if follows_number:
             return Diagnostic(
                 "S107", "a number has one decimal point", (Label(failure.span(len(match[0])), "a second one"),)
             )
@@ -180,20 +222,21 @@ def _number(failure: Failure) -> Diagnostic | None:
             (Label(failure.span(len(match[0])), f"write `0{match[0]}`"),),
             fix=(Fix(failure.span(len(match[0])), f"0{match[0]}"),),
         )
-    if follows_number and touches and re.match(r"\.(?!\.)", failure.rest):
+    if follows_number and re.match(r"\.(?!\.)", failure.rest):
         return Diagnostic(
             "S107",
             "a number ends with a digit, not with `.`",
             (Label(failure.span(1), "no digits follow"),),
             fix=(Fix(failure.span(1), ""),),
         )
-    if follows_number and touches and (match := re.match(r"(,[0-9]{3})+(?![0-9])", failure.rest)):
-        plain = match[0].replace(",", "_")
+    if previous is not None and follows_number and (match := re.match(r"(,[0-9]{3})+(?![0-9])", failure.rest)):
+        span = Span(failure.source, previous.span.start, failure.offset + len(match[0]))
+        plain = span.text.replace(",", "_")
         return Diagnostic(
             "S107",
             "thousands are set apart with `_`, not with `,`",
-            (Label(failure.span(len(match[0])), f"write `{plain}`"),),
-            fix=(Fix(failure.span(len(match[0])), plain),),
+            (Label(span, f"write `{plain}`"),),
+            fix=(Fix(span, plain),),
         )
     return None
 
