@@ -36,11 +36,18 @@ def absent_columns(named: Iterable[Mention], table: Table, spec: Spec) -> Iterat
         notes = (_candidates({mention.role for mention in places}, table, spec),)
         close = _close(name, table.columns)
         helps = [f"did you mean `{close}`?"] if close else []
-        spaced = next((each for each in table.columns if not each.isidentifier() and " " in each), None)
-        if not close or close == spaced:
-            helps.append(f"quote a name with spaces in backquotes: `{spaced or 'marital status'}`")
+        spaced = close if close and " " in close else None if close else _with_spaces(table.columns)
+        if spaced:
+            helps.append(f"quote a name with spaces in backquotes: `{spaced}`")
         title = f"{table.source} has no column `{name}`"
         yield Diagnostic("D402", title, labels, notes if labels else (fact, *notes), tuple(helps), place=table.source)
+
+
+def _with_spaces(names: Iterable[str]) -> str | None:
+    """An example for the rule of quoting: a name with spaces in it, or one that could have them."""
+    known = list(names)
+    spaced = next((name for name in known if " " in name), None)
+    return spaced or next((name.replace("_", " ") for name in known if "_" in name.strip("_")), None)
 
 
 def _candidates(roles: set[str], table: Table, spec: Spec) -> str:
@@ -212,7 +219,8 @@ def unusable_clusters(named: Iterable[Mention], table: Table) -> Iterator[Diagno
 def no_weight(spec: Spec, table: Table, name: str | None) -> Diagnostic:
     title = "no row has a weight above zero"
     label = "the weights of the rows and of their classes leave nothing"
-    span = spec.spans.get("weight")
+    keys = ("weight", *(f"class weight:{each}" for each in spec.class_weights))
+    span = next((spec.spans[key] for key in keys if key in spec.spans), None)
     return _at("D415", title, span, label, table, (), ("give at least one class that occurs a weight above zero",))
 
 

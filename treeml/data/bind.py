@@ -58,7 +58,7 @@ def bind(spec: Spec, table: Table) -> Dataset:
     mistakes += against.unusable_weights(spec, table, weight_name)
     mistakes += against.unusable_clusters(named, table)
     if any(mistake.code in ("D416", "T301") for mistake in mistakes) or (target is None and target_name is not None):
-        raise DataError(mistakes)  # without a target there is no telling what else is wrong
+        raise DataError(_in_order(mistakes))  # without a target there is no telling what else is wrong
     positive = _positive(spec, table, classes, asked, notes, mistakes)
     mistake_cost, mistake_scale = _mistake_costs(spec, table, classes, mistakes)
     sound = weight_name if weight_name in table.columns and not mistakes else None
@@ -88,9 +88,14 @@ def bind(spec: Spec, table: Table) -> Dataset:
     )
     mistakes += against.unknown_classes_and_groups(dataset, asked)
     if mistakes:
-        raise DataError(mistakes)
+        raise DataError(_in_order(mistakes))
     more = against.remarks(dataset, asked)
     return replace(dataset, notes=(*notes, *more)) if more else dataset
+
+
+def _in_order(mistakes: list[Diagnostic]) -> list[Diagnostic]:
+    """As the text has them; what has no place in it comes last."""
+    return sorted(mistakes, key=lambda mistake: mistake.labels[0].span.start if mistake.labels else float("inf"))
 
 
 def _features(

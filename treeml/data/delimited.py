@@ -220,27 +220,40 @@ def _retyped(series: pl.Series, separator: str) -> pl.Series:
 
 def _refuse_ragged(name: str, content: bytes, header: list[str], separator: str, span: Span | None) -> None:
     """Name the first line whose number of values is not that of the header; return if there is none."""
-    reader = csv.reader(io.StringIO(content.decode(errors="replace"), newline=""), delimiter=separator)
-    csv.field_size_limit(1 << 30)
+    text = content.decode(errors="replace")
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    line = 1
     try:
         for values in reader:
             if values and len(values) != len(header):
-                many = "value" if len(values) == 1 else "values"
-                helps = ["give every line one value per column"]
-                if len(values) > len(header):
-                    helps = [f'a value that contains `{separator}` stands in quotes: "a{separator} b"']
-                raise file_mistake(
-                    "D406",
-                    f"line {reader.line_num} of {name} has {len(values)} {many}, but there are {len(header)} columns",
-                    _shortened(separator.join(values)),
-                    name,
-                    span,
-                    helps=tuple(helps),
-                )
-    except csv.Error as problem:
+                break
+            line = reader.line_num + 1
+        else:
+            return
+    except csv.Error:
+        fact = f"a value of more than {csv.field_size_limit():,} characters: is a quote not closed?"
+        raise file_mistake("D406", f"line {line} of {name} cannot be read", fact, name, span) from None
+    if reader.line_num > line and text.count('"') % 2:
         raise file_mistake(
-            "D406", f"line {reader.line_num} of {name} cannot be read", str(problem), name, span
-        ) from None
+            "D406",
+            f"a quote that opens in line {line} of {name} is never closed",
+            f"all from there to line {reader.line_num} would be one value",
+            name,
+            span,
+            helps=('close it, or write a quote inside a value twice: "5"" pipe"',),
+        )
+    many = "value" if len(values) == 1 else "values"
+    helps = "give every line one value per column"
+    if len(values) > len(header):
+        helps = f'a value that contains `{separator}` stands in quotes: "a{separator} b"'
+    raise file_mistake(
+        "D406",
+        f"line {line} of {name} has {len(values)} {many}, but there are {len(header)} columns",
+        _shortened(separator.join(values)),
+        name,
+        span,
+        helps=(helps,),
+    )
 
 
 def _shortened(text: str) -> str:

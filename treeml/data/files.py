@@ -12,6 +12,9 @@ from treeml.lang.diagnostic import DataError, Diagnostic, Label
 from treeml.lang.source import Span
 from treeml.spec import ColumnSpec
 
+_NO_DATA = (".tml", ".py", ".md", ".expected", ".json", ".svg")
+_BLANK = b" \t\r\n\xef\xbb\xbf"
+
 # First bytes of files that are not tables of text, and what to do with them.
 _FOREIGN = (
     (b"\x1f\x8b", "is compressed with gzip", "unpack it first: gunzip {name}"),
@@ -81,7 +84,7 @@ def _content(path: Path, span: Span | None) -> bytes:
     except (OSError, ValueError) as problem:
         reason = os.strerror(problem.errno) if isinstance(problem, OSError) and problem.errno else "not a path"
         raise file_mistake("D403", f"{path.name} cannot be read", reason.lower(), path.name, span) from None
-    if not content.strip(b" \t\r\n\xef\xbb\xbf"):
+    if not content[:4096].strip(_BLANK) and not content.strip(_BLANK):
         raise file_mistake(
             "D405",
             f"{path.name} is empty",
@@ -105,7 +108,7 @@ def _gone(path: Path, span: Span | None) -> DataError:
             span,
             notes=("a path in `data` is relative to the .tml file",),
         )
-    names = sorted(child.name for child in folder.iterdir() if child.is_file())
+    names = sorted(child.name for child in folder.iterdir() if child.is_file() and child.suffix not in _NO_DATA)
     close = difflib.get_close_matches(path.name, names, 1, 0.6)
     tables = [name for name in names if name.endswith((".csv", ".parquet", ".data", ".tsv"))]
     helps: tuple[str, ...] = ()

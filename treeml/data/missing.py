@@ -127,7 +127,8 @@ def _gap(column: Column, declared: ColumnSpec, table: Table, is_whole: bool) -> 
 
 def _no_median(column: Column, declared: ColumnSpec, table: Table) -> Diagnostic:
     title = f"`{column.name}` is a category, and categories have no median"
-    label = f"{len(column.levels)} levels without an order in {table.source}"
+    levels = "one level" if len(column.levels) == 1 else f"{len(column.levels)} levels"
+    label = f"{levels} without an order in {table.source}"
     helps = ("write `missing separate` or `missing drop`", "or declare it `ordered`, if its levels have an order")
     if declared.span is None:
         return Diagnostic("D426", title, (), (label,), helps, place=table.source)
