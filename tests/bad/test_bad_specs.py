@@ -67,5 +67,6 @@ def test_concise_and_json_of_one_message_to_the_letter() -> None:
 def test_every_code_of_a_specification_has_a_wrong_spec(letter: str) -> None:
     from treeml.lang.codes import CATALOGUE
 
-    covered = {diagnostic.code for spec in SPECS for diagnostic in diagnostics(spec)}
+    # A file that is gone and one that is too long cannot stand here: tests/check/test_unreadable.py makes them.
+    covered = {diagnostic.code for spec in SPECS for diagnostic in diagnostics(spec)} | {"S109", "S119"}
     assert {code for code in CATALOGUE if code.startswith(letter)} - covered == set()
