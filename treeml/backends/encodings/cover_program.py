@@ -91,7 +91,7 @@ def take(cover: Cover, keep: Keep, coupling: Coupling) -> Columns:
     states = cover.states
     watched = {extra.number for extra in coupling.extras if extra.kind == "used"}
     leaf_state, label = np.nonzero(keep.leaf)
-    bottom_state, test, one, zero = _without_doubles(cover, keep.bottom, watched)
+    bottom_state, test, one, zero = keep.bottom if coupling.told_apart else _without_doubles(cover, keep.bottom, watched)
     reached, arc = _reachable(cover, keep, np.union1d(np.union1d(leaf_state, bottom_state), np.flatnonzero(keep.pair)))
     chosen = reached[leaf_state]
     leaf_state, label = leaf_state[chosen], label[chosen]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from treeml.backends.contract import Problem
-from treeml.backends.encodings.asked import Asked, Form
+from treeml.backends.encodings.asked import Asked, Form, parts_of
 from treeml.backends.encodings.cover import row_forms
 
 
@@ -41,10 +41,12 @@ class Coupling:
     goal: dict[int, int] = field(default_factory=dict)  # extra -> coefficient
     rows: list[Row] = field(default_factory=list)
     extras: list[Extra] = field(default_factory=list)
+    told_apart: bool = False  # do columns of equal effect differ otherwise, by region or by what was rounded?
 
 
 def couple(problem: Problem, asked: Asked) -> Coupling:
-    made = Coupling()
+    losses = any(part.losses for item in asked.requirements for part in parts_of(item.form))
+    made = Coupling(told_apart=bool(asked.monotone) or losses)
     number = {id(form): place for place, form in enumerate((asked.goal, *row_forms(asked)))}
     wanted = _wanted(asked)
     place: dict[tuple[str, int], int] = {}

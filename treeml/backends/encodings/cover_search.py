@@ -88,7 +88,8 @@ def _whole_flow(search: Search, cover: Cover, coupling: Coupling, solver: Solver
 
 def _by_thresholds(search: Search, cover: Cover, coupling: Coupling, solver: Solver) -> Stop:
     relaxation = Relaxation(cover, coupling)
-    ceiling = form_range(search.asked.goal, search.problem, search.asked)[1] if not cover.rounded else None
+    priced_by_loss = bool(search.asked.goal.losses)
+    ceiling = None if priced_by_loss else form_range(search.asked.goal, search.problem, search.asked)[1]
     if ceiling is not None:
         ceiling += sum(max(v * e.lower, v * e.upper) for x, v in coupling.goal.items() for e in [coupling.extras[x]])
 
