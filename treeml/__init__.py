@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from treeml.formula import hours as hours
     from treeml.formula import method as method
     from treeml.formula import minutes as minutes
+    from treeml.formula import param as param
     from treeml.formula import percent as percent
     from treeml.formula import quantity as quantity
     from treeml.formula import rows as rows
@@ -63,6 +64,7 @@ _HOMES = {
     "hours": "treeml.formula",
     "method": "treeml.formula",
     "minutes": "treeml.formula",
+    "param": "treeml.formula",
     "percent": "treeml.formula",
     "quantity": "treeml.formula",
     "rows": "treeml.formula",

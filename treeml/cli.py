@@ -299,22 +299,27 @@ def _load(spec: Path, settings: tuple[str, ...]) -> Model:
 
 
 def _repair(spec: Path, quiet: bool) -> None:
-    """Apply the safe fixes of the mistakes in the file until none is left."""
+    """Apply the safe fixes of the mistakes in the file until none is left: one can hide another."""
     from treeml.lang.diagnostic import SpecError
     from treeml.lang.parse import parse
     from treeml.lang.render import apply_fixes
-    from treeml.lang.source import read
+    from treeml.lang.source import Source, read
 
-    source = read(spec)
-    try:
-        parse(source)
-    except SpecError as error:
-        text = apply_fixes(source, error.diagnostics)
-        if text != source.text:
-            _replace(spec, text)
-            if not quiet:
-                repaired = sum(bool(diagnostic.fix) for diagnostic in error.diagnostics)
-                click.echo(f"repaired {_number(repaired, 'mistake')} in {spec}", err=True)
+    source, repaired = read(spec), 0
+    while True:
+        try:
+            parse(source)
+            break
+        except SpecError as error:
+            text = apply_fixes(source, error.diagnostics)
+            if text == source.text:
+                break
+            repaired += sum(bool(diagnostic.fix) for diagnostic in error.diagnostics)
+            source = Source(source.name, text, source.path)
+    if repaired:
+        _replace(spec, source.text)
+        if not quiet:
+            click.echo(f"repaired {_number(repaired, 'mistake')} in {spec}", err=True)
 
 
 def _replace(path: Path, text: str) -> None:

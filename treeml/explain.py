@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def of_word(word: str) -> str | None:
     """What a word means: `measures`, the name of a measure, or the code of a message; None for anything else."""
-    from treeml.lang.codes import CODES
+    from treeml.lang.codes import CATALOGUE
     from treeml.measures import MEASURES
     from treeml.report import table_text
 
@@ -28,10 +28,15 @@ def of_word(word: str) -> str | None:
         measure = MEASURES[word]
         lines = [f"{signature(word)}: {measure.summary}", f"unit: {measure.unit}; of a tree for: {measure.task}"]
         return "\n".join(lines)
-    if word.upper() in CODES:
-        code = CODES[word.upper()]
-        return f"{word.upper()}: {code.title}\n\n{code.explanation}"
+    entry = CATALOGUE.get(word.upper())
+    if entry is not None:
+        title = f"{entry.code}: {entry.title}"
+        return "\n\n".join([title, entry.meaning, "for instance", _indented(entry.wrong), entry.instead])
     return None
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"    {line}" for line in text.splitlines())
 
 
 def signature(name: str) -> str:

@@ -156,6 +156,11 @@ def column(name: str) -> Formula:
     return Formula(Name(_text(name, "the name of a column")))
 
 
+def param(name: str) -> Formula:
+    """A param that is declared elsewhere, such as in an included file; `Model.param` declares one and returns it."""
+    return Formula(Name(identifier(name, "a param")))
+
+
 def between(low: Any, middle: Any, high: Any) -> Condition:
     """`low <= middle <= high`, which Python itself cannot say of measures."""
     return Condition(Comparison((expression(low), expression(middle), expression(high)), ("<=", "<=")))

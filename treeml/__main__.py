@@ -1,0 +1,5 @@
+"""`python -m treeml` -> the command line."""
+
+from treeml.cli import main
+
+main()
