@@ -8,7 +8,7 @@ requirement, and hiding it would make the counts disagree with what was solved.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -248,9 +248,9 @@ def class_shares(leaf: Leaf, classes: Sequence[Any]) -> tuple[Fraction, ...]:
 
 
 def number_text(value: Any) -> str:
-    """A number to read: short, and the same number again when it is short enough to be exact."""
-    if isinstance(value, int):
-        return str(value)
+    """A number to read: short, and the same number again when it is short enough to be exact. A level is its label."""
+    if not isinstance(value, (float, Fraction)):
+        return label_text(value)
     number = float(value)
     if number.is_integer() and abs(number) < 1e15:
         return str(int(number))
@@ -343,12 +343,14 @@ def leaf_outputs(dataset: Dataset) -> tuple[Output, ...]:
 def lower_tree(tree: Tree, questions: Sequence[Question], classes: Sequence[Any]) -> contract.Node | None:
     """A Tree as a tree over test numbers, for a start; None if it asks what no question of the problem does.
 
-    Rows are the same on both sides of a question whichever threshold between two neighboring values it names, but that
-    is for the data to say: here a threshold is the one of the question, or it is not there.
+    The same levels count as the same question however it is put, also with yes and no exchanged. A threshold has to be
+    the very one of a question.
     """
-    numbers: dict[Test, int] = {}
+    fields = {field.name: field for field in tree.fields}
+    numbers: dict[Hashable, int] = {}
     for number, question in enumerate(questions):
-        numbers.setdefault(_key(question_test(question)), number)
+        if question.column in fields:
+            numbers.setdefault(_asked(question_test(question), fields[question.column]), number)
     labels = {label_text(label): number for number, label in enumerate(classes)}
 
     def lowered(node: Node) -> contract.Node | None:
@@ -357,11 +359,32 @@ def lower_tree(tree: Tree, questions: Sequence[Question], classes: Sequence[Any]
                 return contract.Leaf()
             label = labels.get(label_text(node.prediction))
             return None if label is None else contract.Leaf(label)
-        number = numbers.get(_key(node.test))
+        field = fields[node.test.column]
         yes, no = lowered(node.yes), lowered(node.no)
+        number = numbers.get(_asked(node.test, field))
+        if number is None and field.levels:
+            number = numbers.get(_asked(node.test, field, exchanged=True))
+            yes, no = no, yes
         return None if number is None or yes is None or no is None else contract.Split(number, yes, no)
 
     return lowered(tree.root)
+
+
+def _asked(test: Test, field: Field, exchanged: bool = False) -> Hashable:
+    """What a test asks, apart from how: a threshold, or the levels (and the missing value) that pass."""
+    if not field.levels:
+        return test.column, test.kind, tuple(map(plain_value, test.values)), test.missing_yes
+    texts = [label_text(level) for level in field.levels]
+    wanted = [label_text(value) for value in test.values]
+    if test.kind == "at most" and wanted[0] in texts:
+        wanted = texts[: texts.index(wanted[0]) + 1]
+    elif test.kind == "at most":
+        wanted = [text for text, level in zip(texts, field.levels, strict=True) if float(level) <= test.values[0]]
+    passing = frozenset(wanted)
+    missing = field.missing and (test.missing_yes or test.kind == "missing")
+    if exchanged:
+        passing, missing = frozenset(texts) - passing, field.missing and not missing
+    return test.column, passing, missing
 
 
 def question_test(question: Question) -> Test:
@@ -374,17 +397,13 @@ def question_test(question: Question) -> Test:
             values = question.values
         case _:
             values = (question.value,)
-    return Test(question.column, kind, tuple(map(plain_value, values)), question.missing_yes)
+    missing_yes = question.missing_yes and kind != "missing"
+    return Test(question.column, kind, tuple(map(plain_value, values)), missing_yes)
 
 
 def plain_value(value: Any) -> Any:
     """A value as Python has it: no numpy scalars."""
     return value.item() if isinstance(value, np.generic) else value
-
-
-def _key(test: Test) -> Test:
-    values = test.values if test.kind == "at most" else tuple(sorted(map(label_text, test.values)))
-    return replace(test, values=tuple(map(plain_value, values)))
 
 
 def _tests_in(node: contract.Node) -> Iterator[int]:

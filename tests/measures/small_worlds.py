@@ -96,17 +96,20 @@ def tables(draw: Any, most: int = 10) -> Table:
 
     score = codes(5) * 0.75
     gaps = codes(4) == 3 if draw(st.booleans()) else np.zeros(rows, dtype=bool)
+    gaps[0] = False
     score = np.where(gaps, np.nan, score)
     sizes = codes(3)
     size_gaps = codes(4) == 3 if draw(st.booleans()) else np.zeros(rows, dtype=bool)
     sizes = np.where(size_gaps, -1, sizes).astype(np.int32)
+    pay = codes(4) * 0.5
+    pay[0] = 1.5
     columns = (
         Column("age", "integer", codes(4).astype(np.float64)),
         Column("score", "number", score, (), gaps if gaps.any() else None),
         Column("sex", "category", codes(3), GROUPS),
         Column("size", "ordered", sizes, SIZES, size_gaps if size_gaps.any() else None),
         Column("member", "binary", codes(2), (False, True)),
-        Column("pay", "number", codes(4) * 0.5),
+        Column("pay", "number", pay),
         Column("minutes", "number", (codes(9) - 3) / 10),
         Column("class", "category", codes(draw(st.integers(1, 3))), CLASSES),
     )
@@ -138,7 +141,7 @@ def worlds(draw: Any, task: str = "classes", use: Use | None = None, **more: Any
     """Data bound to a spec that asks for one measure, and a tree over them."""
     table = draw(tables())
     first = use or {"classes": Use("errors"), "numbers": Use("squared_loss"), "clusters": CLUSTER_USES[0]}[task]
-    weighted = draw(st.booleans()) and bool(table.columns["pay"].values.any())
+    weighted = draw(st.booleans())
     more.setdefault("goals", (single(first),))
     spec = Spec(
         target={"classes": "class", "numbers": "minutes", "clusters": None}[task],

@@ -200,7 +200,7 @@ def _column_meets(dataset: Dataset, condition: Condition) -> Mask:
     column = dataset.table.columns.get(condition.subject)
     if column is None:
         refuse(
-            "D453",
+            "D402",
             f"{dataset.table.source} has no column `{condition.subject}`",
             condition.span,
             f"not among its {len(dataset.table.columns)} columns",

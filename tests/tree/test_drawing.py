@@ -1,0 +1,89 @@
+"""Drawings: well formed whatever the names are, and readable."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree
+from fractions import Fraction
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from treeml import tree as trees
+from treeml.tree import Branch, Field, Leaf, Tree
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def tree_with(column: str, label: str) -> Tree:
+    yes, no = Leaf(label, 1, (1, 0)), Leaf("other", 2, (0, 2))
+    return Tree(Branch(trees.Test(column, "is true", (1,)), yes, no), "classes", "y", (label, "other"))
+
+
+@given(st.text(), st.text())
+@settings(max_examples=100, deadline=None)
+def test_any_names_make_well_formed_drawings(column: str, label: str) -> None:
+    tree = tree_with(column, label)
+    xml.etree.ElementTree.fromstring(tree.to_svg())
+    xml.etree.ElementTree.fromstring(tree._repr_html_())
+    dot = tree.to_dot()
+    assert dot.count("->") >= 2
+    assert dot.startswith("digraph tree {")
+
+
+def test_svg_holds_every_node_and_no_script() -> None:
+    tree = tree_with("<script>", "a & b")
+    root = xml.etree.ElementTree.fromstring(tree.to_svg())
+    texts = [text.text for text in root.iter(f"{SVG}text")]
+    assert texts == ["yes", "no", "<script> is 1", "a & b", "1 row (33.3% of all)", "other", "2 rows (66.7% of all)"]
+    assert not list(root.iter(f"{SVG}script"))
+    width, height = float(root.attrib["width"]), float(root.attrib["height"])
+    for box in root.iter(f"{SVG}rect"):
+        left, top = float(box.attrib.get("x", 0)), float(box.attrib.get("y", 0))
+        assert left >= 0
+        assert left + float(box.attrib["width"]) <= width
+        assert top + float(box.attrib["height"]) <= height
+
+
+def test_leaves_do_not_overlap() -> None:
+    def grow(depth: int) -> Branch | Leaf:
+        test = trees.Test("a column with a rather long name", "at most", (depth + 0.5,))
+        return Branch(test, grow(depth - 1), grow(depth - 1)) if depth else Leaf("yes", 1, (1,))
+
+    tree = Tree(grow(4), "classes", "y", ("yes",), (), (Field("a column with a rather long name", "number"),))
+    boxes = [
+        (float(box.attrib["y"]), float(box.attrib["x"]), float(box.attrib["width"]))
+        for box in xml.etree.ElementTree.fromstring(tree.to_svg()).iter(f"{SVG}rect")
+        if "rx" in box.attrib
+    ]
+    for top, left, width in boxes:
+        for other_top, other_left, _ in boxes:
+            assert top != other_top or other_left <= left or other_left >= left + width
+
+
+def test_shares_are_never_rounded_to_all_or_nothing() -> None:
+    leaf = Leaf("a", 100_000, (99_999, 1), (Fraction(99_999), Fraction(1)))
+    assert str(Tree(leaf, "classes", "y", ("a", "b"))) == "a  [100,000 rows: a >99.9%, b <0.1%]"
+
+
+def test_numbers_and_clusters() -> None:
+    numbers = Tree(
+        Branch(
+            trees.Test("x", "at most", (0.1,)),
+            Leaf(1.5, 2, exact=(Fraction(3, 2),)),
+            Leaf(1 / 3, 3, exact=(Fraction(1, 3),)),
+        ),
+        "numbers",
+        "y",
+        (),
+        ("y",),
+        (Field("x", "number"),),
+    )
+    assert str(numbers).splitlines()[1:] == [
+        "├─ yes: 1.5  [2 rows (40% of all)]",
+        "└─ no:  0.3333333333  [3 rows (60% of all)]",
+    ]
+    clusters = Tree(Leaf((1.0, 2.5), 4, exact=(Fraction(1), Fraction(5, 2))), "clusters", "", (), ("u", "v"))
+    assert str(clusters) == "u 1, v 2.5  [4 rows]"
+    for tree in (numbers, clusters):
+        xml.etree.ElementTree.fromstring(tree.to_svg())
+        assert "fillcolor" in tree.to_dot()
