@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from lark.lexer import TerminalDef, Token
 
 MAXIMUM_MISTAKES = 50
-MAXIMUM_LENGTH = 2_000_000  # characters of a file
+MAXIMUM_LENGTH = 1_000_000  # characters of a file
 
 _VERB_TERMINALS = frozenset(verb.upper() for verb in VERBS)
 

@@ -1,0 +1,61 @@
+"""Words nobody knows -> words that were meant."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from treeml.lang.suggest import HABITS, edit_distance, suggest
+from treeml.lang.words import TYPES, UNITS, VERBS
+from treeml.measures import MEASURES
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("leafs", "leaves"),
+        ("dept", "depth"),
+        ("Depth", "depth"),
+        ("error-rate", "error_rate"),
+        ("max_depth", "depth"),
+        ("min_samples_leaf", "support"),
+        ("minsup", "support"),
+        ("alpha", "k * leaves"),
+        ("lambda", "k * leaves"),
+        ("ccp_alpha", "k * leaves"),
+        ("mse", "squared_loss"),
+        ("demographic_parity", "parity_gap"),
+        ("balanced_acuracy", "balanced_accuracy"),
+        ("zzz", None),
+        ("x", None),
+        ("depth", None),
+    ],
+)
+def test_measures(word, meant):
+    assert suggest(word, MEASURES) == meant
+
+
+def test_a_habit_counts_only_where_its_word_can_stand():
+    assert suggest("max_depth", ["income", "age"]) is None
+    assert suggest("min", VERBS) == "minimize"
+    assert suggest("min", UNITS) is None
+
+
+def test_every_habit_stands_for_something_in_the_language():
+    known = {*MEASURES, *VERBS, *UNITS, *TYPES}
+    for word, meant in HABITS.items():
+        assert any(suggest(word, [candidate]) == meant for candidate in known), word
+
+
+@given(st.text("abc", max_size=6), st.text("abc", max_size=6))
+def test_edit_distance_is_a_distance(left, right):
+    distance = edit_distance(left, right, 9)
+    assert distance == edit_distance(right, left, 9)
+    assert (distance == 0) == (left == right)
+    assert abs(len(left) - len(right)) <= distance <= max(len(left), len(right))
+    assert edit_distance(left, right, 1) == distance or (distance > 1 and edit_distance(left, right, 1) > 1)
+
+
+def test_neighbors_swapped_are_one_slip():
+    assert edit_distance("predcit", "predict", 3) == 1
