@@ -442,7 +442,10 @@ class Backend(Protocol):
         """The version of the solver behind it."""
 
     def refusals(self, problem: Problem) -> Iterator[Refusal]:
-        """Reasons beyond `can` why it cannot take this problem, before anything is built."""
+        """Reasons beyond `can` why it cannot take this problem, before anything is built.
+
+        A back-end whose options change what it takes has a second parameter with a default: the options given.
+        """
 
     def solve(
         self,

@@ -8,7 +8,7 @@ the two sides of every test. Of two outcomes one may be dropped only if the othe
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import comb
@@ -35,6 +35,7 @@ from treeml.backends.contract import (
 )
 from treeml.backends.oracle_terms import Piece, inputs_of, pieces_of, value_of
 
+NOTHING: Mapping[str, Any] = {}
 MOST_INPUTS = 50_000  # that monotone predictions are judged on
 
 
@@ -54,7 +55,7 @@ class Oracle:
         reports=True,
         explains=True,
     )
-    options: ClassVar[dict[str, Option]] = {
+    options: ClassVar[Mapping[str, Option]] = {
         "limit": Option(int, 20_000, "the most sets of rows it will look at", low=1),
         "outcomes": Option(int, 2_000_000, "the most outcomes of subtrees it will keep", low=1),
     }
@@ -67,8 +68,8 @@ class Oracle:
     def version() -> str:
         return "1"
 
-    def refusals(self, problem: Problem, limit: int | None = None) -> Iterator[Refusal]:
-        most = self.options["limit"].default if limit is None else limit
+    def refusals(self, problem: Problem, options: Mapping[str, Any] = NOTHING) -> Iterator[Refusal]:
+        most = options.get("limit", self.options["limit"].default)
         size = estimate(problem)
         if size > most:
             yield Refusal(

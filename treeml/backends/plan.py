@@ -6,8 +6,11 @@ sentence for `treeml explain`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from inspect import signature
+from typing import Any
 
 from treeml.backends import registry
 from treeml.backends.contract import NO_LIMITS, Answer, Backend, Limits, Node, OnProgress, Problem, Refusal, Solve
@@ -48,10 +51,10 @@ class Plan:
         return solve(self.problem, limits, start, on_progress)
 
 
-def plan(problem: Problem, backend: Backend) -> Plan | list[Refusal]:
-    """The plan, or every reason against it, each with what to do instead."""
+def plan(problem: Problem, backend: Backend, options: Mapping[str, Any] | None = None) -> Plan | list[Refusal]:
+    """The plan, or every reason against it, each with what to do instead; `options` are those of the back-end."""
     reductions = _Reductions(problem)
-    outcome = _plan(reductions, backend)
+    outcome = _plan(reductions, backend, options)
     if isinstance(outcome, Plan):
         return outcome
     able = [other.name for other in _candidates() if other.name != backend.name and _takes(reductions, other)]
@@ -90,7 +93,7 @@ class _Reductions:
         return self.made[rows, tests]
 
 
-def _plan(reductions: _Reductions, backend: Backend) -> Plan | list[Refusal]:
+def _plan(reductions: _Reductions, backend: Backend, options: Mapping[str, Any] | None = None) -> Plan | list[Refusal]:
     problem, can, steps = reductions.problem, backend.can, []
     missing = backend.missing()
     if missing is not None:
@@ -118,7 +121,13 @@ def _plan(reductions: _Reductions, backend: Backend) -> Plan | list[Refusal]:
         steps.append(Step(sentence, lexicographic))
     if any(needs_deepening(goal, can) for goal in lowered.goals):
         steps.append(Step("depth is minimized by asking for a tree of depth 0, 1, 2, ... in turn", deepen))
-    return list(backend.refusals(lowered)) or Plan(problem, backend, tuple(steps))
+    return list(_own_refusals(backend, lowered, options)) or Plan(problem, backend, tuple(steps))
+
+
+def _own_refusals(backend: Backend, problem: Problem, options: Mapping[str, Any] | None) -> Iterator[Refusal]:
+    if options and len(signature(backend.refusals).parameters) > 1:
+        return backend.refusals(problem, options)  # type: ignore[call-arg]
+    return backend.refusals(problem)
 
 
 def _takes(reductions: _Reductions, backend: Backend) -> bool:

@@ -1,0 +1,96 @@
+"""The folder of cases -> problems with the oracle's answers.
+
+A case is a specification with small data, or a problem that the fuzzer found. The answers were computed once by the
+oracle, are kept in `answers.json`, and are compared with it again by the project's own tests:
+
+    python -m treeml.testing.cases          # writes answers.json anew
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from treeml.backends.contract import Answer, Problem, Status
+
+FOLDER = Path(__file__).parent / "suite"
+ANSWERS = FOLDER / "answers.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What the oracle answers: of the trees only the objective counts, since the best is rarely the only one."""
+
+    status: Status
+    objective: tuple[Fraction, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    name: str
+    path: Path
+    expected: Expected
+
+    def problem(self) -> Problem:
+        return load_problem(self.path)
+
+
+@cache
+def cases() -> tuple[Case, ...]:
+    """Every case, by name."""
+    answers = json.loads(ANSWERS.read_text(encoding="utf-8"))
+    specs = [Case(path.stem, path, _expected(answers[path.stem])) for path in FOLDER.glob("*.tml")]
+    found = [
+        Case(path.stem, path, _expected(json.loads(path.read_text(encoding="utf-8"))["answer"]))
+        for path in (FOLDER / "found").glob("*.json")
+    ]
+    return tuple(sorted([*specs, *found], key=lambda case: case.name))
+
+
+def load_problem(path: Path) -> Problem:
+    """The problem of a specification with its data, or of a file that the fuzzer wrote."""
+    if path.suffix == ".json":
+        from treeml.testing.stored import from_json
+
+        return from_json(json.loads(path.read_text(encoding="utf-8"))["problem"])
+    from treeml.data.bind import bind
+    from treeml.data.problem import lower
+    from treeml.data.read import load
+    from treeml.lang.check import check
+    from treeml.lang.parse import parse
+    from treeml.lang.source import read
+
+    spec, _ = check(parse(read(path)), folder=path.parent)
+    assert spec.data is not None
+    return lower(bind(spec, load(path.parent / spec.data, spec.columns))).problem
+
+
+def oracle_answer(problem: Problem) -> Answer:
+    from treeml.backends.oracle import Oracle
+
+    return Oracle().solve(problem)
+
+
+def as_json(answer: Answer) -> dict[str, Any]:
+    objective = None if answer.objective is None else [str(value) for value in answer.objective]
+    return {"status": answer.status.value, "objective": objective}
+
+
+def _expected(value: dict[str, Any]) -> Expected:
+    objective = value["objective"]
+    exact = None if objective is None else tuple(Fraction(number) for number in objective)
+    return Expected(Status(value["status"]), exact)
+
+
+def _write_answers() -> None:
+    answers = {path.stem: as_json(oracle_answer(load_problem(path))) for path in sorted(FOLDER.glob("*.tml"))}
+    lines = [f" {json.dumps(name)}: {json.dumps(answer)}" for name, answer in answers.items()]
+    ANSWERS.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    _write_answers()

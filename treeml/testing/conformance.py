@@ -1,0 +1,320 @@
+"""A back-end's name -> one test per case, and one per promise of the contract.
+
+    from treeml.testing import Conformance
+
+    class TestMine(Conformance):
+        backend = "mine"
+
+Nothing is skipped: where a back-end takes no plan for a case, the test is that it says why.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+from time import monotonic
+from typing import Any, ClassVar
+
+import pytest
+
+from treeml.backends import registry
+from treeml.backends.contract import (
+    Answer,
+    Backend,
+    Deadline,
+    Depth,
+    Leaf,
+    Leaves,
+    Limits,
+    Node,
+    OnProgress,
+    Option,
+    Problem,
+    Progress,
+    Split,
+    Status,
+    Stop,
+    Support,
+)
+from treeml.backends.evaluate import evaluate_goals, meets_all
+from treeml.backends.oracle import Oracle
+from treeml.backends.plan import Plan, plan
+from treeml.backends.run import run
+from treeml.lang.diagnostic import RefusedError
+from treeml.testing.cases import Case, cases
+from treeml.testing.fuzz import differs
+from treeml.testing.problems import binary, bound, errors, minimize, single
+
+ROWS = [format(number, "04b") for number in range(16)]
+ACTUAL = [int(row in ("0011", "0101", "0110", "1000", "1011", "1110", "1111")) for row in ROWS]
+DEPTH_2 = bound(Depth(), "<=", 2, "depth")
+DEPTH_3 = bound(Depth(), "<=", 3, "depth")
+
+
+class Conformance:
+    """Subclass it with the name of a registered back-end; `options` and `seconds` may be set as well."""
+
+    backend: ClassVar[str]
+    options: ClassVar[Mapping[str, Any]] = {}
+    seconds: ClassVar[float] = 30.0  # within which every case is to be solved
+
+    @pytest.mark.parametrize("case", cases(), ids=lambda case: case.name)
+    def test_case(self, case: Case) -> None:
+        problem = case.problem()
+        answer = self.solve(problem)
+        if answer is None:
+            return
+        truth = Answer(case.expected.status, Stop.PROVED, None, case.expected.objective)
+        assert differs(answer, truth, self.found()) is None
+        self.check_is_settled(answer, case.expected.status)
+        if answer.status is Status.INFEASIBLE and self.found().can.explains:
+            self.check_conflict(problem, answer)
+
+    def test_is_registered_as_itself(self) -> None:
+        backend = self.found()
+        assert backend.name == self.backend
+        assert backend.summary
+        assert backend.version()
+        assert backend.missing() is None
+        assert all(isinstance(option, Option) and option.summary for option in backend.options.values())
+
+    def test_no_time(self) -> None:
+        """A deadline that has passed: at once, and without a claim that was not earned."""
+        began = monotonic()
+        answer = self.solve(_plain(DEPTH_3), deadline=Deadline(0.0))
+        assert monotonic() - began < 5
+        if answer is not None and answer.status not in (Status.OPTIMAL, Status.INFEASIBLE):
+            assert answer.stop in (Stop.TIME, Stop.FINISHED)
+
+    def test_one_row(self) -> None:
+        self.check_optimum(binary(["01"], 2, minimize(errors([1], 2)), (DEPTH_2,)), 0)
+
+    def test_one_class(self) -> None:
+        self.check_optimum(binary(ROWS, 1, minimize(errors([0] * 16, 1)), (DEPTH_2,)), 0)
+
+    def test_no_features(self) -> None:
+        self.check_optimum(binary(["", "", ""], 2, minimize(errors([0, 1, 1], 2)), (DEPTH_2,)), 1)
+
+    def test_features_that_tell_nothing(self) -> None:
+        self.check_optimum(binary(["01", "01", "01"], 2, minimize(errors([0, 1, 1], 2)), (DEPTH_2,)), 1)
+
+    def test_equal_rows(self) -> None:
+        """Rows that stand for several: support counts them all."""
+        problem = binary(
+            ["0", "1"], 2, minimize(errors([0, 1], 2, [5, 3])), (DEPTH_2, bound(Support(), ">=", 4)), [5, 3]
+        )
+        self.check_optimum(problem, 3)
+
+    def test_contradictory_rows(self) -> None:
+        rows = ["00", "00", "01", "10", "10", "10"]
+        self.check_optimum(binary(rows, 2, minimize(errors([0, 1, 1, 0, 1, 0], 2)), (DEPTH_2,)), 2)
+
+    def test_huge_weights(self) -> None:
+        weight = [2**40 + 1, 1, 2**40, 2, 3, 2**39]
+        problem = binary(["00", "00", "01", "10", "10", "11"], 2, minimize(errors([0, 1, 1, 0, 1, 0], 2, weight)))
+        self.check_optimum(problem.asking(problem.goals, (DEPTH_2,)), 3)
+
+    def test_more_rows_than_a_word_has_bits(self) -> None:
+        rows = [format(number, "08b") for number in range(0, 256, 3)]
+        actual = [int(row[0] != row[5]) for row in rows]
+        self.check_optimum(binary(rows, 2, minimize(errors(actual, 2)), (DEPTH_2,)), 0)
+
+    def test_bound_is_never_above_objective(self) -> None:
+        answer = self.solve(_plain(DEPTH_3))
+        if answer is not None and answer.bound is not None and answer.objective:
+            assert answer.bound <= answer.objective[0] + answer.tolerance
+
+    def test_progress_never_contradicts_the_answer(self) -> None:
+        moments: list[Progress] = []
+
+        def note(moment: Progress) -> None:
+            moments.append(moment)
+
+        problem = _plain(DEPTH_3)
+        answer = self.solve(problem, on_progress=note)
+        if answer is None or answer.objective is None:
+            return
+        for moment in (*moments, *answer.trace):
+            if moment.objective is not None:
+                assert moment.objective[0] >= answer.objective[0] - answer.tolerance
+            if moment.bound is not None:
+                assert moment.bound <= answer.objective[0] + answer.tolerance
+            if moment.tree is not None:
+                assert meets_all(problem, moment.tree)
+        if self.found().can.reports:
+            assert moments
+
+    def test_progress_that_returns_false_stops(self) -> None:
+        answer = self.solve(_plain(DEPTH_3), on_progress=lambda moment: False)
+        if answer is not None and self.found().can.reports and answer.status is Status.FEASIBLE:
+            assert answer.stop in (Stop.INTERRUPTED, Stop.FINISHED)
+            assert answer.tree is not None
+
+    def test_start_is_respected(self) -> None:
+        """Even with no time, a feasible start is not answered with anything worse."""
+        problem = _plain(DEPTH_3)
+        start = Oracle().solve(problem).tree
+        answer = self.solve(problem, start=start, deadline=Deadline(0.0))
+        if answer is None or not self.found().can.starts:
+            return
+        assert start is not None
+        assert answer.objective is not None
+        assert answer.objective <= evaluate_goals(problem, start)
+
+    @pytest.mark.parametrize(
+        "start",
+        [Leaf(0), Leaf(1), Split(0, Split(0, Leaf(0), Leaf(1)), Leaf(1)), Split(1, Leaf(1), Leaf(0))],
+        ids=["leaf", "other leaf", "empty side", "stump"],
+    )
+    def test_any_start_leads_to_the_same_optimum(self, start: Node) -> None:
+        problem = _plain(DEPTH_3, bound(Leaves(), ">=", 3, "leaves"))
+        answer = self.solve(problem, start=start)
+        if answer is not None:
+            assert differs(answer, Oracle().solve(problem), self.found()) is None
+
+    def test_seed_repeats(self) -> None:
+        one, other = (self.solve(_plain(DEPTH_3), seed=7) for _ in range(2))
+        if one is not None and other is not None:
+            assert (one.status, one.tree, one.objective) == (other.status, other.tree, other.objective)
+
+    def test_two_solves_on_one_object(self) -> None:
+        backend = self.found()
+        first, second = _plain(DEPTH_3), _plain(DEPTH_2, actual=[1 - truth for truth in ACTUAL])
+        before = self.solve(first, backend=backend)
+        between = self.solve(second, backend=backend)
+        after = self.solve(first, backend=backend)
+        if before is not None and between is not None and after is not None:
+            assert (before.status, before.objective) == (after.status, after.objective)
+            assert differs(between, Oracle().solve(second), backend) is None
+
+    def test_two_solves_in_threads(self) -> None:
+        backend = self.found()
+        problems = [_plain(DEPTH_3), _plain(DEPTH_2), _plain(DEPTH_3, actual=[1 - truth for truth in ACTUAL])]
+        with ThreadPoolExecutor(2) as pool:
+            answers = list(pool.map(lambda problem: self.solve(problem, backend=backend), problems))
+        for problem, answer in zip(problems, answers, strict=True):
+            if answer is not None:
+                assert differs(answer, Oracle().solve(problem), backend) is None
+
+    def test_interrupt(self) -> None:
+        """Ctrl-C in the middle of a solve gives an answer, not a traceback."""
+        rows = [format(number, "09b") for number in range(0, 512, 5)]
+        actual = [int(row.count("1") % 3 == 0) for row in rows]
+        problem = binary(rows, 2, minimize(errors(actual, 2)), (bound(Depth(), "<=", 5),))
+        planned = plan(problem, self.found(), self.options)
+        if not isinstance(planned, Plan):
+            self.check_refusals(planned)
+            return
+        timer = threading.Timer(0.1, _interrupt_main)
+        answer: Answer | None = None
+        try:
+            timer.start()
+            try:
+                answer = run(planned, Limits(Deadline.after(self.seconds), options=self.options))
+            finally:
+                timer.cancel()
+                timer.join()
+        except KeyboardInterrupt:
+            # It fell between the answer and the end of the timer: then the answer was there already.
+            assert answer is not None
+        assert answer is not None
+        if answer.stop is not Stop.INTERRUPTED:
+            assert answer.stop in (Stop.PROVED, Stop.FINISHED, Stop.TIME)
+
+    def test_infeasible_names_the_conflict(self) -> None:
+        impossible = bound(errors(ACTUAL, 2), "<=", 0, "no errors")
+        harmless = bound(Leaves(), "<=", 16, "leaves")
+        problem = _plain(bound(Depth(), "<=", 1, "shallow"), impossible, harmless)
+        answer = self.solve(problem)
+        if answer is None:
+            return
+        assert answer.tree is None
+        if self.found().can.proves:
+            assert answer.status is Status.INFEASIBLE
+        if self.found().can.explains and answer.status is Status.INFEASIBLE:
+            assert set(answer.conflict) == {"shallow", "no errors"}
+
+    def test_satisfy_is_any_tree(self) -> None:
+        problem = _plain(bound(Leaves(), "=", 3, "leaves"), DEPTH_3).asking((), (bound(Leaves(), "=", 3), DEPTH_3))
+        answer = self.solve(problem)
+        if answer is not None and self.found().can.proves:
+            assert (answer.status, answer.objective) == (Status.OPTIMAL, ())
+
+    def test_goal_with_a_constant_and_a_factor(self) -> None:
+        goal = single(errors(ACTUAL, 2), Fraction(1, 3), Fraction(-7, 2))
+        plain = Oracle().solve(_plain(DEPTH_2)).objective
+        assert plain is not None
+        self.check_optimum(binary(ROWS, 2, minimize(goal), (DEPTH_2,)), plain[0] / 3 - Fraction(7, 2))
+
+    def test_unknown_option_is_refused(self) -> None:
+        planned = plan(_plain(DEPTH_2), self.found())
+        if not isinstance(planned, Plan):
+            self.check_refusals(planned)
+            return
+        with pytest.raises(RefusedError):
+            run(planned, Limits(options={"no_such_option": 1}))
+
+    # -- what the tests are made of
+
+    def found(self) -> Backend:
+        return registry.get(self.backend)
+
+    def solve(
+        self,
+        problem: Problem,
+        *,
+        backend: Backend | None = None,
+        deadline: Deadline | None = None,
+        start: Node | None = None,
+        on_progress: OnProgress | None = None,
+        seed: int = 0,
+    ) -> Answer | None:
+        """The verified answer; None where there is no plan, and the refusals say why."""
+        planned = plan(problem, backend or self.found(), self.options)
+        if not isinstance(planned, Plan):
+            self.check_refusals(planned)
+            return None
+        assert all(planned.explain())
+        limits = Limits(deadline or Deadline.after(self.seconds), seed=seed, options=self.options)
+        return run(planned, limits, start, on_progress)
+
+    def check_refusals(self, refusals: list[Any]) -> None:
+        assert refusals
+        for refusal in refusals:
+            assert refusal.feature
+            assert refusal.because
+            assert refusal.instead
+
+    def check_optimum(self, problem: Problem, best: Fraction | int) -> None:
+        answer = self.solve(problem)
+        if answer is None:
+            return
+        truth = Answer(Status.OPTIMAL, Stop.PROVED, None, (Fraction(best),))
+        assert differs(answer, truth, self.found()) is None
+        self.check_is_settled(answer, Status.OPTIMAL)
+
+    def check_is_settled(self, answer: Answer, status: Status) -> None:
+        """A back-end that proves things settles a case as small as these; another claims nothing."""
+        if self.found().can.proves:
+            assert answer.status is status, answer
+        else:
+            assert answer.status in (Status.FEASIBLE, Status.LOCAL, Status.UNKNOWN)
+
+    def check_conflict(self, problem: Problem, answer: Answer) -> None:
+        """The names it gives are of requirements that nothing meets together, even without all others."""
+        assert answer.conflict
+        named = tuple(each for each in problem.bounds if each.name in answer.conflict)
+        assert {each.name for each in named} == set(answer.conflict)
+        assert Oracle().solve(problem.asking((), named)).status is Status.INFEASIBLE
+
+
+def _plain(*bounds: Any, actual: list[int] = ACTUAL) -> Problem:
+    return binary(ROWS, 2, minimize(errors(actual, 2)), bounds)
+
+
+def _interrupt_main() -> None:
+    from _thread import interrupt_main
+
+    interrupt_main()
