@@ -35,12 +35,13 @@ def check(
     bindings: Mapping[str, Any] = {},
     folder: Path = Path(),
     *,
-    origin: str = "--set",
+    origin: str | None = None,
     has_target: bool = False,
 ) -> tuple[Spec, list[Diagnostic]]:
     """The checked spec, and warnings; SpecError with every error and warning where something is wrong.
 
-    `bindings` are values of params, as text or as Python values, and `origin` is what messages call their giver.
+    `bindings` are values of params, as text or as Python values, and `origin` is what messages call their giver: unless
+    it is stated, `--set` gives text, and a call the rest.
     `has_target` says that the target comes with the data (arrays X and y), so that no `predict` is needed.
     Requirements that contradict each other whatever the data raise InfeasibleError, if nothing else is wrong.
     """
@@ -54,7 +55,7 @@ def check_source(
     bindings: Mapping[str, Any] = {},
     folder: Path | None = None,
     *,
-    origin: str = "--set",
+    origin: str | None = None,
     has_target: bool = False,
 ) -> tuple[Spec | None, list[Diagnostic]]:
     """Like `check`, for the text of a file, and raising nothing: what cannot be parsed is reported beside the rest.
@@ -114,7 +115,7 @@ def _examine(
     statements: Sequence[Statement],
     bindings: Mapping[str, Any],
     folder: Path,
-    origin: str,
+    origin: str | None,
     has_target: bool,
     lost: frozenset[str] | None,
 ) -> tuple[Spec, list[Diagnostic]]:
@@ -156,7 +157,7 @@ def _examine(
 
 
 def _params(
-    statements: Sequence[Statement], bindings: Mapping[str, Any], origin: str, complete: bool, findings: Findings
+    statements: Sequence[Statement], bindings: Mapping[str, Any], origin: str | None, complete: bool, findings: Findings
 ) -> Params:
     """Params bound; where statements were lost, a param that is nowhere declared or given may be among them."""
     own = Findings()

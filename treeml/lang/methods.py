@@ -44,6 +44,8 @@ class Family:
 
 _MOST = Fraction(2**31 - 1)
 _SEED = Rule("seed", "whole", "the seed", Fraction(0), _MOST, example="1")
+_CRITERIA = ("gini", "entropy", "gain_ratio", "twoing")
+_PRUNING = ("goal", "complexity", "pessimistic", "none")
 _FOLDS = Rule("folds", "whole", "the number of folds", Fraction(2), _MOST, required=True, example="5")
 _PIECES = Rule("pieces", "whole", "the number of pieces", Fraction(2), _MOST, required=True, example="8")
 
@@ -72,7 +74,10 @@ FAMILIES: Mapping[str, Family] = {
                 Rule("depth", "whole", "the depth", Fraction(0), _MOST, example="10"),
                 Rule("leaves", "whole", "the number of leaves", Fraction(1), _MOST, example="50"),
                 Rule("support", "whole", "the support", Fraction(1), _MOST, unit="rows", example="5"),
-                Rule("criterion", "word", "the criterion", choices=("gini", "entropy", "gain_ratio"), example="gini"),
+                Rule("criterion", "word", "the criterion", choices=_CRITERIA, example="gini"),
+                Rule("prune", "word", "the pruning", choices=_PRUNING, example="goal"),
+                Rule("price", "number", "the price of a leaf", Fraction(0), example="0.01"),
+                Rule("confidence", "number", "the confidence", Fraction("1e-6"), Fraction("0.5"), example="0.25"),
             )
         },
         {"greedy": "cart", "sklearn": "cart", "c45": "cart", "j48": "cart", "id3": "cart"},

@@ -41,9 +41,9 @@ class Params:
 
 
 def bind_params(
-    statements: Sequence[Statement], bindings: Mapping[str, Any], origin: str, findings: Findings
+    statements: Sequence[Statement], bindings: Mapping[str, Any], origin: str | None, findings: Findings
 ) -> Params:
-    """`origin` is what messages call the giver of the bindings: `--set`, or the call."""
+    """`origin` is what messages call the giver of the bindings; by default `--set` gives text, and a call the rest."""
     declared: dict[str, Param] = {}
     for statement in statements:
         if isinstance(statement, Param) and statement.name not in declared:
@@ -58,11 +58,16 @@ def bind_params(
                 _unknown_param(statement.name, statement.name_span or statement.span, declared, "", findings)
     for name in bindings:
         if name not in declared:
-            _unknown_param(name, None, declared, origin, findings)
+            _unknown_param(name, None, declared, origin or _giver(bindings[name]), findings)
     params = Params({}, declared)
     for name, param in declared.items():
-        params.values[name] = _bind(param, sets.get(name), bindings, origin, findings)
+        giver = origin or _giver(bindings.get(name))
+        params.values[name] = _bind(param, sets.get(name), bindings, giver, findings)
     return params
+
+
+def _giver(given: Any) -> str:
+    return "--set" if isinstance(given, str) else "the call"
 
 
 def _bind(
@@ -238,8 +243,12 @@ def _unknown_param(
             "N201",
             title,
             note=known,
-            help=f"did you mean {origin} {near}=...?" if near else f"declare it: `param {name} = ...`",
+            help=_suggestion(origin, near) if near else f"declare it: `param {name} = ...`",
         )
+
+
+def _suggestion(origin: str, near: str) -> str:
+    return f"did you mean {origin} {near}=...?" if origin.startswith("--") else f"did you mean `{near}`?"
 
 
 # -- values -------------------------------------------------------------------
