@@ -140,3 +140,9 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 def test_a_label_that_json_cannot_hold() -> None:
     with pytest.raises(DataError, match="cannot be written as JSON"):
         Tree(Leaf(3j, 1, (1,)), "classes", "y", (3j,)).to_json()
+
+
+def test_the_example_of_the_documentation_is_a_tree() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "tree-json.md").read_text(encoding="utf-8")
+    example = json.loads(page.split("```json")[1].split("```")[0])
+    assert Tree.from_json(example).to_json() == example

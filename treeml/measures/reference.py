@@ -1,0 +1,130 @@
+"""The registry -> the reference of all measures; `python -m treeml.measures.reference` rewrites docs/measures.md."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from treeml.measures.registry import MEASURES, Measure, Parameter
+
+GROUPS = {
+    "size": "The size of the tree",
+    "errors": "Errors",
+    "rates": "Rates of classes",
+    "fairness": "Fairness between groups",
+    "costs": "Costs",
+    "losses": "Losses of numbers and clusters",
+    "leaves": "The worst leaf",
+    "features": "Columns",
+    "ensembles": "Ensembles",
+}
+UNITS = {
+    "count": "whole number",
+    "rows": "rows, unweighted",
+    "weight": "weight of rows",
+    "share": "share, 0 to 1",
+    "cost": "cost",
+    "loss": "loss",
+    "truth": "true or false",
+    "value": "number",
+}
+TASKS = {
+    "any": "any",
+    "classes": "classes",
+    "numbers": "numbers",
+    "clusters": "clusters",
+    "ensemble": "ensembles",
+}
+INTRODUCTION = """\
+# Measures
+
+What can be minimized, maximized, required and reported. Rows have weights (1 unless `weight` says otherwise); every
+value is computed exactly, in whole numbers and fractions, by the same definitions in the checker, in every back-end
+and when an answer is verified.
+
+This page is made from the registry of measures (`python -m treeml.measures.reference`).
+"""
+REMARKS = {
+    "errors": """\
+With `weight`, errors are weights, not rows. `error_rate` divides by the weight of all rows.
+`balanced_accuracy` needs rows of every class.""",
+    "rates": """\
+A condition is `predicted = "yes"`, `actual = "yes"`, or a column compared with a value: `sex = "F"`, `age >= 40`. A row
+where the column is missing meets no condition on it. `rate(a given b)` is the weight of the rows that meet both,
+divided by the weight of those that meet `b`; without `given`, by the weight of all rows.
+
+`precision`, and a `rate` that is given something predicted, are shares of what the tree predicts. Where it predicts no
+such row they are undefined: that is no obstacle to any bound on them, and counts as 0 in a goal. A bound on one of them
+alone is linear, so every back-end that bounds predictions takes it: `precision("yes") >= 0.8` means that the true
+positives are at least 0.8 times all positives.""",
+    "fairness": """\
+The groups are the levels (or distinct values) of the column that occur in the data; rows where it is missing are a
+group of their own. Every group needs rows among those that are compared, otherwise there is nothing to compare and the
+data are refused with the name of the group. The positive class is the one of `predict ... is ...`.
+
+An upper bound on a gap is one linear bound for each ordered pair of groups. A lower bound on a gap is not linear.""",
+    "costs": """\
+`cost predict "a" when "b" = 5` sets the cost of predicting `a` for a row that is `b`; 1 unless stated, 0 where they are
+equal. `cost test c = 5` sets what it costs to look at column `c`, once per row that passes a test on it, whatever the
+row weighs.""",
+    "losses": """\
+Each leaf predicts the constant that is best for the loss: its weighted mean, its median, or its quantile. Where several
+constants are equally good, the median and the quantile are the lowest of them that is the value of a row. For
+`quantile_loss(q)` a row above the prediction costs q times its distance, a row below it 1 - q times.
+`cluster_loss` adds up the losses of its columns, each with its own constant.""",
+    "leaves": """\
+`support >= 1%` means at least ceil(n / 100) of the n rows. `purity` looks at the heaviest class of a leaf, whatever the
+leaf predicts.""",
+    "features": """\
+`require uses(age)` and `require monotone(income, increasing)` hold or do not. A tree is monotone along a column if no
+input exists whose positive prediction is lost when that column alone is raised (lowered, if decreasing). This is judged
+on all inputs, not only on the rows of the data; a missing value is neither higher nor lower than any other.""",
+    "ensembles": """\
+`margin` is measured over the trees of an ensemble; a single tree has none.""",
+}
+
+
+def reference() -> str:
+    """The whole page."""
+    return "\n".join(_lines()).rstrip() + "\n"
+
+
+def signature(measure: Measure) -> str:
+    """How a measure is written: recall(class), cluster_loss(columns, ..., distance)."""
+    if not measure.parameters:
+        return measure.name
+    return f"{measure.name}({', '.join(_parameter(parameter) for parameter in measure.parameters)})"
+
+
+def _lines() -> Iterator[str]:
+    yield INTRODUCTION
+    for group, title in GROUPS.items():
+        members = [measure for measure in MEASURES.values() if measure.group == group]
+        yield f"## {title}\n"
+        yield "| measure | is | for | unit | usually |"
+        yield "| --- | --- | --- | --- | --- |"
+        for measure in members:
+            cells = (
+                f"`{signature(measure)}`",
+                measure.summary,
+                TASKS[measure.task],
+                UNITS[measure.unit],
+                f"{measure.goal}d" if measure.goal else "bounded",
+            )
+            yield f"| {' | '.join(cells)} |"
+        yield ""
+        if group in REMARKS:
+            yield REMARKS[group] + "\n"
+
+
+def _parameter(parameter: Parameter) -> str:
+    if parameter.kind == "conditions":
+        return "conditions given conditions"
+    text = " or ".join(parameter.choices) if parameter.choices else parameter.name
+    text += ", ..." if parameter.repeated else ""
+    return f"[{text}]" if parameter.optional else text
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1] if len(sys.argv) > 1 else "docs/measures.md").write_text(reference(), encoding="utf-8")
