@@ -64,6 +64,8 @@ from treeml.lang.words import TYPES
 
 if TYPE_CHECKING:
     from treeml.backends.contract import OnProgress
+    from treeml.compare import Comparison
+    from treeml.lang.diagnostic import Diagnostic
     from treeml.result import Result
     from treeml.tree import Tree
 
@@ -319,19 +321,19 @@ class Model:
             weight=weight,
         )
 
-    def compare(self, data: Any = None, backends: Sequence[str] | None = None, **asked: Any) -> Any:
+    def compare(self, data: Any = None, backends: Sequence[str] | None = None, **asked: Any) -> Comparison:
         """The same model solved by several back-ends, side by side."""
         from treeml import pipeline
 
         return pipeline.compare(self, data, backends, **asked)
 
-    def check(self, data: Any = None, **asked: Any) -> Any:
+    def check(self, data: Any = None, **asked: Any) -> tuple[Diagnostic, ...]:
         """Warnings about the model, alone or with data; SpecError where something is wrong."""
         from treeml import pipeline
 
         return pipeline.check(self, data, **asked)
 
-    def explain(self, data: Any = None, **asked: Any) -> Any:
+    def explain(self, data: Any = None, **asked: Any) -> str:
         """Who can solve this model, and what each back-end would be given."""
         from treeml import pipeline
 

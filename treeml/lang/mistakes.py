@@ -387,6 +387,15 @@ def too_deep(span: Span) -> Diagnostic:
     )
 
 
+def too_long(span: Span, limit: int) -> Diagnostic:
+    return Diagnostic(
+        "S106",
+        f"this expression has more than {limit:,} operators",
+        (Label(span, "one too many"),),
+        helps=("write a shorter formula, or several requirements",),
+    )
+
+
 def _token(failure: Failure) -> str:
     match = _TOKEN.match(failure.source.text, failure.offset, failure.end)
     return match[0] if match is not None else ""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 from treeml.lang.build import Builder, Flawed, Word
 from treeml.lang.depth import MAXIMUM_DEPTH, deepest
 from treeml.lang.diagnostic import Diagnostic, Label, SpecError
-from treeml.lang.mistakes import Failure, bad_escape, explain, next_statement, too_deep, too_many_digits
+from treeml.lang.mistakes import Failure, bad_escape, explain, next_statement, too_deep, too_long, too_many_digits
 from treeml.lang.source import Source, Span
 from treeml.lang.syntax import Statement, Version
 from treeml.lang.words import VERBS, bad_escapes, read_number
@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 MAXIMUM_MISTAKES = 50
 MAXIMUM_LENGTH = 1_000_000  # characters of a file
+MAXIMUM_OPERATORS = 2_000  # in one statement
 
+_OPERATORS = frozenset({"PLUS", "MINUS", "STAR", "SLASH"})
 _VERB_TERMINALS = frozenset(verb.upper() for verb in VERBS)
 
 
@@ -180,13 +182,18 @@ def _start(token: Token | Word, end: int) -> int:
 def _read(source: Source, start: int, end: int, parsed: Parsed) -> Failure | None:
     """Read statements until one fails; the good ones, and what is wrong inside them, go to `parsed`."""
     run = _Run(source, start, end)
-    for word, _ in run:
+    operators = 0
+    for word, opens in run:
+        operators = 0 if opens else operators + (word.type in _OPERATORS)
         if word.type == "NUMBER" and read_number(word.text) is None:
             parsed.diagnostics.append(too_many_digits(word))
         elif word.type in ("STRING", "QUOTED"):
             parsed.diagnostics.extend(bad_escape(word, match) for match in bad_escapes(word.text))
         elif word.type == "LEFT_PARENTHESIS" and len(run.parentheses) > MAXIMUM_DEPTH:
             run.stop(word.span.start, too_deep(word.span))
+            break
+        elif operators > MAXIMUM_OPERATORS:
+            run.stop(word.span.start, too_long(word.span, MAXIMUM_OPERATORS))
             break
     for statement in run.result:
         if isinstance(statement, Flawed):
