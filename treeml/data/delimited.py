@@ -11,6 +11,7 @@ import csv
 import io
 import re
 from collections.abc import Mapping
+from functools import partial
 
 import polars as pl
 
@@ -160,23 +161,16 @@ def _parse(
         column for column in header if types.get(column, NOTHING_DECLARED).type in ("category", "text", "ordered")
     ]
     schema = dict.fromkeys(as_text, pl.String())
-    body = content
+    read = partial(pl.read_csv, content, separator=separator, new_columns=header, raise_if_empty=False)
+    typed = partial(read, null_values=list(MISSING_WORDS), infer_schema_length=1000)
     try:
         try:
-            frame = pl.read_csv(
-                body,
-                separator=separator,
-                has_header=True,
-                null_values=list(MISSING_WORDS),
-                infer_schema_length=1000,
-                new_columns=header,
-                schema_overrides=schema,
-                raise_if_empty=False,
-            )
+            head = typed(n_rows=1000)
+            # Truths are read as text too: a label `True` stays `True`.
+            schema |= {column: pl.String() for column, dtype in head.schema.items() if dtype == pl.Boolean}
+            frame = typed(schema_overrides=schema)
         except (pl.exceptions.ComputeError, pl.exceptions.SchemaError):
-            frame = pl.read_csv(
-                body, separator=separator, has_header=True, infer_schema=False, new_columns=header, raise_if_empty=False
-            )
+            frame = read(infer_schema=False)
     except pl.exceptions.PolarsError:
         _refuse_ragged(name, content, header, separator, span)
         raise file_mistake(
@@ -190,7 +184,7 @@ def _parse(
     if frame.width != len(header):
         _refuse_ragged(name, content, header, separator, span)
     return frame.with_columns(
-        _retyped(series, separator) for series in frame.iter_columns() if series.name not in schema
+        _retyped(series, separator) for series in frame.iter_columns() if series.name not in as_text
     )
 
 

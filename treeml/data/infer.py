@@ -230,7 +230,8 @@ def _two_valued(series: pl.Series, declared: ColumnSpec, findings: Findings) -> 
         if words <= truth and len(words) == len(levels):
             if len(levels) == 1:  # the other one does not occur, and still is the other one
                 other = (truth - words).pop()
-                levels.append(other.upper() if label_text(levels[0]).isupper() else other)
+                text = label_text(levels[0])
+                levels.append(other.upper() if text.isupper() else other.capitalize() if text.istitle() else other)
             levels.sort(key=lambda level: sorted(truth).index(label_text(level).lower()))
     if len(levels) > 2:
         findings.mistake(

@@ -204,6 +204,8 @@ def _from_columns(columns: Mapping[str, Any], types: Mapping[str, ColumnSpec], s
 def _from_frame(frame: Any, types: Mapping[str, ColumnSpec]) -> Table:
     import narwhals.stable.v2 as nw
 
+    if hasattr(frame, "iloc"):  # pandas allows two columns of one name
+        refuse_repeats([str(name) for name in frame.columns], "the frame", None)
     try:
         wrapped = nw.from_native(frame)
     except TypeError:
@@ -218,11 +220,7 @@ def _from_frame(frame: Any, types: Mapping[str, ColumnSpec]) -> Table:
     if isinstance(wrapped, nw.LazyFrame):
         wrapped = wrapped.collect()
     findings = Findings("the frame")
-    names = (
-        [str(name) for name in getattr(frame, "columns", wrapped.columns)]
-        if not hasattr(frame, "column_names")
-        else wrapped.columns
-    )
+    names = [str(name) for name in wrapped.columns]
     refuse_repeats(names, "the frame", None)
     typed: dict[str, Column] = {}
     for name, column in zip(names, wrapped.iter_columns(), strict=True):
