@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
@@ -130,35 +130,46 @@ class _Box:
 
 def _placed(tree: Tree) -> Iterator[_Box]:
     """Every node with its place: leaves side by side, a question over the middle of its two sides."""
-    middles: dict[int, float] = {}
-    sizes: dict[int, tuple[float, float, tuple[str, ...]]] = {}
-    edge = float(GAP)
     order: list[tuple[Node, int | None, str, int]] = []
+    sides: dict[int, list[int]] = {}
     todo: list[tuple[Node, int | None, str, int]] = [(tree.root, None, "", 0)]
-    children: dict[int, list[int]] = {}
     while todo:
         node, parent, answer, depth = todo.pop()
         number = len(order)
         order.append((node, parent, answer, depth))
         if parent is not None:
-            children.setdefault(parent, []).append(number)
-        lines = _lines(tree, node)
-        wide = max(len(line) for line in lines) * WIDE + 20
-        sizes[number] = (max(wide, 70), 18 * len(lines) + 12 + (10 if _has_bar(tree, node) else 0), lines)
+            sides.setdefault(parent, []).append(number)
         if isinstance(node, Branch):
             todo += [(node.no, number, "no", depth + 1), (node.yes, number, "yes", depth + 1)]
-        else:
-            middles[number] = edge + sizes[number][0] / 2
-            edge += sizes[number][0] + GAP
-    for number in reversed(range(len(order))):
-        if number in children:
-            yes, no = children[number]
-            middles[number] = (middles[yes] + middles[no]) / 2
-    # A long question near the left end must not begin before the drawing does.
-    shift = max(0.0, GAP - min(middles[number] - sizes[number][0] / 2 for number in middles))
+    lines = [_lines(tree, node) for node, *_ in order]
+    widths = [max(max(map(len, each)) * WIDE + 20, 70) for each in lines]
+    middles = _middles(widths, sides)
     for number, (node, parent, answer, depth) in enumerate(order):
-        wide, high, lines = sizes[number]
-        yield _Box(node, parent, answer, middles[number] + shift, GAP + depth * HIGH, wide, high, lines)
+        height = 18 * len(lines[number]) + 12 + (10 if _has_bar(tree, node) else 0)
+        yield _Box(node, parent, answer, middles[number], GAP + depth * HIGH, widths[number], height, lines[number])
+
+
+def _middles(widths: list[float], sides: Mapping[int, list[int]]) -> list[float]:
+    """Each part of the tree gets a strip of its own, so that no two boxes meet however long a question is."""
+    strips = list(widths)
+    for number in reversed(range(len(widths))):
+        if number in sides:
+            strips[number] = max(widths[number], sum(strips[side] for side in sides[number]) + GAP)
+    lefts = [float(GAP)] * len(widths)
+    for number in range(len(widths)):
+        if number in sides:
+            yes, no = sides[number]
+            spare = strips[number] - (strips[yes] + GAP + strips[no])
+            lefts[yes] = lefts[number] + spare / 2
+            lefts[no] = lefts[yes] + strips[yes] + GAP
+    middles = [left + strip / 2 for left, strip in zip(lefts, strips, strict=True)]
+    for number in reversed(range(len(widths))):
+        if number in sides:
+            yes, no = sides[number]
+            least = lefts[number] + widths[number] / 2
+            most = lefts[number] + strips[number] - widths[number] / 2
+            middles[number] = min(max((middles[yes] + middles[no]) / 2, least), most)
+    return middles
 
 
 def _lines(tree: Tree, node: Node) -> tuple[str, ...]:

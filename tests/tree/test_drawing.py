@@ -46,10 +46,17 @@ def test_svg_holds_every_node_and_no_script() -> None:
 
 def test_leaves_do_not_overlap() -> None:
     def grow(depth: int) -> Branch | Leaf:
-        test = trees.Test("a column with a rather long name", "at most", (depth + 0.5,))
+        test = trees.Test("a column whose name is so long that it needs more room", "at most", (depth + 0.5,))
         return Branch(test, grow(depth - 1), grow(depth - 1)) if depth else Leaf("yes", 1, (1,))
 
-    tree = Tree(grow(4), "classes", "y", ("yes",), (), (Field("a column with a rather long name", "number"),))
+    tree = Tree(
+        grow(4),
+        "classes",
+        "y",
+        ("yes",),
+        (),
+        (Field("a column whose name is so long that it needs more room", "number"),),
+    )
     boxes = [
         (float(box.attrib["y"]), float(box.attrib["x"]), float(box.attrib["width"]))
         for box in xml.etree.ElementTree.fromstring(tree.to_svg()).iter(f"{SVG}rect")
