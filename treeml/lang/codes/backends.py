@@ -1,7 +1,123 @@
-"""Codes of backends."""
+"""Codes of what back-ends refuse, and how they fail."""
 
 from __future__ import annotations
 
 from treeml.lang.codes.entry import Entry
 
-BACKENDS: tuple[Entry, ...] = ()
+BACKENDS = (
+    Entry(
+        "B501",
+        "a back-end cannot take this specification",
+        "Every back-end states what it can minimize and bound; the message says what this one cannot, and why.",
+        "require parity_gap(sex) <= 5%\nsolve with native",
+        "Ask for a back-end that the help names, or leave `with` out. `treeml backends spec.tml` shows who can "
+        "solve what.",
+    ),
+    Entry(
+        "B502",
+        "no back-end has this name",
+        "The name is not registered in this installation.",
+        "treeml solve spec.tml --with cpsta",
+        "Choose a name from `treeml backends`.",
+    ),
+    Entry(
+        "B503",
+        "an option of a back-end does not fit",
+        "Options are declared by the back-end, each with its type and range.",
+        'model.solve(data, backend="oracle", options={"limt": 10})',
+        "Use the names and values that the note lists.",
+    ),
+    Entry(
+        "B504",
+        "a back-end does not load",
+        "Its package is installed, but importing it fails or it does not keep to the contract.",
+        "a package whose entry point names a module that is gone",
+        "Update or remove the package; the other back-ends work.",
+    ),
+    Entry(
+        "B505",
+        "no back-end takes this problem",
+        "Every registered back-end refused; the notes say why, one by one.",
+        "minimize squared_loss\nrequire purity >= 90%",
+        "Follow one of the helps, or relax what most of them name.",
+    ),
+    Entry(
+        "B510",
+        "a back-end returned something that is no tree",
+        "Its answer names tests or classes that do not exist. This is a mistake of the back-end.",
+        "a back-end of your own under development",
+        "Report it to the authors of the back-end; try another one.",
+    ),
+    Entry(
+        "B511",
+        "the parts of an answer do not fit together",
+        "A back-end said optimal without a tree or without a proof, or the like. This is a mistake of the back-end.",
+        "a back-end of your own under development",
+        "Report it to the authors of the back-end; try another one.",
+    ),
+    Entry(
+        "B512",
+        "the tree of a back-end breaks a requirement",
+        "Every answer is checked against the requirements before it is shown. This is a mistake of the back-end.",
+        "a back-end of your own under development",
+        "Report it to the authors of the back-end; try another one.",
+    ),
+    Entry(
+        "B513",
+        "a back-end states a wrong objective",
+        "The objective is recomputed exactly from the tree, and differs. This is a mistake of the back-end.",
+        "a back-end of your own under development",
+        "Report it to the authors of the back-end; try another one.",
+    ),
+    Entry(
+        "B514",
+        "a back-end contradicts itself",
+        "Its bound is worse than its own tree allows, or a later goal undoes an earlier one. This is a mistake of "
+        "the back-end.",
+        "a back-end of your own under development",
+        "Report it to the authors of the back-end; try another one.",
+    ),
+    Entry(
+        "B515",
+        "a back-end failed",
+        "The solver behind it raised an error or ended early.",
+        "a solver that runs out of memory",
+        "Try another back-end, or give it less to do: coarser `binarize`, a smaller depth.",
+    ),
+    Entry(
+        "B516",
+        "the tree does not verify against the rows",
+        "Objective and requirements are recomputed from the original rows, without any solver; here they differ "
+        "from what the back-end said.",
+        "a back-end of your own under development",
+        "Report it with the specification and the data: the answer must not be used.",
+    ),
+    Entry(
+        "B517",
+        "two back-ends contradict each other",
+        "Both claim a proof, and the claims cannot both hold.",
+        "treeml compare spec.tml",
+        "Report it with the specification and the data: one of the two is wrong.",
+    ),
+    Entry(
+        "B520",
+        "no back-end grows a forest",
+        "The specification is checked in full, but no installed back-end solves ensembles.",
+        "ensemble by lpboost(penalty = 0.05)\nmaximize margin",
+        "For the best single tree remove `ensemble`, and write `maximize accuracy`.",
+    ),
+    Entry(
+        "B521",
+        "no back-end mends a tree piece by piece",
+        "The specification is checked in full, but no installed back-end improves subtrees.",
+        "improve by subtrees(depth = 3)",
+        "Remove `improve`: the search then begins with the tree of `start from`, and proves the whole.",
+    ),
+    Entry(
+        "B550",
+        "a single tree has no margin",
+        "The margin is a measure of the votes of many trees.",
+        "maximize margin",
+        "Ask for the `accuracy` of one tree, or for an `ensemble` where a back-end grows one.",
+    ),
+)

@@ -151,4 +151,11 @@ SYNTAX = (
         "treeml check heart.csv",
         'Name the data inside a specification: `data "heart.csv"`.',
     ),
+    Entry(
+        "S150",
+        "an option of the command line cannot be read",
+        "`--with`, `--within`, `--gap`, `--seed` and `--threads` take what stands in a `solve` statement.",
+        "treeml solve spec.tml --within soon",
+        "Write what the help shows: `--within 60s`, `--gap 1%`, `--with cpsat`.",
+    ),
 )

@@ -146,4 +146,11 @@ TYPES = (
         "cost test insulin = -12",
         "Write 0 or more.",
     ),
+    Entry(
+        "T330",
+        "an amount of memory cannot be read",
+        "Memory is a number of bytes, or a number with `KB`, `MB`, `GB` or their binary kin.",
+        "treeml solve spec.tml --memory lots",
+        "Write `--memory 500MB` or `--memory 2GB`.",
+    ),
 )
