@@ -288,6 +288,7 @@ def raise_tree(node: contract.Node, questions: Sequence[Question], dataset: Data
         tuple(name for name in dataset.table.columns if name not in apart),
     )
     inputs = dataset_inputs(empty, dataset)
+    alike = dataset.rows > 0 and bool((dataset.weight == dataset.weight[0]).all())
 
     def raised(part: contract.Node, rows: NDArray[np.intp]) -> Node:
         while isinstance(part, contract.Split):
@@ -300,7 +301,7 @@ def raise_tree(node: contract.Node, questions: Sequence[Question], dataset: Data
             else:
                 return Branch(test, raised(part.yes, rows[yes]), raised(part.no, rows[~yes]))
         if task == "classes":
-            return _class_leaf(dataset, empty.classes[part.label], rows)
+            return _class_leaf(dataset, empty.classes[part.label], rows, alike)
         return _number_leaf(outputs, dataset, rows, task)
 
     return replace(empty, root=raised(node, np.arange(dataset.rows)))
@@ -427,16 +428,18 @@ def _field(dataset: Dataset, name: str) -> Field:
     return Field(name, column.type, levels, column.missing is not None, fill)
 
 
-def _class_leaf(dataset: Dataset, label: Any, rows: NDArray[np.intp]) -> Leaf:
+def _class_leaf(dataset: Dataset, label: Any, rows: NDArray[np.intp], alike: bool) -> Leaf:
+    """`alike` says that all rows weigh the same, so that counting them is enough."""
     from treeml.measures.constants import exact_sum
 
     actual = dataset.actual[rows]
-    counts = np.bincount(actual, minlength=len(dataset.classes))
+    counts: list[int] = np.bincount(actual, minlength=len(dataset.classes)).tolist()
+    if alike:
+        each = int(dataset.weight[0]) * dataset.weight_scale
+        return Leaf(label, len(rows), tuple(counts), tuple(count * each for count in counts))
     weight = dataset.weight[rows]
-    weights = tuple(
-        exact_sum(weight[actual == number]) * dataset.weight_scale for number in range(len(dataset.classes))
-    )
-    return Leaf(label, len(rows), tuple(counts.tolist()), weights)
+    weights = (exact_sum(weight[actual == number]) * dataset.weight_scale for number in range(len(counts)))
+    return Leaf(label, len(rows), tuple(counts), tuple(weights))
 
 
 def _number_leaf(outputs: Sequence[Output], dataset: Dataset, rows: NDArray[np.intp], task: str) -> Leaf:
