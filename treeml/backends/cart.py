@@ -127,6 +127,7 @@ class _Growth:
     support: int
     deadline: Deadline
     nodes: list[_Growing] = field(default_factory=list)
+    late: bool = False
     waiting: list[tuple[float, int, int]] = field(default_factory=list)  # gain, node and test, the largest gain first
 
     def __post_init__(self) -> None:
@@ -144,8 +145,8 @@ class _Growth:
             self.add(np.arange(self.problem.rows), 0)
             leaves = 1
             while self.waiting and leaves < self.most_leaves:
-                if self.deadline.passed:
-                    return Stop.TIME
+                if self.late:
+                    break
                 _, number, test = heappop(self.waiting)
                 node = self.nodes[number]
                 answers = self.problem.bits[test][node.rows]
@@ -155,14 +156,16 @@ class _Growth:
                 leaves += 1
         except KeyboardInterrupt:
             return Stop.INTERRUPTED
-        return Stop.FINISHED
+        return Stop.TIME if self.late else Stop.FINISHED
 
     def add(self, rows: Rows, depth: int) -> int:
         number = len(self.nodes)
         self.nodes.append(_Growing(rows, depth))
-        best = self.best_split(rows) if depth < self.most_depth and not self.deadline.passed else None
-        if best is not None:
-            heappush(self.waiting, (-best[0], number, best[1]))
+        if depth < self.most_depth:
+            self.late = self.late or self.deadline.passed
+            best = None if self.late else self.best_split(rows)
+            if best is not None:
+                heappush(self.waiting, (-best[0], number, best[1]))
         return number
 
     def best_split(self, rows: Rows) -> tuple[float, int] | None:

@@ -135,11 +135,19 @@ def _broken_promises(plan: Plan, answer: Answer) -> Iterator[tuple[str, str]]:
     objective = tuple(evaluate_sum(goal.sum, problem, answer.tree) for goal in problem.goals)
     if answer.objective is not None and not _close(answer.objective, objective, answer.tolerance):
         yield "B513", f"it says {_text(answer.objective)}, and its tree has {_text(objective)}"
-    if answer.bound is not None and len(objective) == 1 and answer.bound > objective[0] + answer.tolerance:
-        yield "B514", f"its bound {answer.bound} lies above the value {objective[0]} of its own tree"
-    proved = answer.status is Status.OPTIMAL and answer.bound is not None and bool(objective)
-    if proved and abs(objective[-1] - answer.bound) > answer.tolerance:  # type: ignore[operator]
-        yield "B514", f"it says optimal with the value {objective[-1]} and the bound {answer.bound}"
+    if answer.bound is None or not objective:
+        return
+    value = objective[_bounded_goal(answer)]
+    if answer.bound > value + answer.tolerance:
+        yield "B514", f"its bound {answer.bound} lies above the value {value} of its own tree"
+    elif answer.status is Status.OPTIMAL and answer.bound < value - answer.tolerance:
+        yield "B514", f"it says optimal with the value {value} and the bound {answer.bound}"
+
+
+def _bounded_goal(answer: Answer) -> int:
+    if answer.bounded_goal is not None:
+        return answer.bounded_goal
+    return -1 if answer.status is Status.OPTIMAL else 0
 
 
 def _malformed(tree: Node, problem: Problem) -> str | None:

@@ -101,15 +101,6 @@ def leaves_of(tree: Node, problem: Problem) -> Iterator[tuple[Leaf, NDArray[np.b
             yield node, rows
 
 
-def tests_of(tree: Node) -> Iterator[int]:
-    waiting = [tree]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, Split):
-            yield node.test
-            waiting += [node.no, node.yes]
-
-
 def _least_predicted(term: Predicted, factor: Fraction, problem: Problem) -> Fraction:
     """Rows of one group get one class, so the best class of every group is the best there is."""
     import numpy as np

@@ -1,0 +1,184 @@
+"""The greedy tree keeps what it can steer, admits what it cannot, and never claims to be best."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from random import Random
+
+import numpy as np
+import pytest
+
+from treeml.backends.cart import Cart, greedy_tree
+from treeml.backends.contract import (
+    Deadline,
+    Depth,
+    Feature,
+    Leaf,
+    Leaves,
+    Limits,
+    Loss,
+    Predicted,
+    Problem,
+    Purity,
+    Split,
+    Status,
+    Stop,
+    Sum,
+    Support,
+)
+from treeml.backends.contract import Test as Question
+from treeml.backends.evaluate import evaluate_goals, evaluate_term, meets_all
+from treeml.backends.impurity import CRITERIA
+from treeml.backends.plan import Plan, plan
+from treeml.backends.run import run
+from treeml.testing.problems import binary, bound, errors, minimize, random_problem
+
+ROWS = [format(number, "04b") for number in range(16)]
+ACTUAL = [int(row in ("0011", "0101", "0110", "1000", "1011", "1110", "1111")) for row in ROWS]
+
+
+def noisy(rows: int, tests: int, seed: int) -> Problem:
+    random = np.random.default_rng(seed)
+    bits = random.random((tests, rows)) < random.random((tests, 1))
+    actual = (bits[0] & bits[1]) ^ (random.random(rows) < 0.1)
+    return Problem(
+        tuple(Feature(f"x{number}", "binary", 2, None, number, 1) for number in range(tests)),
+        tuple(Question(number, "true") for number in range(tests)),
+        np.ones(rows, dtype=np.int64),
+        2,
+        minimize(errors(actual.astype(int).tolist(), 2)),
+        (),
+        bits,
+    )
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_grown_to_the_end_it_separates_what_can_be(criterion: str) -> None:
+    answer = Cart().solve(binary(ROWS, 2, minimize(errors(ACTUAL, 2))), Limits(options={"criterion": criterion}))
+    assert (answer.status, answer.stop, answer.objective) == (Status.FEASIBLE, Stop.FINISHED, (0,))
+    assert "greedily" in answer.notes[0]
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("seed", range(4))
+def test_the_first_split_is_the_best_by_its_criterion(criterion: str, seed: int) -> None:
+    """Each criterion written out for one split at a time."""
+    problem = noisy(60, 8, seed)
+    term = problem.goals[0].sum.parts[0][1]
+    assert isinstance(term, Predicted)
+    actual = 1 - term.cost.argmax(axis=1)
+
+    def impurity(rows: np.ndarray) -> float:
+        shares = [float((actual[rows] == label).mean()) for label in (0, 1)] if rows.any() else [1.0]
+        if criterion == "gini":
+            return 1 - sum(share**2 for share in shares)
+        return -sum(share * float(np.log2(share)) for share in shares if share > 0)
+
+    def worth(answers: np.ndarray) -> float:
+        share = float(answers.mean())
+        if share in (0.0, 1.0):
+            return -1.0
+        if criterion == "twoing":
+            apart = sum(
+                abs(float((actual[answers] == label).mean()) - float((actual[~answers] == label).mean()))
+                for label in (0, 1)
+            )
+            return share * (1 - share) / 4 * apart**2
+        everything = np.ones(len(answers), dtype=bool)
+        return impurity(everything) - share * impurity(answers) - (1 - share) * impurity(~answers)
+
+    def ratio(answers: np.ndarray) -> float:
+        share = float(answers.mean())
+        return worth(answers) / -(share * np.log2(share) + (1 - share) * np.log2(1 - share))
+
+    values = [worth(answers) for answers in problem.bits]
+    if criterion == "gain_ratio":
+        average = float(np.mean([value for value in values if value > 0]))
+        values = [
+            ratio(answers) if value >= average - 1e-12 else -1.0
+            for value, answers in zip(values, problem.bits, strict=True)
+        ]
+    tree = Cart().solve(problem, Limits(options={"criterion": criterion, "depth": 1, "prune": "none"})).tree
+    assert isinstance(tree, Split)
+    assert values[tree.test] == pytest.approx(max(values))
+
+
+def test_it_keeps_depth_leaves_and_support() -> None:
+    for seed in range(20):
+        shell = noisy(80, 6, seed)
+        limits = (bound(Depth(), "<=", 3), bound(Leaves(), "<=", 5), bound(Support(), ">=", 7))
+        problem = shell.asking(shell.goals, limits)
+        answer = Cart().solve(problem)
+        assert answer.tree is not None
+        assert meets_all(problem, answer.tree)
+
+
+def test_options_narrow_what_the_bounds_allow() -> None:
+    problem = noisy(80, 6, 1)
+    answer = Cart().solve(problem, Limits(options={"depth": 2, "support": 9, "prune": "none"}))
+    assert answer.tree is not None
+    assert evaluate_term(Depth(), problem, answer.tree) <= 2
+    assert evaluate_term(Support(), problem, answer.tree) >= 9
+
+
+def test_a_requirement_that_it_cannot_steer_by_is_admitted() -> None:
+    weight = np.array([[1 - truth, truth] for truth in ACTUAL], dtype=np.int64)
+    bounds = (bound(Purity(weight), ">=", 1, "pure leaves"), bound(Depth(), "<=", 1))
+    answer = Cart().solve(binary(ROWS, 2, minimize(errors(ACTUAL, 2)), bounds))
+    assert (answer.status, answer.tree) == (Status.UNKNOWN, None)
+    assert "pure leaves" in answer.notes[0]
+
+
+def test_a_price_per_leaf_cuts_back() -> None:
+    full = noisy(60, 6, 3)
+    priced = full.asking(minimize(Sum((full.goals[0].sum.parts[0], (Fraction(3), Leaves())))), ())
+    small, large = greedy_tree(priced), greedy_tree(full)
+    assert evaluate_term(Leaves(), priced, small) < evaluate_term(Leaves(), full, large)
+    assert evaluate_goals(priced, small) <= evaluate_goals(priced, large)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"prune": "complexity", "price": 0.05}, {"prune": "pessimistic"}, {"prune": "pessimistic", "confidence": 0.01}],
+)
+def test_pruning_cuts_and_never_breaks_a_bound(options: dict[str, object]) -> None:
+    shell = noisy(60, 6, 3)
+    problem = shell.asking(shell.goals, (bound(Leaves(), ">=", 3, "leaves"),))
+    whole = Cart().solve(shell, Limits(options={"prune": "none"})).tree
+    cut = Cart().solve(shell, Limits(options=options)).tree
+    kept = Cart().solve(problem, Limits(options=options)).tree
+    assert whole is not None
+    assert cut is not None
+    assert kept is not None
+    assert evaluate_term(Leaves(), shell, cut) < evaluate_term(Leaves(), shell, whole)
+    assert evaluate_term(Leaves(), shell, kept) >= 3
+
+
+def test_costs_move_the_label() -> None:
+    cost = np.array([[0, 1]] * 3 + [[50, 0]], dtype=np.int64)
+    tree = greedy_tree(binary(["0", "0", "0", "0"], 2, minimize(Predicted(cost))))
+    assert tree == Leaf(1)
+
+
+@pytest.mark.parametrize("kind", ["squared", "absolute", "quantile"])
+def test_numbers_are_split_where_the_loss_falls_most(kind: str) -> None:
+    targets = np.array([[1], [2], [2], [50], [51], [60]], dtype=np.int64)
+    loss = Loss(kind, targets, np.ones(6, dtype=np.int64), level=Fraction(9, 10))
+    problem = binary(["00", "01", "00", "10", "11", "11"], 0, minimize(loss), (bound(Depth(), "<=", 1),))
+    tree = greedy_tree(problem)
+    assert tree == Split(0, Leaf(), Leaf())
+
+
+def test_it_is_never_called_optimal_and_always_verifies() -> None:
+    for seed in range(150):
+        problem = random_problem(Random(seed))
+        planned = plan(problem, Cart())
+        assert isinstance(planned, Plan)
+        answer = run(planned, Limits(options={"criterion": Random(seed).choice(list(CRITERIA))}))
+        assert answer.status in (Status.FEASIBLE, Status.UNKNOWN)
+
+
+def test_out_of_time_it_returns_what_has_grown() -> None:
+    answer = Cart().solve(noisy(60, 6, 3), Limits(Deadline(0.0)))
+    assert answer.stop is Stop.TIME
+    assert isinstance(answer.tree, Leaf)

@@ -1,0 +1,57 @@
+"""What is said of all trees holds for the trees that the oracle finds."""
+
+from __future__ import annotations
+
+from random import Random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from treeml.backends.contract import Depth, Goal, Status
+from treeml.backends.evaluate import evaluate_sum
+from treeml.backends.oracle import Oracle
+from treeml.backends.shapes import at_best, deepest, groups, impossible, leaves_of
+from treeml.testing.problems import random_problem, single
+
+SEEDS = st.integers(0, 10**6)
+
+
+@given(SEEDS)
+@settings(max_examples=60, deadline=None)
+def test_no_tree_is_deeper(seed: int) -> None:
+    problem = random_problem(Random(seed))
+    deep = Oracle().solve(problem.asking((Goal(single(Depth(), -1)),), problem.bounds))
+    if deep.objective is not None:
+        assert -deep.objective[0] <= deepest(problem)
+
+
+@given(SEEDS)
+@settings(max_examples=60, deadline=None)
+def test_no_tree_is_better_than_at_best(seed: int) -> None:
+    problem = random_problem(Random(seed))
+    answer = Oracle().solve(problem)
+    for goal in problem.goals:
+        low = at_best(goal.sum, problem)
+        if low is not None and answer.tree is not None:
+            assert low <= evaluate_sum(goal.sum, problem, answer.tree)
+
+
+@given(SEEDS)
+@settings(max_examples=60, deadline=None)
+def test_what_is_impossible_is_infeasible(seed: int) -> None:
+    problem = random_problem(Random(seed))
+    if impossible(problem) is not None:
+        assert Oracle().solve(problem).status is Status.INFEASIBLE
+
+
+@given(SEEDS)
+@settings(max_examples=40, deadline=None)
+def test_rows_of_a_group_share_a_leaf(seed: int) -> None:
+    problem = random_problem(Random(seed))
+    answer = Oracle().solve(problem.asking(problem.goals, ()))
+    assert answer.tree is not None
+    numbers = groups(problem)
+    for _, rows in leaves_of(answer.tree, problem):
+        inside, outside = set(numbers[rows].tolist()), set(numbers[~rows].tolist())
+        assert inside
+        assert not inside & outside
