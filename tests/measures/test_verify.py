@@ -148,7 +148,7 @@ def test_huge_weights_do_not_overflow() -> None:
     assert found.confusion[1] == ((2**62, 2**61), (0, 2**62))
 
 
-@given(worlds(goals=(single(Use("mistake_cost")), Goal("maximize", Linear(((ONE, Use("balanced_accuracy")),)), "ba"))))
+@given(worlds(goals=(single(Use("mistake_cost")), Goal("maximize", Linear(((ONE, ACCURACY),)), "accuracy"))))
 @settings(max_examples=25, deadline=None)
 def test_what_terms_say_is_verified(world: World) -> None:
     tree = raise_tree(world.node, world.lowered.questions, world.dataset)
