@@ -1,0 +1,202 @@
+"""A spec and a table become a Dataset in whole numbers."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from treeml.data.bind import bind
+from treeml.data.read import load, load_arrays
+from treeml.data.whole import EXACT, fit, whole_fractions, whole_numbers
+from treeml.lang.diagnostic import DataError
+from treeml.spec import ColumnSpec, Goal, Linear, Spec, Use
+
+
+def goal(measure: str, *arguments: Any) -> Goal:
+    return Goal("minimize", Linear(((Fraction(1), Use(measure, arguments, measure)),)))
+
+
+ERRORS = goal("errors")
+ROWS = {"a": [1, 2, 3, 4], "sex": ["F", "M", "F", "M"], "w": [0.5, 1.25, 0, 2], "y": ["no", "yes", "no", "yes"]}
+
+
+def test_roles() -> None:
+    dataset = bind(Spec(target="y", weight_column="w", forbidden=("sex",), goals=(ERRORS,)), load(ROWS))
+    assert dataset.features == ("a",)
+    assert dataset.classes == ("no", "yes")
+    assert dataset.positive == 1
+    assert dataset.actual.tolist() == [0, 1, 0, 1]
+    assert [int(w) * dataset.weight_scale for w in dataset.weight] == [Fraction(1, 2), Fraction(5, 4), 0, 2]
+    assert dataset.mistake_cost.tolist() == [[0, 1], [1, 0]]
+
+
+def test_a_sensitive_column_is_a_feature_unless_forbidden() -> None:
+    columns = {"sex": ColumnSpec("category", sensitive=True)}
+    assert "sex" in bind(Spec(target="y", columns=columns, goals=(ERRORS,)), load(ROWS, columns)).features
+
+
+def test_features_named_and_left_out() -> None:
+    assert bind(Spec(target="y", features=("sex", "a"), goals=(ERRORS,)), load(ROWS)).features == ("sex", "a")
+    assert bind(Spec(target="y", excluded=("a", "w"), goals=(ERRORS,)), load(ROWS)).features == ("sex",)
+
+
+def test_arrays_need_no_predict() -> None:
+    dataset = bind(Spec(goals=(ERRORS,)), load_arrays(np.array([[0, 1], [1, 1]]), ["b", "a"], [1, 3]))
+    assert dataset.features == ("x0", "x1")
+    assert dataset.classes == ("a", "b")
+    assert dataset.weight.tolist() == [1, 3]
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes"),
+    [
+        ([0, 1, 0], (0, 1)),
+        ([1, 2, 3], (1, 2, 3)),
+        ([1.0, 2.0, 1.0], (1.0, 2.0)),
+        ([True, False, True], (False, True)),
+        (["b", "a", "b"], ("a", "b")),
+        ([1, 1, 1], (1,)),
+        ([2**60, 2**60 + 1, 2**60], (2**60, 2**60 + 1)),
+    ],
+)
+def test_labels_stay_the_users_own(labels: list[Any], classes: tuple[Any, ...]) -> None:
+    dataset = bind(Spec(goals=(ERRORS,)), load_arrays(np.zeros((3, 1)), np.array(labels)))
+    assert dataset.classes == classes
+    assert [type(label) for label in dataset.classes] == [type(label) for label in classes]
+    assert [dataset.classes[number] for number in dataset.actual] == labels
+
+
+def test_one_class_is_allowed_and_noted() -> None:
+    dataset = bind(Spec(target="y", goals=(ERRORS,)), load({"a": [1, 2], "y": ["x", "x"]}))
+    assert any("every row is of class `x`" in note for note in dataset.notes)
+
+
+def test_numbers_are_classes_or_numbers_as_the_measures_want() -> None:
+    table = load({"a": [1, 2, 3], "y": [10, 20, 30]})
+    assert bind(Spec(target="y", goals=(ERRORS,)), table).classes == (10, 20, 30)
+    as_numbers = bind(Spec(target="y", goals=(goal("squared_loss"),)), table)
+    assert as_numbers.classes == ()
+    assert [int(v) * as_numbers.target_scale for v in as_numbers.targets[:, 0]] == [10, 20, 30]
+    declared = Spec(target="y", columns={"y": ColumnSpec("number")}, goals=(ERRORS,))
+    with pytest.raises(DataError, match="T301"):
+        bind(declared, load({"a": [1, 2, 3], "y": [10, 20, 30]}, declared.columns))
+
+
+def test_class_weights_and_costs_are_exact() -> None:
+    spec = Spec(
+        target="y",
+        weight_column="w",
+        class_weights={"yes": Fraction(1, 3)},
+        mistake_costs={("no", "yes"): Fraction("50.5"), ("yes", "yes"): Fraction(1, 4)},
+        goals=(goal("mistake_cost"),),
+    )
+    dataset = bind(spec, load(ROWS))
+    weights = [int(w) * dataset.weight_scale for w in dataset.weight]
+    assert weights == [Fraction(1, 2), Fraction(5, 12), 0, Fraction(2, 3)]
+    costs = [[int(c) * dataset.mistake_scale for c in row] for row in dataset.mistake_cost]
+    assert costs == [[0, Fraction("50.5")], [1, Fraction(1, 4)]]
+
+
+def test_weights_that_do_not_fit_are_rounded_and_that_is_said() -> None:
+    dataset = bind(Spec(target="y", weight_column="w", goals=(ERRORS,)), load({**ROWS, "w": [1e-30, 1e10, 3.3, 0.7]}))
+    assert 0 < int(dataset.weight.sum()) <= EXACT
+    assert any("their total moves by at most 1e-30" in note for note in dataset.notes)
+
+
+def test_cluster_columns_are_described_by_the_others() -> None:
+    table = load({"a": [1, 2, 3], "b": [0.5, 1.5, 2.25], "c": [1, 0, 1]})
+    cluster = goal("cluster_loss", ("b", "c"), "squared")
+    dataset = bind(Spec(goals=(cluster,)), table)
+    assert dataset.features == ("a",)
+    values = [[int(v) * dataset.target_scale for v in row] for row in dataset.targets]
+    assert values == [[Fraction(1, 2), 1], [Fraction(3, 2), 0], [Fraction(9, 4), 1]]
+    assert bind(Spec(features=("a", "b"), goals=(cluster,)), table).features == ("a", "b")
+
+
+def test_missing_values_dropped() -> None:
+    spec = Spec(target="y", columns={"a": ColumnSpec("integer", missing="drop")}, goals=(ERRORS,))
+    dataset = bind(spec, load({**ROWS, "a": [None, 2, None, 4]}, spec.columns))
+    assert dataset.rows == 2
+    assert dataset.row_numbers.tolist() == [1, 3]
+    assert dataset.classes == ("yes",)
+    assert dataset.column("a").missing is None
+    assert "2 rows were dropped where `a` is missing" in dataset.notes
+
+
+def test_missing_values_filled_with_the_lower_median() -> None:
+    for kind, values, expected in (
+        ("integer", [None, 10, 3, 4], [4, 10, 3, 4]),
+        ("number", [1.5, None, 2.5, None], [1.5, 1.5, 2.5, 1.5]),
+        ("ordered", ["a", "b", None, "b"], ["a", "b", "b", "b"]),
+    ):
+        spec = Spec(target="y", columns={"a": ColumnSpec(kind, missing="median")}, goals=(ERRORS,))
+        column = bind(spec, load({**ROWS, "a": values}, spec.columns)).column("a")
+        assert [column.levels[v] if column.levels else v for v in column.values.tolist()] == expected
+
+
+def test_missing_values_kept_apart() -> None:
+    spec = Spec(target="y", columns={"sex": ColumnSpec("category", missing="separate")}, goals=(ERRORS,))
+    missing = bind(spec, load({**ROWS, "sex": ["F", None, "M", None]}, spec.columns)).column("sex").missing
+    assert missing is not None
+    assert missing.tolist() == [False, True, False, True]
+
+
+def test_missing_values_of_columns_that_play_no_part() -> None:
+    spec = Spec(target="y", excluded=("sex",), goals=(ERRORS,))
+    assert bind(spec, load({**ROWS, "sex": ["F", None, "M", None]})).rows == 4
+
+
+def test_missing_targets_of_bit_matrices_can_be_dropped() -> None:
+    spec = Spec(columns={"y": ColumnSpec("category", missing="drop")}, goals=(ERRORS,))
+    table = load_arrays(np.array([[0, 1], [1, 1], [1, 0]]), ["a", None, "b"], types=spec.columns)
+    dataset = bind(spec, table)
+    assert dataset.row_numbers.tolist() == [0, 2]
+    assert dataset.column("x0").values.tolist() == [0, 1]
+
+
+def test_no_features_make_a_single_leaf() -> None:
+    dataset = bind(Spec(target="y", goals=(ERRORS,)), load({"y": [0, 1]}))
+    assert dataset.features == ()
+    assert any("single leaf" in note for note in dataset.notes)
+
+
+decimals = st.decimals(-(10**6), 10**6, places=6, allow_nan=False).map(float)
+
+
+@given(st.lists(decimals, min_size=1, max_size=30))
+def test_decimals_become_whole_numbers_exactly(values: list[float]) -> None:
+    whole, scale, moved = whole_numbers(np.array(values), EXACT, EXACT)
+    assert moved == 0
+    assert [int(number) * scale for number in whole] == [Fraction(repr(value)) for value in values]
+
+
+@given(st.lists(st.floats(0, 1e300, allow_subnormal=True), min_size=1, max_size=20))
+@settings(max_examples=200)
+def test_any_floats_become_whole_numbers_that_fit(values: list[float]) -> None:
+    whole, scale, moved = whole_numbers(np.array(values), EXACT, EXACT)
+    assert sum(map(int, whole)) <= EXACT
+    exact = [Fraction(repr(value)) for value in values]
+    distance = sum((abs(int(number) * scale - value) for number, value in zip(whole, exact, strict=True)), Fraction(0))
+    assert distance == moved
+    assert moved <= len(values) * scale / 2
+
+
+@given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=20))
+def test_whole_numbers_that_are_too_large_are_rounded(values: list[int]) -> None:
+    whole, scale, moved = whole_numbers(np.array(values, dtype=np.int64), EXACT, EXACT)
+    assert sum(abs(int(number)) for number in whole) <= EXACT
+    assert sum(abs(int(n) * scale - v) for n, v in zip(whole, values, strict=True)) == moved
+
+
+@given(st.lists(st.fractions(0, 1000), min_size=1, max_size=10))
+def test_fractions(values: list[Fraction]) -> None:
+    whole, scale = whole_fractions(values)
+    assert [number * scale for number in whole] == values
+    fitted, finer, moved = fit(values, [1] * len(values), 1000, 1000)
+    assert sum(fitted) <= 1000
+    assert abs(sum(number * finer for number in fitted) - sum(values)) <= moved
