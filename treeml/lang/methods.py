@@ -297,11 +297,9 @@ def backend(node: Call | Name, scope: Scope) -> Method | None:
     What stands in its parentheses without a name is a back-end in turn: `race(native, cpsat)` has the option
     `backends` with a Method for each.
     """
-    from treeml.backends.registry import names
-
     call = as_call(node)
-    installed = names()
-    known = dict.fromkeys((*installed, *KNOWN_BACKENDS))
+    # Looking for installed packages takes longer than all the rest, so a known name is taken at its word.
+    known = KNOWN_BACKENDS if call.name in KNOWN_BACKENDS else (*KNOWN_BACKENDS, *_installed())
     if call.name not in known:
         near = _SOLVERS.get(call.name.lower()) or suggest(call.name, known)
         scope.findings.error(
@@ -337,16 +335,22 @@ def backend(node: Call | Name, scope: Scope) -> Method | None:
                 help=f"write `{call.name}(option = value)`",
             )
             sound = False
-    values = _backend_options(call.name, options, call.name in installed, scope)
+    values = _backend_options(call.name, options, scope)
     if values is None or not sound:
         return None
     return Method(call.name, {**values, "backends": tuple(inner)} if inner else values, call.span)
 
 
-def _backend_options(name: str, given: Mapping[str, Argument], installed: bool, scope: Scope) -> dict[str, Any] | None:
+def _installed() -> tuple[str, ...]:
+    from treeml.backends.registry import names
+
+    return names()
+
+
+def _backend_options(name: str, given: Mapping[str, Argument], scope: Scope) -> dict[str, Any] | None:
     if not given:
         return {}
-    if not installed:
+    if name not in _installed():
         loose = {key: _loose(argument.value, scope, f"`{key}`") for key, argument in given.items()}
         return None if any(value is None for value in loose.values()) else loose
     from treeml.backends.registry import get
