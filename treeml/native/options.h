@@ -33,6 +33,7 @@
   OPTION (order, 0, 3, 1, "tests: 0 as in the data, 1 by depth-two value, 2 by information gain, 3 by its opposite") \
   OPTION (order_everywhere, 0, 1, 1, "order the tests at every node and not at the root only") \
   OPTION (deepening, 0, 1, 1, "solve smaller depths first for an upper bound") \
+  OPTION (nonnegative, 0, 1, 0, "the user's leaf cost is never negative, so that it can be bounded") \
   OPTION (reversible, 0, 1, 0, "general search: reversible sparse bitsets instead of plain ones") \
   OPTION (general, 0, 1, 0, "always use the general search") \
   OPTION (kernel, 0, 3, 0, "0 best for this processor, 1 portable, 2 AVX2, 3 AVX-512") \

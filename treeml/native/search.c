@@ -52,6 +52,7 @@ struct worker {
   int32_t *path; /* ascending literals */
   int32_t *path_stack;
   int32_t path_length;
+  struct leaf_state *leaf;
   int64_t work; /* since the last poll */
   int first;    /* the thread that may call back */
   struct statistics statistics;
@@ -383,7 +384,8 @@ static int poll_now (struct worker *worker) {
     return 0;
   worker->work = 0;
   struct shared *shared = worker->shared;
-  return solver_poll (worker->solver, worker->first, shared->value, shared->bound, 0);
+  const int64_t offset = worker->rows->offset + worker->solver->offset;
+  return solver_poll (worker->solver, worker->first, shared->value + offset, shared->bound + offset, 0);
 }
 
 static int compare_literals (const void *a, const void *b) { return *(const int32_t *) a - *(const int32_t *) b; }
@@ -750,12 +752,20 @@ static void publish (struct worker *worker, struct level *level, int32_t depth, 
     tree_release (&solver->arena, &tree);
     return;
   }
+  int64_t value = fact->upper;
+  if (solver_stopping (solver)) { /* parts may have been left as leaves */
+    value = tree_finish (solver, worker->leaf, &tree, 0) - worker->rows->offset;
+    if (value >= shared->value) {
+      tree_release (&solver->arena, &tree);
+      return;
+    }
+  }
   tree_release (&solver->arena, &shared->tree);
   shared->tree = tree;
-  shared->value = fact->upper;
+  shared->value = value;
   shared->has_tree = 1;
   worker->statistics.improvements++;
-  const int64_t offset = worker->rows->offset;
+  const int64_t offset = worker->rows->offset + solver->offset;
   if (shared->value + offset < solver->options.enough)
     solver_stop (solver, TREEML_ENOUGH);
   solver_poll (solver, worker->first, shared->value + offset, shared->bound + offset, 1);
@@ -830,7 +840,7 @@ int search_takes (treeml_solver *solver) {
 static int finish (treeml_solver *solver, struct leaf_state *leaf, const struct signed_rows *rows,
                    struct shared *shared) {
   struct answer *answer = &solver->answers[0];
-  answer->bound = shared->bound + rows->offset;
+  answer->bound = shared->bound + rows->offset + solver->offset;
   answer->value = INT64_MAX;
   answer->status = TREEML_UNKNOWN;
   if (!shared->has_tree) {
@@ -848,9 +858,9 @@ static int finish (treeml_solver *solver, struct leaf_state *leaf, const struct 
                         (long long) (shared->value + rows->offset));
   answer->tree = shared->tree;
   memset (&shared->tree, 0, sizeof shared->tree);
-  answer->value = value;
-  answer->bound = smaller (answer->bound, value);
-  answer->status = answer->bound >= value ? TREEML_OPTIMAL : TREEML_FEASIBLE;
+  answer->value = value + solver->offset;
+  answer->bound = smaller (answer->bound, answer->value);
+  answer->status = answer->bound >= answer->value ? TREEML_OPTIMAL : TREEML_FEASIBLE;
   return TREEML_OK;
 }
 
@@ -865,7 +875,7 @@ static const struct kernel *choose_kernel (const treeml_solver *solver, int bits
 static int run (treeml_solver *solver, struct signed_rows *rows, struct shared *shared) {
   struct worker worker = {0};
   worker.first = 1;
-  struct leaf_state *leaf = leaf_create (solver);
+  struct leaf_state *leaf = worker.leaf = leaf_create (solver);
   int code = TREEML_OK;
   if (!leaf || !worker_make (&worker, shared, solver, rows)) {
     code = solver_fail (solver, TREEML_OUT_OF_MEMORY, "no memory for the search");
@@ -875,7 +885,8 @@ static int run (treeml_solver *solver, struct signed_rows *rows, struct shared *
     struct tree start = {0};
     if (!tree_copy (&solver->arena, &start, &solver->start)) {
       const int64_t value = tree_finish (solver, leaf, &start, 0);
-      if (value < UNREACHABLE && value - rows->offset < shared->value && tree_height (&start) <= solver->options.depth) {
+      if (value < UNREACHABLE && value - rows->offset < shared->value && tree_height (&start) <= solver->options.depth &&
+          tree_allowed (solver, &start)) {
         tree_release (&solver->arena, &shared->tree);
         shared->tree = start;
         shared->value = value - rows->offset;
@@ -931,10 +942,10 @@ int search_run (treeml_solver *solver) {
     const int64_t deepest = rows.entries > 1 ? rows.entries - 1 : 0;
     shared.price = solver->options.leaf_price;
     shared.whole_depth = (int32_t) smaller (smaller (solver->options.depth, deepest), rows.shape.tests);
-    shared.value = solver->options.upper == UNLIMITED ? UNREACHABLE : solver->options.upper - rows.offset;
+    shared.value = solver->options.upper == UNLIMITED ? UNREACHABLE : solver->options.upper - rows.offset - solver->offset;
     solver->statistics.tests = rows.shape.tests;
     solver->statistics.rows = rows.rows;
-    solver->statistics.unavoidable = rows.offset;
+    solver->statistics.unavoidable = rows.offset + solver->offset;
     code = run (solver, &rows, &shared);
     cache_count (solver->cache, &solver->statistics.entries, &solver->statistics.wipes, &solver->statistics.wiped);
   }

@@ -53,6 +53,7 @@ treeml_solver *treeml_create (void) {
   if (!solver)
     return NULL;
   solver->arena.limit = SIZE_MAX;
+  solver->unit = 1;
   options_initialize (&solver->options);
   return solver;
 }
@@ -77,6 +78,8 @@ static void drop_goal (treeml_solver *solver) {
   drop (solver, &solver->weight);
   drop (solver, &solver->level);
   solver->goal = goal_none;
+  solver->offset = 0;
+  solver->unit = 1;
   solver->classes = solver->outputs = 0;
   solver->levels = 1;
 }
@@ -272,9 +275,36 @@ int treeml_costs (treeml_solver *solver, const int64_t *cost, int32_t classes) {
   solver->cost = copy (solver, cost, solver->rows * classes, sizeof *cost);
   if (!solver->cost)
     return solver->code;
+  for (int64_t row = 0; row < solver->rows; row++) {
+    int64_t *here = solver->cost + row * classes, least = here[0];
+    for (int32_t k = 1; k < classes; k++)
+      if (here[k] < least)
+        least = here[k];
+    for (int32_t k = 0; k < classes; k++)
+      here[k] -= least;
+    solver->offset += least;
+  }
   solver->classes = classes;
   solver->goal = goal_classes;
   return TREEML_OK;
+}
+
+/* Amounts that the caller adds to costs are in units too, so the unit is settled with the goal. */
+static int settle_unit (treeml_solver *solver) {
+  struct leaf_state *leaf = leaf_create (solver);
+  uint64_t *all = arena_allocate (&solver->arena, (size_t) solver->words, sizeof *all);
+  int code = TREEML_OUT_OF_MEMORY;
+  if (leaf && all) {
+    for (int64_t row = 0; row < solver->rows; row++)
+      all[row >> 6] |= (uint64_t) 1 << (row & 63);
+    code = leaf_choose_unit (leaf, all);
+  } else
+    solver_fail (solver, TREEML_OUT_OF_MEMORY, "no memory to settle the unit");
+  leaf_destroy (leaf);
+  arena_release (&solver->arena, all);
+  if (code)
+    solver->goal = goal_none;
+  return code;
 }
 
 int treeml_targets (treeml_solver *solver, int32_t loss, const int64_t *targets, int32_t outputs, const int64_t *weight,
@@ -326,7 +356,7 @@ int treeml_targets (treeml_solver *solver, int32_t loss, const int64_t *targets,
   solver->loss = loss;
   solver->outputs = outputs;
   solver->goal = goal_loss;
-  return TREEML_OK;
+  return settle_unit (solver);
 }
 
 int treeml_custom (treeml_solver *solver, treeml_leaf_costs custom, void *state) {
@@ -338,7 +368,7 @@ int treeml_custom (treeml_solver *solver, treeml_leaf_costs custom, void *state)
   solver->custom = custom;
   solver->custom_state = state;
   solver->goal = goal_custom;
-  return TREEML_OK;
+  return settle_unit (solver);
 }
 
 int treeml_column_costs (treeml_solver *solver, const int64_t *cost, int32_t columns) {
@@ -421,6 +451,20 @@ int treeml_start (treeml_solver *solver, const int32_t *test, const int32_t *yes
       return solver_fail (solver, TREEML_BAD_ARGUMENT,
                           "node %lld of the start tree has an unknown test, or a child that does not come after it",
                           (long long) i);
+  uint8_t *reached = arena_allocate (&solver->arena, (size_t) nodes, 1);
+  int64_t twice = -1, deepest = 0;
+  for (int64_t i = 0; reached && i < nodes; i++)
+    if (test[i] >= 0) {
+      if (reached[yes[i]]++ || reached[no[i]]++)
+        twice = i;
+      deepest++;
+    }
+  const int allocated = reached != NULL;
+  arena_release (&solver->arena, reached);
+  if (!allocated)
+    return solver_fail (solver, TREEML_OUT_OF_MEMORY, "no memory for the start tree");
+  if (twice >= 0 || deepest > 100000)
+    return solver_fail (solver, TREEML_BAD_ARGUMENT, "the start tree is too large or reaches a node twice");
   if (tree_reserve (&solver->arena, &solver->start, nodes))
     return solver_fail (solver, TREEML_OUT_OF_MEMORY, "no memory for the start tree");
   memcpy (solver->start.test, test, (size_t) nodes * sizeof *test);
@@ -483,7 +527,6 @@ int treeml_solve (treeml_solver *solver) {
   const size_t bytes = solver->options.memory == UNLIMITED ? SIZE_MAX : (size_t) solver->options.memory;
   solver->arena.limit = bytes;
   atomic_store (&solver->arena.peak, atomic_load (&solver->arena.used));
-  solver->unit = 1;
   solver->answers = arena_allocate (&solver->arena, (size_t) solver->levels, sizeof *solver->answers);
   if (!solver->answers)
     return solver_fail (solver, TREEML_OUT_OF_MEMORY, "no memory for the answer");

@@ -42,7 +42,8 @@ struct treeml_solver {
   enum goal_kind goal;
   int32_t classes;
   int32_t *label;
-  int64_t *cost; /* rows x classes, or NULL: then labels and weights */
+  int64_t *cost; /* rows x classes, the cheapest class of a row 0; or NULL: then labels and weights */
+  int64_t offset; /* what was subtracted from the costs */
   int32_t loss, outputs, levels;
   int64_t *target, *weight, *level;
   int64_t level_scale;
@@ -86,6 +87,8 @@ int tree_reserve (struct arena *, struct tree *, int64_t nodes);
 void tree_release (struct arena *, struct tree *);
 int64_t tree_add (struct arena *, struct tree *, int32_t test, int32_t label); /* -1 without memory */
 int64_t tree_height (const struct tree *); /* splits on the longest path */
+/* Does it keep to the tests, and the columns of a path, that may be used? */
+int tree_allowed (const treeml_solver *, const struct tree *);
 int tree_copy (struct arena *, struct tree *, const struct tree *);
 
 /* Sums that may not fit: 0 if they do. */

@@ -36,7 +36,7 @@ class Found:
     status: str  # optimal, feasible, infeasible or unknown
     stop: str  # proved, time, interrupted, memory or enough
     value: int | Fraction | None  # exact for counts and costs
-    bound: int | Fraction
+    bound: int | Fraction | None  # None where nothing is known of the costs
     test: NDArray[np.int32]
     left: NDArray[np.int32]
     right: NDArray[np.int32]
@@ -306,11 +306,18 @@ class Solver:
             for name in settings:
                 self._call("treeml_set", name.encode(), table[name])
 
+    def _amount(self, units: int) -> int | Fraction | None:
+        """A value or bound of the C library; None where it is not known yet."""
+        if abs(units) > 2**60:
+            return None
+        unit = self._library.treeml_unit(self._handle)
+        return units if unit == 1 else Fraction(units) / Fraction(unit)
+
     def _in_units(self, amount: int | Fraction, name: str) -> int:
-        scaled = Fraction(amount)
-        if scaled.denominator != 1:
+        scaled = Fraction(amount) * Fraction(self._library.treeml_unit(self._handle))
+        if scaled.denominator != 1 and not self._unit_is_tolerance:
             raise ValueError(f"{name} must be a whole number: scale the costs")
-        return int(scaled)
+        return round(scaled)
 
     def _start(self, start: tuple[Any, Any, Any] | None) -> None:
         if start is None:
@@ -327,8 +334,8 @@ class Solver:
         def watch(_state: Any, seconds: float, value: int, bound: int, better: int) -> int:
             # An empty callback still matters: it lets Python deliver Ctrl-C while C is at work.
             try:
-                if on_progress is not None and better:
-                    return int(on_progress(seconds, value, bound) is False)
+                if on_progress is not None:
+                    return int(on_progress(seconds, self._amount(value), self._amount(bound)) is False)
             except KeyboardInterrupt:
                 return 1
             except BaseException as error:  # it must not unwind through C
@@ -356,19 +363,14 @@ class Solver:
         block = np.empty((4, nodes), dtype=np.int32)
         first, width = block.ctypes.data, 4 * nodes
         solver.treeml_tree(handle, first, first + width, first + 2 * width, first + 3 * width)
-        unit = solver.treeml_unit(handle)
-        value: int | Fraction = solver.treeml_value(handle)
-        bound: int | Fraction = solver.treeml_bound(handle)
         tolerance = Fraction(0)
-        if unit != 1:
-            value, bound = Fraction(value) / Fraction(unit), Fraction(bound) / Fraction(unit)
         if self._unit_is_tolerance:
-            tolerance = (nodes + 2) / Fraction(unit)
+            tolerance = (nodes + 2) / Fraction(solver.treeml_unit(handle))
         return Found(
             status=_STATUS[solver.treeml_status(handle)],
             stop=_STOP[solver.treeml_stop(handle)],
-            value=value if nodes else None,
-            bound=bound,
+            value=self._amount(solver.treeml_value(handle)) if nodes else None,
+            bound=self._amount(solver.treeml_bound(handle)),
             test=block[0],
             left=block[1],
             right=block[2],

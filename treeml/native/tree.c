@@ -62,6 +62,27 @@ static int64_t height_below (const struct tree *tree, int64_t node) {
 
 int64_t tree_height (const struct tree *tree) { return tree->nodes ? height_below (tree, 0) : 0; }
 
+/* The tests above a node. */
+struct step {
+  int32_t test;
+  const struct step *above;
+};
+
+static int allowed_below (const treeml_solver *solver, const struct tree *tree, int64_t node, const struct step *above) {
+  const int32_t test = tree->test[node];
+  if (test < 0)
+    return 1;
+  if (solver->forbidden && solver->forbidden[test])
+    return 0;
+  for (const struct step *step = above; step && solver->options.once; step = step->above)
+    if (solver->column_of ? solver->column_of[step->test] == solver->column_of[test] : step->test == test)
+      return 0;
+  const struct step here = {test, above};
+  return allowed_below (solver, tree, tree->yes[node], &here) && allowed_below (solver, tree, tree->no[node], &here);
+}
+
+int tree_allowed (const treeml_solver *solver, const struct tree *tree) { return allowed_below (solver, tree, 0, NULL); }
+
 struct finish {
   treeml_solver *solver;
   struct leaf_state *leaf;
@@ -87,7 +108,7 @@ static int64_t path_cost (struct finish *finish, int32_t test, const uint64_t *r
 
 static int64_t leaf_here (struct finish *finish, const uint64_t *rows) {
   treeml_solver *solver = finish->solver;
-  int64_t costs[1024];
+  int64_t costs[1024]; /* as many as there can be quantile levels */
   leaf_costs (finish->leaf, rows, costs);
   if (tree_add (&solver->arena, finish->to, -1, leaf_label (finish->leaf, rows, finish->level)) < 0)
     finish->failed = 1;
