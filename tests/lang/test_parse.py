@@ -7,8 +7,9 @@ from fractions import Fraction
 import pytest
 
 from treeml.lang import syntax as s
-from treeml.lang.parse import grammar, parse, parse_all, parser
+from treeml.lang.parse import parse, parse_all
 from treeml.lang.source import Source, read
+from treeml.lang.table import grammar, new_parser, parser, ready_parser, write_table
 from treeml.lang.words import GROUPS, INNER_WORDS, PHRASES, VERBS, read_number, spell_number
 
 
@@ -220,3 +221,44 @@ def test_reading_a_file(tmp_path):
     path.write_bytes(b"\xef\xbb\xbfsatisfy\r\n")
     source = read(path)
     assert (source.text, source.path, source.name) == ("satisfy\r\n", path, str(path))
+
+
+def test_the_table_beside_the_parser_is_that_of_the_grammar():
+    """After a change of the grammar: python -m treeml.lang.table."""
+    import json
+
+    import lark
+
+    from treeml.lang.table import TABLE
+
+    table = json.loads(TABLE.read_text(encoding="utf-8"))
+    assert table["grammar"] == grammar()
+    assert (ready_parser() is not None) == (table["lark"] == lark.__version__)
+
+
+def test_a_table_written_or_worked_out_gives_the_same_parser(tmp_path, monkeypatch):
+    from treeml.lang import table
+
+    path = tmp_path / "table.json"
+    write_table(path)
+    monkeypatch.setattr(table, "TABLE", path)
+    text = 'param p : number = 5% in {1, 2} cost predict "a" when b = p solve with n(x = 3 given y <= 2) gap 1 seed 2'
+    source = Source("x", text)
+    ready, new = ready_parser(), new_parser()
+    assert ready is not None
+    monkeypatch.setattr("treeml.lang.parse.parser", lambda: ready)
+    from_ready = parse(source)
+    monkeypatch.setattr("treeml.lang.parse.parser", lambda: new)
+    assert from_ready == parse(source)
+    assert len(from_ready) == 3
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"lark": "0", "grammar": ""}', None])
+def test_a_table_that_does_not_fit_is_left_alone(tmp_path, monkeypatch, content):
+    from treeml.lang import table
+
+    path = tmp_path / "table.json"
+    if content is not None:
+        path.write_text(content)
+    monkeypatch.setattr(table, "TABLE", path)
+    assert ready_parser() is None

@@ -9,21 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from treeml.lang.build import Builder, Flawed, Word
+from treeml.lang.build import Flawed, Word
 from treeml.lang.depth import MAXIMUM_DEPTH, deepest
 from treeml.lang.diagnostic import Diagnostic, Label, SpecError
 from treeml.lang.mistakes import Failure, bad_escape, explain, next_statement, too_deep, too_long, too_many_digits
 from treeml.lang.source import Source, Span
 from treeml.lang.syntax import Statement, Version
+from treeml.lang.table import parser
 from treeml.lang.words import VERBS, bad_escapes, read_number
 
 if TYPE_CHECKING:
-    from lark import Lark
-    from lark.lexer import TerminalDef, Token
+    from lark.lexer import Token
 
 MAXIMUM_MISTAKES = 50
 MAXIMUM_LENGTH = 1_000_000  # characters of a file
@@ -71,41 +69,9 @@ def parse_all(source: Source) -> Parsed:
     return parsed
 
 
-@cache
-def grammar() -> str:
-    """The grammar: beside this module when installed, in `grammar/` in a checkout."""
-    here = Path(__file__).resolve()
-    installed = here.with_name("treeml.lark")
-    path = installed if installed.exists() else here.parents[2] / "grammar" / "treeml.lark"
-    return path.read_text(encoding="utf-8")
-
-
-@cache
-def parser() -> Lark:
-    from lark import Lark
-
-    return Lark(
-        grammar(),
-        parser="lalr",
-        keep_all_tokens=True,
-        maybe_placeholders=False,
-        edit_terminals=_whole_words,
-        transformer=cast("None", Builder()),
-    )
-
-
 def tokens(source: Source) -> Iterator[tuple[Word, bool]]:
     """The tokens of a text that parses, each with whether it opens a statement, for who lays the text out anew."""
     return iter(_Run(source, 0, len(source.text)))
-
-
-def _whole_words(terminal: TerminalDef) -> None:
-    """Make `require` not match the beginning of `requires`, and a keyword win over a name where both may stand."""
-    from lark.lexer import PatternRE, PatternStr
-
-    if isinstance(terminal.pattern, PatternStr) and terminal.pattern.value.isalpha():
-        terminal.pattern = PatternRE(terminal.pattern.value + r"\b")
-        terminal.priority = 1
 
 
 class _Run:
