@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from .brute import class_cost, least, pinball, squared
+from native_brute import class_cost, least, pinball, squared
 from treeml.native.solver import Found, Solver
 
 SEEDS = range(40)
