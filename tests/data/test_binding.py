@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treeml.data.bind import bind
+from treeml.data.problem import lower
 from treeml.data.read import load, load_arrays
 from treeml.data.whole import EXACT, fit, whole_fractions, whole_numbers
 from treeml.lang.diagnostic import DataError
@@ -137,6 +138,27 @@ def test_missing_values_filled_with_the_lower_median() -> None:
         spec = Spec(target="y", columns={"a": ColumnSpec(kind, missing="median")}, goals=(ERRORS,))
         column = bind(spec, load({**ROWS, "a": values}, spec.columns)).column("a")
         assert [column.levels[v] if column.levels else v for v in column.values.tolist()] == expected
+
+
+@pytest.mark.parametrize("rule", ["separate", "median"])
+def test_targets_and_weights_can_only_be_dropped(rule: str) -> None:
+    for name, values in (("y", ["no", None, "no", "yes"]), ("w", [1, None, 2, 3])):
+        spec = Spec(target="y", weight_column="w", columns={name: ColumnSpec(missing=rule)}, goals=(ERRORS,))
+        with pytest.raises(DataError, match=f"1 value is missing in `{name}`"):
+            bind(spec, load({**ROWS, name: values}, spec.columns))
+
+
+def test_a_column_without_values_has_no_median() -> None:
+    spec = Spec(target="y", columns={"a": ColumnSpec("number", missing="median")}, goals=(ERRORS,))
+    with pytest.raises(DataError, match="missing in every row"):
+        bind(spec, load({**ROWS, "a": [None] * 4}, spec.columns))
+
+
+@pytest.mark.parametrize("kind", ["binary", "number", "integer", "category", "ordered"])
+def test_a_column_without_values_can_be_kept_apart(kind: str) -> None:
+    spec = Spec(target="y", columns={"a": ColumnSpec(kind, missing="separate")}, goals=(ERRORS,))
+    dataset = bind(spec, load({**ROWS, "a": [None] * 4}, spec.columns))
+    assert lower(dataset).problem.bits[lower(dataset).problem.features[0].first_test :].size
 
 
 def test_missing_values_kept_apart() -> None:

@@ -10,7 +10,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treeml.data.read import load, load_arrays
@@ -283,6 +283,42 @@ def test_arrays_of_the_wrong_shape(arrays: tuple[Any, ...], message: str) -> Non
 def test_sources_that_are_no_table(source: Any, message: str) -> None:
     with pytest.raises(DataError, match=message):
         load(source)
+
+
+pieces = st.sampled_from(
+    [
+        b",",
+        b"\n",
+        b'"',
+        b"1",
+        b"a",
+        b"y",
+        b" ",
+        b".",
+        b"NaN",
+        b"inf",
+        b"\r",
+        b";",
+        b"\xff",
+        b"\xc3\xa9",
+        b"true",
+        b"\0",
+        b"1:2",
+    ]
+)
+
+
+@given(
+    st.one_of(st.lists(pieces, max_size=40).map(b"".join), st.binary(max_size=60)), st.sampled_from([".csv", ".libsvm"])
+)
+@settings(deadline=None)
+def test_garbage_is_a_table_or_a_message(tmp_path_factory: pytest.TempPathFactory, content: bytes, ending: str) -> None:
+    path = tmp_path_factory.getbasetemp() / f"garbage{ending}"
+    path.write_bytes(content)
+    try:
+        assert load(path).rows > 0
+    except DataError as error:
+        assert str(error).startswith("error[D4")
 
 
 labels = st.one_of(

@@ -164,7 +164,8 @@ def _from_nothing(series: pl.Series, declared: ColumnSpec) -> Column:
     missing = np.ones(rows, dtype=bool) if rows else None
     if declared.type in ("number", "integer"):
         return Column(series.name, declared.type, np.full(rows, np.nan), (), missing)
-    return Column(series.name, declared.type or "category", np.full(rows, -1, dtype=np.int32), (), missing)
+    levels = (0, 1) if declared.type == "binary" else ()
+    return Column(series.name, declared.type or "category", np.full(rows, -1, dtype=np.int32), levels, missing)
 
 
 def _from_text(series: pl.Series, declared: ColumnSpec, findings: Findings) -> Column:

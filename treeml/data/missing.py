@@ -35,12 +35,12 @@ def fill(
         if declared.missing == "drop":
             drop |= column.missing
             notes.append(f"{_rows(int(column.missing.sum()))} dropped where `{column.name}` is missing")
-        elif declared.missing == "median" and column.type not in ("category", "text"):
-            medians.append(column.name)
-        elif declared.missing == "median":
-            mistakes.append(_no_median(column, declared, table))
-        elif declared.missing != "separate" or column.name in whole:
+        elif column.name in whole or not declared.missing:
             mistakes.append(_gap(column, declared, table, column.name in whole))
+        elif declared.missing == "median" and column.type in ("category", "text"):
+            mistakes.append(_no_median(column, declared, table))
+        elif declared.missing == "median":
+            medians.append(column.name)
     kept = np.flatnonzero(~drop)
     if len(kept) == 0 and table.rows:
         names = ", ".join(f"`{column.name}`" for column in gaps)
@@ -59,7 +59,11 @@ def fill(
     if medians:
         columns = dict(table.columns)
         for name in medians:
-            columns[name] = _with_median(columns[name], notes)
+            missing = columns[name].missing
+            if missing is not None and missing.all():
+                mistakes.append(_no_value(columns[name], spec.columns[name], table))
+            else:
+                columns[name] = _with_median(columns[name], notes)
         table = Table(columns, table.rows, table.source, table.target, table.weight, table.notes)
     return table, kept
 
@@ -92,8 +96,6 @@ def _with_median(column: Column, notes: list[str]) -> Column:
     if column.missing is None:
         return column
     known = np.sort(column.values[~column.missing])
-    if not len(known):
-        return column
     middle = known[(len(known) - 1) // 2]
     values = np.where(column.missing, middle, column.values).astype(column.values.dtype)
     shown = column.levels[middle] if column.levels else f"{middle.item():g}"
@@ -133,6 +135,14 @@ def _no_median(column: Column, declared: ColumnSpec, table: Table) -> Diagnostic
     if declared.span is None:
         return Diagnostic("D426", title, (), (label,), helps, place=table.source)
     return Diagnostic("D426", title, (Label(declared.span, label),), (), helps)
+
+
+def _no_value(column: Column, declared: ColumnSpec, table: Table) -> Diagnostic:
+    title = f"`{column.name}` is missing in every row, so it has no median"
+    helps = (f"leave it out: `features all except {quoted(column.name)}`",)
+    if declared.span is None:
+        return Diagnostic("D426", title, (), (), helps, place=table.source)
+    return Diagnostic("D426", title, (Label(declared.span, f"no value in {table.source}"),), (), helps)
 
 
 def _rows(count: int, one: str = "row was") -> str:
