@@ -316,9 +316,10 @@ def test_garbage_is_a_table_or_a_message(tmp_path_factory: pytest.TempPathFactor
     path = tmp_path_factory.getbasetemp() / f"garbage{ending}"
     path.write_bytes(content)
     try:
-        assert load(path).rows > 0
+        rows, message = load(path).rows, ""
     except DataError as error:
-        assert str(error).startswith("error[D4")
+        rows, message = 0, str(error)
+    assert rows > 0 or message.startswith("error[D4")
 
 
 labels = st.one_of(
