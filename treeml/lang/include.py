@@ -146,4 +146,7 @@ def _joined(below: PurePath, path: str) -> str:
 
 def _identity(path: Path) -> str:
     """One text for a file, however it is reached."""
-    return os.path.normcase(os.path.realpath(path))
+    try:
+        return os.path.normcase(os.path.realpath(path))
+    except (OSError, ValueError):  # no path at all, as reading it will show
+        return str(path)
