@@ -6,13 +6,12 @@ text, so a model built in Python equals the model parsed from what it prints.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from numbers import Real
-from typing import Any, NoReturn
+from numbers import Rational, Real
+from typing import Any, ClassVar, NoReturn
 
 from treeml.lang.build import as_argument
 from treeml.lang.syntax import Argument, Binary, Call, Comparison, Expression, Name, Negate, Number, String, Value
@@ -25,6 +24,8 @@ class Formula:
     """A number, a param, a measure or a sum of them: supports + - * / and comparisons."""
 
     node: Expression
+
+    __array_ufunc__: ClassVar[None] = None  # numpy leaves `np.float64(2) * leaves` to us
 
     def __add__(self, other: Any) -> Formula:
         return Formula(Binary("+", self.node, expression(other)))
@@ -275,12 +276,12 @@ def _number(value: Any, unit: str = "") -> Number | Negate | Binary:
     """The exact number that Python prints: 0.05 is five hundredths, not the nearest binary fraction."""
     if isinstance(value, bool) or not (isinstance(value, Real) or hasattr(value, "as_integer_ratio")):
         raise TypeError(f"{value!r} is not a number")
-    if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(f"{value} is not a finite number")
     try:
-        exact = value if isinstance(value, Fraction) else Fraction(str(value))
+        exact = _plain_fraction(value) if isinstance(value, Rational) else Fraction(str(value))
     except ValueError:
         raise ValueError(f"{value} is not a finite number") from None
+    if max(exact.numerator.bit_length(), exact.denominator.bit_length()) > 4 * MAXIMUM_DIGITS:
+        raise ValueError(f"a number has at most {MAXIMUM_DIGITS} digits")
     if exact < 0:
         return Negate(_number(-exact, unit))
     try:
@@ -292,6 +293,11 @@ def _number(value: Any, unit: str = "") -> Number | Negate | Binary:
     if len(digits) > MAXIMUM_DIGITS:
         raise ValueError(f"a number has at most {MAXIMUM_DIGITS} digits")
     return Number(exact, unit)
+
+
+def _plain_fraction(value: Rational) -> Fraction:
+    """Out of Python's own whole numbers, which never overflow, whatever library the value is from."""
+    return Fraction(int(value.numerator), int(value.denominator))
 
 
 def _side(value: Any) -> Expression:

@@ -75,6 +75,8 @@ def mistakes(text: str) -> list[str]:
         ("set x = 5 percent", "S113 x:1:11 no unit is called `percent` | write `5%`"),
         ("require depth % <= 3", "S113 x:1:15 `%` follows a number | no number stands before it"),
         ("minimize (a + b", "S114 x:1:10 a parenthesis is not closed | opens here"),
+        ("require depth <= 3)", "S114 x:1:19 a parenthesis is closed that was not opened | nothing to close"),
+        ("solve using cpsat", "S102 x:1:7 `using` cannot follow `solve` | the statement is complete before this"),
         ("treeml 2", "S115 x:1:8 there is no version 2 of the language | the only version is 1"),
         ("satisfy\ntreeml 1", "S116 x:2:1 the version is not the first statement | belongs at the top of the file"),
         ("treeml 1\ntreeml 1", "S116 x:2:1 the version is not the first statement | belongs at the top of the file"),

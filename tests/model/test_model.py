@@ -350,6 +350,16 @@ def test_numbers_of_numpy_are_read_as_they_print(kind):
     assert str(model) in ("set x = 0.1\nrequire depth <= 3", "set x = 1\nrequire depth <= 3")
 
 
+def test_numbers_of_numpy_may_stand_on_the_left():
+    import numpy
+
+    two = numpy.float64(2)
+    model = (
+        tml.Model().minimize(two * tml.leaves + numpy.int64(1)).require(two <= tml.depth).require(two - tml.depth <= 1)
+    )
+    assert str(model).splitlines() == ["minimize 2 * leaves + 1", "require 2 - depth <= 1", "require depth >= 2"]
+
+
 @pytest.mark.parametrize(
     ("wrong", "kind", "message"),
     [
@@ -391,6 +401,8 @@ def test_numbers_of_numpy_are_read_as_they_print(kind):
         (lambda: tml.Model().solve_with(within="soon"), ValueError, "is not a time"),
         (lambda: tml.Model().minimize(sum([tml.leaves] * 500)), ValueError, "nested more than 200"),
         (lambda: tml.Model().minimize(tml.leaves * 10**600), ValueError, "at most 500 digits"),
+        (lambda: tml.leaves * 10**5000, ValueError, "at most 500 digits"),
+        (lambda: tml.leaves * Fraction(1, 10**5000), ValueError, "at most 500 digits"),
         (lambda: tml.leafs, AttributeError, "did you mean leaves"),
         (lambda: hash(tml.leaves), TypeError, "unhashable"),
     ],

@@ -261,13 +261,11 @@ def _unknown_statement(failure: Failure) -> Diagnostic | None:
         return None
     word = match[0]
     guess = suggest(word, VERBS)
-    if not failure.starts_line and guess is None:
-        return None
-    if word in VERBS:
+    # A slip of the finger can be mended unseen; a habit of another language may need more than its first word changed.
+    slip = guess is not None and guess.startswith(word.lower()[:3])
+    if word in VERBS or not (failure.starts_line or (slip and len(word) > 3)):
         return None
     span = failure.span(len(word))
-    # A slip of the finger can be mended unseen; a habit of another language may need more than its first word changed.
-    slip = guess is not None and (guess.startswith(word.lower()[:3]) or word.lower() == guess)
     return Diagnostic(
         "S101",
         f"no statement is called `{word}`",
@@ -297,6 +295,10 @@ def _unit(failure: Failure) -> Diagnostic | None:
 
 
 def _open_parenthesis(failure: Failure) -> Diagnostic | None:
+    if failure.rest[:1] == ")" and not failure.parentheses:
+        return Diagnostic(
+            "S114", "a parenthesis is closed that was not opened", (Label(failure.span(1), "nothing to close"),)
+        )
     if not failure.parentheses or "RIGHT_PARENTHESIS" not in failure.accepted:
         return None
     if not (failure.starts_line or not failure.rest.strip()):
