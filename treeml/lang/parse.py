@@ -77,7 +77,7 @@ def tokens(source: Source) -> Iterator[tuple[Word, bool]]:
 class _Run:
     """One run of the parser over a stretch of text: iterate for its tokens, each fed before the next is read.
 
-    After the tokens, `failure` says where and why the run stopped, or None; `statements` is what was recognized.
+    After the tokens, `failure` says where and why the run stopped, or None; `result` is what was recognized.
     """
 
     def __init__(self, source: Source, start: int, end: int) -> None:

@@ -23,10 +23,11 @@ TABLE = Path(__file__).resolve().with_name("table.json")
 
 @cache
 def grammar() -> str:
-    """The grammar: beside this module when installed, in `grammar/` in a checkout."""
+    """The grammar: in `grammar/` in a checkout, beside this module when installed."""
     here = Path(__file__).resolve()
-    installed = here.with_name("treeml.lark")
-    path = installed if installed.exists() else here.parents[2] / "grammar" / "treeml.lark"
+    # The checkout comes first: an install in place leaves a copy that would not follow later changes.
+    checkout = here.parents[2] / "grammar" / "treeml.lark"
+    path = checkout if checkout.exists() else here.with_name("treeml.lark")
     return path.read_text(encoding="utf-8")
 
 
