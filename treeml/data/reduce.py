@@ -101,10 +101,7 @@ def _packed(table: Bits) -> NDArray[np.uint64]:
     """Rows of bits as rows of 64-bit words."""
     height, width = table.shape
     words = max(1, -(-width // 64))
-    if table.flags.c_contiguous:
-        packed = np.packbits(table, axis=1)
-    else:  # packing along the other axis reads memory in order
-        packed = np.ascontiguousarray(np.packbits(table.T, axis=0).T)
+    packed = np.packbits(np.ascontiguousarray(table), axis=1)
     padded = np.zeros((height, words * 8), dtype=np.uint8)
     padded[:, : packed.shape[1]] = packed
     return padded.view(np.uint64)
@@ -112,18 +109,21 @@ def _packed(table: Bits) -> NDArray[np.uint64]:
 
 def _groups(words: NDArray[np.uint64], company: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The first of every group of equal rows (of one company), in order, and the group of every row."""
-    factors = np.random.default_rng(0).integers(1, 2**63, words.shape[1] + 1, dtype=np.uint64) * np.uint64(
-        2
-    ) + np.uint64(1)
-    with np.errstate(over="ignore"):
-        mixed = words ^ (words >> np.uint64(31))
-        key = (mixed * factors[:-1]).sum(axis=1, dtype=np.uint64) + company.astype(np.uint64) * factors[-1]
+    salt = _mixed(np.arange(1, words.shape[1] + 1, dtype=np.uint64))
+    key = _mixed(words ^ salt).sum(axis=1, dtype=np.uint64) ^ _mixed(company.astype(np.uint64))
     first, group = _first_and_group(key)
     if not (np.array_equal(words, words[first][group]) and np.array_equal(company, company[first][group])):
         # Two different rows share a key: compare them as they are.
         whole = np.ascontiguousarray(np.column_stack([words, company.astype(np.uint64)]))
         first, group = _first_and_group(whole.view(np.dtype((np.void, whole.shape[1] * 8))).reshape(-1))
     return first, group
+
+
+def _mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Every bit of a key spread over all of it: the finalizer of Appleby's MurmurHash3 (2011)."""
+    for factor in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
+        keys = (keys ^ (keys >> np.uint64(33))) * np.uint64(factor)
+    return keys ^ (keys >> np.uint64(33))
 
 
 def _first_and_group(keys: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -179,10 +179,12 @@ def _with_rows(problem: Problem, first: NDArray[np.int64], group: NDArray[np.int
 
 def _with_tests(problem: Problem, bits: Bits, kept: NDArray[np.int64]) -> Problem:
     """Features keep their numbers, codes and levels; each asks fewer of its tests."""
-    features: list[Feature] = []
-    for feature in problem.features:
-        begin, end = np.searchsorted(kept, (feature.first_test, feature.first_test + feature.tests))
-        features.append(replace(feature, first_test=int(begin), tests=int(end - begin)))
+    starts = [feature.first_test for feature in problem.features]
+    begins = np.searchsorted(kept, [*starts, len(problem.tests)]).tolist()
+    features = [
+        Feature(f.name, f.kind, f.levels, f.codes, begin, end - begin, f.has_missing)
+        for f, begin, end in zip(problem.features, begins, begins[1:], strict=False)
+    ]
     return replace(
         problem,
         features=tuple(features),
