@@ -15,7 +15,7 @@ from treeml.lang.words import PHRASES
 from treeml.lang.write import write
 from treeml.model import Model
 
-relaxed = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+relaxed = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @relaxed
