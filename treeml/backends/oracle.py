@@ -8,9 +8,10 @@ the two sides of every test. Of two outcomes one may be dropped only if the othe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import product
 from math import comb
 from time import monotonic
 from typing import Any, ClassVar
@@ -140,6 +141,10 @@ class _Search:
         self.everything = (1 << len(groups)) - 1
         self.yes = _masks(self.problem, groups)
         self.pieces: list[Piece] = pieces_of(self.problem, groups)
+        places = range(len(self.pieces))
+        self.exact = [place for place in places if self.pieces[place].better == "same"]
+        self.less = [place for place in places if self.pieces[place].better == "less"]
+        self.more = [place for place in places if self.pieces[place].better == "more"]
         self.labels = range(self.problem.classes) if self.problem.classes else (-1,)
         sides = {min(mask, self.everything ^ mask) for mask in self.yes} - {0}
         self.depth = _deepest(self.problem, len(groups), len(sides))
@@ -199,11 +204,10 @@ class _Search:
         depth = min(depth, mask.bit_count() - 1)
         key = (mask, depth, tested)
         if key not in self.known:
-            self.check_time()
             found = [self.leaf(mask, label) for label in self.labels]
             for test in range(len(self.yes)) if depth > 0 else ():
                 found += self.split(test, mask, depth, tested)
-            self.known[key] = _undominated(found, self.pieces)
+            self.known[key] = self.undominated(found)
             self.kept += len(self.known[key])
             if self.kept > self.most_outcomes:
                 raise _StoppedError(Stop.MEMORY)
@@ -213,14 +217,29 @@ class _Search:
         yes = mask & self.yes[test]
         if yes in (0, mask):
             return []
-        self.check_time()
         below = tested | ({self.problem.tests[test].feature} & self.priced)
-        pairs = [
-            self.join(test, mask, tested, left, right)
-            for left in self.outcomes(yes, depth - 1, below)
-            for right in self.outcomes(mask ^ yes, depth - 1, below)
-        ]
-        return _undominated(pairs, self.pieces)
+        left, right = self.outcomes(yes, depth - 1, below), self.outcomes(mask ^ yes, depth - 1, below)
+        return self.undominated(self.join(test, mask, tested, *pair) for pair in product(left, right))
+
+    def undominated(self, outcomes: Iterable[Outcome]) -> list[Outcome]:
+        """Of outcomes that agree where more is neither good nor bad, those that no other matches in all else."""
+        alike: dict[tuple[Any, ...], list[Outcome]] = {}
+        seen: set[tuple[Any, ...]] = set()
+        for outcome in outcomes:
+            self.check_time()
+            values = outcome[0]
+            if values in seen:
+                continue
+            seen.add(values)
+            rivals = alike.setdefault(tuple(values[place] for place in self.exact), [])
+            if any(self.as_good(rival[0], values) for rival in rivals):
+                continue
+            rivals[:] = [rival for rival in rivals if not self.as_good(values, rival[0])]
+            rivals.append(outcome)
+        return [outcome for rivals in alike.values() for outcome in rivals]
+
+    def as_good(self, one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
+        return all(one[i] <= other[i] for i in self.less) and all(one[i] >= other[i] for i in self.more)
 
     def leaf(self, mask: int, label: int) -> Outcome:
         return tuple(piece.at_leaf(mask, label) for piece in self.pieces), Leaf(label)
@@ -249,26 +268,6 @@ class _Search:
             statistics={"nodes": len(self.known), "solve_seconds": monotonic() - self.began},
             raw_status="looked at every tree" if stop is Stop.PROVED else "stopped early",
         )
-
-
-def _undominated(outcomes: list[Outcome], pieces: list[Piece]) -> list[Outcome]:
-    """Of outcomes that agree wherever more is neither good nor bad, those that no other is as good as in all else."""
-    exact = [index for index, piece in enumerate(pieces) if piece.better == "same"]
-    less = [index for index, piece in enumerate(pieces) if piece.better == "less"]
-    more = [index for index, piece in enumerate(pieces) if piece.better == "more"]
-    alike: dict[tuple[Any, ...], list[Outcome]] = {}
-    for outcome in outcomes:
-        values = outcome[0]
-        rivals = alike.setdefault(tuple(values[index] for index in exact), [])
-        if any(_as_good(rival[0], values, less, more) for rival in rivals):
-            continue
-        rivals[:] = [rival for rival in rivals if not _as_good(values, rival[0], less, more)]
-        rivals.append(outcome)
-    return [outcome for rivals in alike.values() for outcome in rivals]
-
-
-def _as_good(one: tuple[Any, ...], other: tuple[Any, ...], less: list[int], more: list[int]) -> bool:
-    return all(one[i] <= other[i] for i in less) and all(one[i] >= other[i] for i in more)
 
 
 def _groups(problem: Problem) -> list[list[int]]:
