@@ -77,7 +77,8 @@ def pinball(targets: Any, weight: Any, level: Fraction) -> LeafCost:
             total += min(
                 sum(
                     (
-                        int(weight[row]) * (level * (value - guess) if value >= guess else (1 - level) * (guess - value))
+                        int(weight[row])
+                        * (level * (value - guess) if value >= guess else (1 - level) * (guess - value))
                         for row, value in zip(members, values, strict=True)
                     ),
                     Fraction(0),

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 from native_brute import class_cost, least, pinball, squared
+
 from treeml.native.solver import Found, Solver
 
 SEEDS = range(40)
@@ -100,7 +100,9 @@ def test_constraints(kind: str, general: int) -> None:
         price = int(random.choice([0, 2]))
         depth = int(random.integers(0, 5))
 
-        def supported(members: tuple[int, ...], cost: np.ndarray = cost, count: np.ndarray = count, support: int = support):
+        def supported(
+            members: tuple[int, ...], cost: np.ndarray = cost, count: np.ndarray = count, support: int = support
+        ):
             return class_cost(cost)(members) if count[list(members)].sum() >= support else None
 
         found = Solver(bits, count=count, **given).solve(depth=depth, support=support, leaf_price=price)
@@ -214,7 +216,9 @@ def test_custom(options: dict[str, int]) -> None:
         solver = Solver(bits, custom=lambda sets, cost=cost: [cost(members) for members in sets])
         found = solver.solve(depth=depth, support=support, options=options)
         expected = least(
-            bits, lambda members, cost=cost, support=support: Fraction(cost(members)) if len(members) >= support else None, depth
+            bits,
+            lambda members, cost=cost, support=support: Fraction(cost(members)) if len(members) >= support else None,
+            depth,
         )
         check(found, expected)
 

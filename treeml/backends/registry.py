@@ -17,6 +17,7 @@ GROUP = "treeml.backends"
 
 # What pyproject.toml lists in the group, for a checkout that is not installed; a test keeps the two equal.
 BUILT_IN: Mapping[str, str] = {
+    "native": "treeml.backends.native:Native",
     "oracle": "treeml.backends.oracle:Oracle",
     "cart": "treeml.backends.cart:Cart",
 }

@@ -939,8 +939,6 @@ int general_run (treeml_solver *solver) {
   struct general general = {0};
   general.solver = solver;
   solver->kernel = NULL;
-  if (solver->options.threads > 1)
-    return solver_fail (solver, TREEML_BAD_ARGUMENT, "this goal or constraint is searched by one thread only");
   if (merge_tests (solver, &general.kept, &general.tests))
     return solver->code;
   solver->cache = cache_create (&solver->arena, (enum cache_kind) solver->options.cache,

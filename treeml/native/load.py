@@ -6,6 +6,7 @@ The library lies beside this file: an editable install builds it there, a wheel 
 from __future__ import annotations
 
 import ctypes
+import os
 from ctypes import CFUNCTYPE, POINTER, c_char_p, c_double, c_int, c_int32, c_int64, c_void_p
 from functools import cache
 from pathlib import Path
@@ -57,7 +58,10 @@ _FUNCTIONS: dict[str, tuple[type | None, tuple[object, ...]]] = {
 
 
 def path() -> Path | None:
-    """Where the library is, or None."""
+    """Where the library is, or None. `TREEML_LIBRARY` names another build, such as one with sanitizers."""
+    given = os.environ.get("TREEML_LIBRARY")
+    if given:
+        return Path(given)
     folder = Path(__file__).resolve().parent
     return next((folder / name for name in _NAMES if (folder / name).exists()), None)
 

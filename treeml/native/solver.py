@@ -181,7 +181,14 @@ class Solver:
         self._levels = len(shares) if loss == "quantile" else 1
         self._unit_is_tolerance = loss == "squared"
         self._call(
-            "treeml_targets", _LOSS[loss], _address(numbers), outputs, _address(weights), _address(wanted), len(wanted), scale
+            "treeml_targets",
+            _LOSS[loss],
+            _address(numbers),
+            outputs,
+            _address(weights),
+            _address(wanted),
+            len(wanted),
+            scale,
         )
 
     def _leaf_costs(self, custom: Callable[[list[NDArray[np.int32]]], Sequence[float]]) -> Any:
