@@ -208,6 +208,17 @@ def test_any_floats_become_whole_numbers_that_fit(values: list[float]) -> None:
     assert moved <= len(values) * scale / 2
 
 
+@pytest.mark.parametrize("size", [1e-200, 1.0, 1e200])
+def test_many_floats_of_full_length(size: float) -> None:
+    values = np.random.default_rng(0).normal(size=20_000) * size
+    whole, scale, moved = whole_numbers(values, 2**62, EXACT)
+    assert int(np.abs(whole).sum()) <= 2**62
+    exact = [Fraction(repr(value)) for value in values.tolist()]
+    distances = [abs(int(number) * scale - value) for number, value in zip(whole, exact, strict=True)]
+    assert sum(distances) <= moved
+    assert max(distances) <= scale
+
+
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=20))
 def test_whole_numbers_that_are_too_large_are_rounded(values: list[int]) -> None:
     whole, scale, moved = whole_numbers(np.array(values, dtype=np.int64), EXACT, EXACT)

@@ -140,6 +140,8 @@ def _reads_as_numbers(column: Column) -> bool:
 
 def describe(column: Column) -> str:
     """The values of a column in a few words: `412 distinct values between 3.5 and 190`."""
+    if column.type == "text":
+        return f"{len(column.levels)} different values"
     if not column.is_number:
         return f"{len(column.levels)} classes: {_listed([label_text(level) for level in column.levels], 4)}"
     values = np.unique(column.values if column.missing is None else column.values[~column.missing])

@@ -98,6 +98,7 @@ def _content(path: Path, span: Span | None) -> bytes:
 
 def _gone(path: Path, span: Span | None) -> DataError:
     folder = path.parent
+    relative = () if span is None else ("a path in `data` is relative to the .tml file",)
     shown = "this folder" if str(folder) in ("", ".") else f"`{folder.name or folder}`"
     if not folder.is_dir():
         return file_mistake(
@@ -106,7 +107,7 @@ def _gone(path: Path, span: Span | None) -> DataError:
             f"the folder {shown} does not exist",
             path.name,
             span,
-            notes=("a path in `data` is relative to the .tml file",),
+            notes=relative,
         )
     names = sorted(child.name for child in folder.iterdir() if child.is_file() and child.suffix not in _NO_DATA)
     close = difflib.get_close_matches(path.name, names, 1, 0.6)
@@ -122,7 +123,7 @@ def _gone(path: Path, span: Span | None) -> DataError:
         f"not found in {shown}",
         path.name,
         span,
-        notes=("a path in `data` is relative to the .tml file",),
+        notes=relative,
         helps=helps,
     )
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 Whole = NDArray[np.int64]
 EXACT = 2**53
+_MANY = 10_000  # beyond this many floats, fractions in Python take too long
 
 
 def whole_numbers(values: NDArray[Any], most: int, largest: int) -> tuple[Whole, Fraction, Fraction]:
@@ -33,6 +34,8 @@ def whole_numbers(values: NDArray[Any], most: int, largest: int) -> tuple[Whole,
         if not len(whole) or (magnitude.sum() < most * 0.99 and magnitude.max() < largest * 0.99):
             common = int(np.gcd.reduce(whole)) if digits else 1
             return whole // common if common > 1 else whole, Fraction(max(common, 1), 10**digits), Fraction(0)
+    if values.dtype.kind == "f" and len(values) > _MANY:
+        return _rounded(values, most, min(largest, EXACT))
     known, place, counts = np.unique(values, return_inverse=True, return_counts=True)
     decimals = [Fraction(Decimal(repr(value))) for value in known.tolist()]
     fitted, scale, moved = fit(decimals, counts.tolist(), most, largest)
@@ -58,6 +61,18 @@ def fit(values: list[Fraction], counts: list[int], most: int, largest: int) -> t
         Fraction(0),
     )
     return rounded, scale, moved
+
+
+def _rounded(values: NDArray[np.float64], most: int, largest: int) -> tuple[Whole, Fraction, Fraction]:
+    """Many floats, rounded at once to the finest power of ten that fits."""
+    magnitude = np.abs(values)
+    total, top = float(magnitude.sum()), float(magnitude.max())
+    room = min(0.99 * (most - len(values)) / total, 0.99 * (largest - 1) / top)
+    digits = min(floor(log10(room)), 300)
+    whole = np.rint(values * 10.0**digits if digits >= 0 else values / 10.0**-digits)
+    scale = Fraction(10) ** -digits
+    # Half a unit for every value, and a little for the product, which is itself rounded.
+    return whole.astype(np.int64), scale, len(values) * scale * Fraction(51, 100)
 
 
 def whole_fractions(values: Iterable[Fraction]) -> tuple[list[int], Fraction]:
