@@ -1,23 +1,21 @@
-"""The compiled library of the package, opened with ctypes."""
+"""The compiled library of the package, or another build of it."""
 
 from __future__ import annotations
 
 import ctypes
 import os
 from functools import cache
-from pathlib import Path
 
-NAMES = ("libtreeml_native.so", "libtreeml_native.dylib", "libtreeml_native.dll", "treeml_native.dll")
+from treeml.native import load
 
 
 @cache
 def open_library() -> ctypes.CDLL:
-    """`TREEML_LIBRARY` names another build of it, such as one with sanitizers."""
+    """`TREEML_LIBRARY` names another build, such as one with sanitizers."""
     given = os.environ.get("TREEML_LIBRARY")
     if given:
         return ctypes.CDLL(given)
-    folder = Path(__file__).parent
-    for name in NAMES:
-        if (folder / name).exists():
-            return ctypes.CDLL(str(folder / name))
-    raise FileNotFoundError(f"{folder} holds no compiled library; install the package, or run `make test` in a checkout")
+    found = load.path()
+    if found is None:
+        raise ImportError(load.missing())
+    return ctypes.CDLL(str(found))

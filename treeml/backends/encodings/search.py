@@ -7,6 +7,7 @@ from fractions import Fraction
 from time import monotonic
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treeml.backends.contract import (
     Answer,
@@ -21,7 +22,7 @@ from treeml.backends.contract import (
     Stop,
 )
 from treeml.backends.encodings.asked import Asked, Form, goal_value
-from treeml.backends.evaluate import evaluate_goals, meets_all
+from treeml.backends.evaluate import answers, evaluate_goals, meets_all
 
 STEP = 0.5  # seconds between two reports of a bound alone
 
@@ -126,19 +127,19 @@ class Search:
 def trimmed(tree: Node, problem: Problem, goal: Form) -> Node:
     """The tree without tests that split none of its rows; leaves without a label get the one of least goal."""
 
-    def trim(node: Node, rows: np.ndarray) -> Node:  # type: ignore[type-arg]
+    def trim(node: Node, rows: NDArray[np.intp]) -> Node:
         if isinstance(node, Leaf):
             if node.label >= 0 or not problem.classes:
                 return node
             if goal.predicted is None:
                 return Leaf(0)
             return Leaf(int(goal.predicted[rows].sum(axis=0).argmin()))
-        answers = problem.bits[node.test]
-        yes, no = rows & answers, rows & ~answers
-        if not yes.any():
+        says_yes = answers(problem, node.test, rows)
+        yes, no = rows[says_yes], rows[~says_yes]
+        if not len(yes):
             return trim(node.no, no)
-        if not no.any():
+        if not len(no):
             return trim(node.yes, yes)
         return Split(node.test, trim(node.yes, yes), trim(node.no, no))
 
-    return trim(tree, np.ones(problem.rows, dtype=bool))
+    return trim(tree, np.arange(problem.rows))

@@ -1,0 +1,46 @@
+"""The complete tree of a depth: node t has the children 2t + 1 (yes, left) and 2t + 2 (no, right)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+
+@dataclass(frozen=True)
+class Nodes:
+    depth: int
+
+    @property
+    def branches(self) -> int:
+        return 2**self.depth - 1
+
+    @property
+    def leaves(self) -> int:
+        return 2**self.depth
+
+    @cached_property
+    def paths(self) -> tuple[tuple[tuple[int, bool], ...], ...]:
+        """Of every leaf: the nodes above it, each with True where the path goes to the yes side."""
+        return tuple(self.path(self.branches + leaf) for leaf in range(self.leaves))
+
+    def path(self, node: int) -> tuple[tuple[int, bool], ...]:
+        steps: list[tuple[int, bool]] = []
+        while node > 0:
+            parent = (node - 1) // 2
+            steps.append((parent, node == 2 * parent + 1))
+            node = parent
+        return tuple(reversed(steps))
+
+    def level(self, node: int) -> int:
+        return (node + 1).bit_length() - 1
+
+    def under(self, node: int) -> range:
+        """The leaves below a node."""
+        down = self.depth - self.level(node)
+        first = (node + 1 << down) - 1 - self.branches
+        return range(first, first + (1 << down))
+
+    def active_node(self, leaf: int) -> int | None:
+        """Rows that no split parts go left; so a leaf exists where the last node it lies right of is split."""
+        rights = [node for node, yes in self.paths[leaf] if not yes]
+        return rights[-1] if rights else None

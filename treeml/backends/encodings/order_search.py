@@ -1,0 +1,336 @@
+"""OrderModel -> the best assignment, by SAT solvers.
+
+`descend` asks for a goal of nothing first (where a perfect tree exists that is the cheapest question there is), then
+for less than the best known, until there is no better: satisfiable to unsatisfiable, with a totalizer cut off at the
+first bound. `core` raises a lower bound instead, one unsatisfiable core at a time (OLL, as in RC2 of Ignatiev, Morgado
+and Marques-Silva 2019). The rule: `core` where weights differ and the bound to start from is small, or where the
+totalizer would be too large; `descend` everywhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from math import gcd
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treeml.backends.contract import Leaf, Node, Split, Stop
+from treeml.backends.encodings.monotone import Path, broken_pairs
+from treeml.backends.encodings.order import OrderModel
+from treeml.backends.encodings.pb import (
+    MOST_TOTALIZER,
+    Clauses,
+    at_most,
+    estimate_at_most,
+    estimate_totalizer,
+    normalized,
+    totalizer,
+)
+from treeml.backends.encodings.search import Search
+from treeml.backends.engines.sat import Sat, Stopped
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+SMALL = 10  # up to here the solver that is best near zero is used, and cores where weights differ
+MOST_CLAUSES = 20_000_000
+BYTES_PER_CLAUSE = 200
+
+Make = Callable[[str, Iterable[list[int]]], Sat]
+
+
+class TooLarge(Exception):
+    """The clauses would not fit."""
+
+
+def estimate_limits(model: OrderModel) -> int:
+    """Clauses that the sums to be kept will take."""
+    return sum(estimate_at_most(item.terms, item.limit) for item in model.limits)
+
+
+def encode_limits(model: OrderModel, memory: int | None) -> None:
+    """Adds the clauses of every sum that is to be kept."""
+    size = len(model.clauses.clauses) + estimate_limits(model)
+    if size > MOST_CLAUSES or (memory is not None and size * BYTES_PER_CLAUSE > memory):
+        raise TooLarge(f"about {size:,} clauses")
+    for item in model.limits:
+        at_most(model.clauses, item.terms, item.limit, item.condition)
+
+
+def minimize(search: Search, model: OrderModel, make: Make, strategy: str, solver: str) -> Stop:
+    """Drives the search; the best tree and the bound end up in `search`."""
+    items, _ = normalized(model.goal, 0)
+    runner = _Runner(search, model, make, solver, items)
+    try:
+        if model.clauses.contradiction:
+            return Stop.PROVED
+        if not items:
+            return runner.satisfy()
+        if strategy == "auto":
+            strategy = runner.strategy()
+        search.notes.append(f"strategy {strategy}")
+        return runner.core() if strategy == "core" else runner.descend()
+    except Stopped as stopped:
+        return Stop.INTERRUPTED if stopped.reason == "interrupted" else Stop.TIME
+    except KeyboardInterrupt:
+        return Stop.INTERRUPTED
+    finally:
+        runner.close()
+
+
+def _flat(model: OrderModel) -> list[tuple[int, int]]:
+    """The goal with every variable once, as weights of variables."""
+    weights: dict[int, int] = {}
+    for weight, literal in model.goal:
+        sign = 1 if literal > 0 else -1
+        weights[abs(literal)] = weights.get(abs(literal), 0) + sign * weight
+    return [(weight, variable) for variable, weight in weights.items()]
+
+
+class _Runner:
+    def __init__(
+        self, search: Search, model: OrderModel, make: Make, solver: str, items: list[tuple[int, int]]
+    ) -> None:
+        self.search, self.model, self.make, self.solver_name = search, model, make, solver
+        self.items = items  # penalties, in steps of `divisor` above `floor`
+        weights = [weight for weight, _ in _flat(model)]
+        self.divisor = gcd(*weights) or 1
+        # Without any penalty the goal is at its least.
+        negated = sum(weight for weight, literal in model.goal if literal < 0)
+        self.floor = model.goal_constant + negated + sum(min(0, weight) for weight in weights)
+        self.sats: list[Sat] = []
+
+    def close(self) -> None:
+        for sat in self.sats:
+            for name, value in sat.statistics().items():
+                self.search.statistics[name] = self.search.statistics.get(name, 0.0) + value
+            sat.close()
+
+    def strategy(self) -> str:
+        weights = {weight for weight, _ in self.items}
+        upper = self.upper()
+        if len(weights) > 1 and upper is not None and upper <= SMALL:
+            return "core"
+        if len(weights) > 1:
+            cap = min(upper if upper is not None else 2**62, sum(w for w, _ in self.items))
+            if estimate_totalizer(self.items, cap) > MOST_TOTALIZER:
+                return "core"
+        return "descend"
+
+    def upper(self) -> int | None:
+        """The penalty of the best tree known, in steps above the least conceivable."""
+        best = self.search.best
+        return None if best is None else max(0, -(-(best - self.floor) // self.divisor))
+
+    def prove(self, penalty: int) -> None:
+        self.search.raise_bound(self.floor + self.divisor * penalty)
+
+    def open(self, name: str, clauses: Iterable[list[int]]) -> Sat:
+        sat = self.make(name, clauses)
+        self.sats.append(sat)
+        return sat
+
+    def take(self, sat: Sat, literals: list[int]) -> tuple[Node, bool]:
+        """The tree of a model; True if it is an answer. Otherwise what breaks a monotony is excluded."""
+        # Variables in no clause may be absent from the model.
+        true = np.zeros(max(self.model.clauses.top, len(literals)) + 1, bool)
+        positive = np.array([literal for literal in literals if literal > 0], np.int64)
+        true[positive] = True
+        tree = self.model.decode(true)
+        if self.search.offer(tree):
+            return tree, True
+        terms = tuple(term for term, _ in self.search.asked.monotone)
+        excluded = [_excluding(self.model, true, one, other) for one, other in broken_pairs(tree, self.model.problem, terms)]
+        if not excluded:
+            raise AssertionError("a tree of the clauses does not meet the requirements")
+        for clause in excluded:
+            for known in self.sats:
+                known.add(clause)
+            self.model.clauses.clauses.append(clause)
+        return tree, False
+
+    def satisfy(self) -> Stop:
+        sat = self.open(self.solver_name or "g4", self.model.clauses.clauses)
+        while sat.solve():
+            if self.take(sat, sat.model())[1]:
+                self.prove(0)
+                return Stop.PROVED
+        if self.search.tree is not None:
+            self.prove(0)
+        return Stop.PROVED
+
+    def descend(self) -> Stop:
+        upper = self.upper()
+        total = sum(weight for weight, _ in self.items)
+        cap = total if upper is None else min(upper, total)
+        if upper == 0:
+            self.prove(0)
+            return Stop.PROVED
+        if self._without_penalty():
+            return Stop.PROVED
+        self.prove(1)
+        outputs, extra = _count(self.items, cap, self.model.clauses.top)
+        name = self.solver_name or ("g4" if cap <= SMALL else "cadical153")
+        sat = self.open(name, [*self.model.clauses.clauses, *extra])
+        self._hint(sat)
+        while True:
+            upper = self.upper()
+            for value, literal in sorted(outputs.items()):
+                if upper is not None and value >= upper:
+                    sat.add([-literal])
+            if self.search.within_gap:
+                return Stop.GAP
+            if self.search.stopped:
+                raise Stopped("interrupted")
+            if not sat.solve():
+                if self.search.tree is not None and upper is not None:
+                    self.prove(upper)
+                return Stop.PROVED
+            self.take(sat, sat.model())
+
+    def _without_penalty(self) -> bool:
+        """Is there a tree that pays nothing? Units, not assumptions, so that the solver can simplify by them."""
+        units = [[-literal] for _, literal in self.items]
+        sat = self.open(self.solver_name or "g4", [*self.model.clauses.clauses, *units])
+        while sat.solve():
+            if self.take(sat, sat.model())[1]:
+                self.prove(0)
+                return True
+        return False
+
+    def core(self) -> Stop:
+        """Each core raises the bound by its least weight and is replaced by a count of its literals."""
+        from pysat.card import ITotalizer
+
+        sat = self.open(self.solver_name or "g4", self.model.clauses.clauses)
+        self._hint(sat)
+        top = self.model.clauses.top
+        weight = {-literal: value for value, literal in self.items}
+        counters: dict[int, tuple[Any, int]] = {}
+        lower = 0
+        while True:
+            if self.search.within_gap:
+                return Stop.GAP
+            if sat.solve(sorted(weight, key=lambda literal: (-weight[literal], abs(literal)))):
+                if self.take(sat, sat.model())[1]:
+                    self.prove(lower)
+                    return Stop.PROVED
+                continue
+            core = sat.core()
+            if not core:
+                return Stop.PROVED
+            least = min(weight[literal] for literal in core)
+            lower += least
+            self.prove(lower)
+            if self.search.proved:
+                return Stop.PROVED
+            for literal in core:
+                weight[literal] -= least
+                if not weight[literal]:
+                    del weight[literal]
+                if literal in counters:
+                    counter, bound = counters[literal]
+                    if bound + 1 < len(counter.lits):
+                        counter.increase(ubound=bound + 1, top_id=top)
+                        top = max(top, counter.top_id)
+                        for clause in counter.cnf.clauses[-counter.nof_new :] if counter.nof_new else ():
+                            sat.add(clause)
+                        output = -counter.rhs[bound + 1]
+                        weight[output] = weight.get(output, 0) + least
+                        counters[output] = (counter, bound + 1)
+            if len(core) > 1:
+                counter = ITotalizer(lits=[-literal for literal in core], ubound=1, top_id=top)
+                top = max(top, counter.top_id)
+                for clause in counter.cnf.clauses:
+                    sat.add(clause)
+                output = -counter.rhs[1]
+                weight[output] = weight.get(output, 0) + least
+                counters[output] = (counter, 1)
+            else:
+                sat.add([-core[0]])
+
+    def _hint(self, sat: Sat) -> None:
+        if self.search.tree is not None:
+            sat.phases(start_literals(self.model, self.search.tree))
+
+
+def _count(items: list[tuple[int, int]], cap: int, top: int) -> tuple[dict[int, int], list[list[int]]]:
+    """sum -> literal that holds where the penalties reach it, up to the cap; and the clauses of it."""
+    if all(weight == 1 for weight, _ in items):
+        from pysat.card import ITotalizer
+
+        counter = ITotalizer(lits=[literal for _, literal in items], ubound=max(1, min(cap, len(items))), top_id=top)
+        outputs = {place + 1: literal for place, literal in enumerate(counter.rhs)}
+        return outputs, counter.cnf.clauses
+    clauses = Clauses(top)
+    outputs = totalizer(clauses, items, max(1, cap))
+    return outputs, clauses.clauses
+
+
+def start_literals(model: OrderModel, tree: Node) -> list[int]:
+    """The directions, questions and labels of a tree, as far as it fills the complete tree."""
+    from treeml.backends.evaluate import answers
+
+    literals: list[int] = []
+    rows = np.zeros(model.choices.groups, np.int64)
+    rows[model.choices.group] = np.arange(model.problem.rows)
+    known: dict[int, NDArray[np.bool_]] = {}
+
+    def mark(node: Node, place: int) -> None:
+        if place >= model.nodes.branches:
+            if isinstance(node, Leaf):
+                for label in range(model.problem.classes):
+                    for literal in model.label_is(place - model.nodes.branches, label):
+                        literals.append(literal if label == node.label else -literal)
+            return
+        if isinstance(node, Split):
+            if node.test not in known:
+                known[node.test] = answers(model.problem, node.test, rows)
+            yes = known[node.test]
+            feature = model.problem.tests[node.test].feature
+            literals.extend(np.where(yes, model.side[place], -model.side[place]).tolist())
+            for number, choice in enumerate(model.choices.choices):
+                same = choice.test == node.test if choice.kind == "test" else choice.feature == feature
+                literals.append(int(model.ask[place, number]) * (1 if same else -1))
+            mark(node.yes, 2 * place + 1)
+            mark(node.no, 2 * place + 2)
+        else:
+            literals.extend(model.side[place].tolist())
+            mark(node, 2 * place + 1)
+            mark(node, 2 * place + 2)
+
+    mark(tree, 0)
+    return literals
+
+
+def _excluding(model: OrderModel, true: NDArray[np.bool_], one: Path, other: Path) -> list[int]:
+    """A clause that excludes the two leaves at the ends of these paths, with these questions on the way."""
+    clause: set[int] = set()
+    for path in (one, other):
+        node = 0
+        for _, answer in path:
+            place = int(np.flatnonzero(true[model.ask[node]])[0])
+            choice = model.choices.choices[place]
+            clause.add(-int(model.ask[node, place]))
+            if choice.kind != "test":
+                assert choice.codes is not None
+                sides = model.side[node]
+                for code in np.unique(choice.codes):
+                    group = int(np.flatnonzero(choice.codes == code)[0])
+                    clause.add(-int(sides[group]) if true[sides[group]] else int(sides[group]))
+            swapped = _is_swapped(model, true, node, place)
+            node = 2 * node + (1 if answer != swapped else 2)
+        while node < model.nodes.branches:
+            assert model.split is not None
+            clause.add(int(model.split[node]))
+            node = 2 * node + 1
+        leaf = node - model.nodes.branches
+        for literal in model.label_is(leaf, model._label_of(leaf, true)):
+            clause.add(-literal)
+    return sorted(clause)
+
+
+def _is_swapped(model: OrderModel, true: NDArray[np.bool_], node: int, place: int) -> bool:
+    found = model.choices.decode(model.choices.choices[place], true[model.side[node]])
+    return found is not None and found[1]

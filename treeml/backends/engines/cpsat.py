@@ -1,0 +1,177 @@
+"""Program -> Outcome by CP-SAT, and the running of any CP-SAT model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import ceil
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treeml.backends.contract import Deadline
+from treeml.backends.encodings.program import FREE, Program
+from treeml.backends.engines.outcome import End, OnIncumbent, Outcome
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Whole = NDArray[np.int64]
+
+
+def solve_program(
+    program: Program,
+    deadline: Deadline,
+    *,
+    threads: int = 1,
+    seed: int = 0,
+    start: Whole | None = None,
+    on_incumbent: OnIncumbent | None = None,
+    deterministic: float | None = None,
+) -> Outcome:
+    model, variables = write_model(program)
+    if start is not None:
+        for variable, value in zip(variables, start.tolist(), strict=True):
+            model.add_hint(variable, value)
+    # The flow is a linear program with few fractional corners: the strongest linear relaxation decides it.
+    return run_model(
+        model, variables, deadline, threads=threads, seed=seed, on_incumbent=on_incumbent,
+        deterministic=deterministic, linearization=2,
+    )  # fmt: skip
+
+
+def write_model(program: Program) -> tuple[Any, list[Any]]:
+    from ortools.sat.python import cp_model
+
+    model = cp_model.CpModel()
+    variables = [
+        model.new_int_var(lower, upper, "") if (lower, upper) != (0, 1) else model.new_bool_var("")
+        for lower, upper in zip(program.lower.tolist(), program.upper.tolist(), strict=True)
+    ]
+    start, index, value = program.start.tolist(), program.index.tolist(), program.value.tolist()
+    for row, (low, high) in enumerate(zip(program.low.tolist(), program.high.tolist(), strict=True)):
+        here = slice(start[row], start[row + 1])
+        terms = [variables[column] for column in index[here]]
+        factors = value[here]
+        if low == high == 1 and all(factor == 1 for factor in factors):
+            model.add_exactly_one(terms)
+            continue
+        expression = cp_model.LinearExpr.weighted_sum(terms, factors)
+        model.add_linear_constraint(expression, max(low, -FREE), min(high, FREE))
+    used = np.flatnonzero(program.cost).tolist()
+    goal = cp_model.LinearExpr.weighted_sum([variables[c] for c in used], program.cost[used].tolist())
+    if used:
+        model.minimize(goal + program.offset)
+    return model, variables
+
+
+def run_model(
+    model: Any,
+    variables: list[Any],
+    deadline: Deadline,
+    *,
+    threads: int = 1,
+    seed: int = 0,
+    on_incumbent: OnIncumbent | None = None,
+    deterministic: float | None = None,
+    linearization: int | None = None,
+    fixed_search: bool = False,
+) -> Outcome:
+    """`deterministic` limits by CP-SAT's own measure of work, so that a run can be repeated."""
+    from ortools.sat.python import cp_model
+
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = max(1, threads)
+    solver.parameters.random_seed = seed % 2**31
+    if deadline.left() < float("inf"):
+        solver.parameters.max_time_in_seconds = max(0.01, deadline.left())
+    if deterministic is not None:
+        solver.parameters.max_deterministic_time = float(deterministic)
+    if linearization is not None:
+        solver.parameters.linearization_level = linearization
+    if fixed_search:
+        solver.parameters.search_branching = cp_model.FIXED_SEARCH
+    stopped: list[str] = []
+    listener = _listener(cp_model, variables, on_incumbent, stopped)
+    if on_incumbent is not None:
+
+        def told(bound: float) -> None:
+            if not stopped and on_incumbent(None, _whole_bound(bound)) is False:
+                stopped.append("asked")
+                solver.stop_search()
+
+        solver.best_bound_callback = told
+    status = _run(lambda: solver.solve(model, listener), solver, stopped)
+    return _outcome(cp_model, solver, status, variables, stopped, bool(model.has_objective()))
+
+
+def _listener(cp_model: Any, variables: list[Any], on_incumbent: OnIncumbent | None, stopped: list[str]) -> Any:
+    if on_incumbent is None:
+        return None
+
+    class Listener(cp_model.CpSolverSolutionCallback):  # type: ignore[misc, name-defined]
+        def on_solution_callback(self) -> None:
+            values = np.array([self.value(variable) for variable in variables], np.int64)
+            if on_incumbent(values, _whole_bound(self.best_objective_bound)) is False:
+                stopped.append("asked")
+                self.stop_search()
+
+    return Listener()
+
+
+def _run(solve: Callable[[], Any], solver: Any, stopped: list[str]) -> Any:
+    """In a thread of its own, so that Ctrl-C reaches Python and stops the solver with what it has."""
+    result: list[Any] = []
+    failure: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            result.append(solve())
+        except BaseException as error:
+            failure.append(error)
+
+    worker = Thread(target=work, daemon=True)
+    worker.start()
+    while worker.is_alive():
+        try:
+            worker.join(0.1)
+        except KeyboardInterrupt:
+            stopped.append("interrupted")
+            solver.stop_search()
+    if failure:
+        raise failure[0]
+    return result[0]
+
+
+def _whole_bound(bound: float) -> int | None:
+    """The bound of a goal in whole numbers; CP-SAT keeps it as one."""
+    if not np.isfinite(bound) or abs(bound) > FREE:
+        return None
+    return ceil(bound - 1e-6)
+
+
+def _outcome(cp_model: Any, solver: Any, status: Any, variables: list[Any], stopped: list[str], goal: bool) -> Outcome:
+    raw = solver.status_name(status)
+    ends = {
+        cp_model.OPTIMAL: End.OPTIMAL,
+        cp_model.FEASIBLE: End.TIME,
+        cp_model.INFEASIBLE: End.INFEASIBLE,
+        cp_model.UNKNOWN: End.TIME,
+    }
+    if status not in ends:
+        raise ValueError(f"CP-SAT says {raw}: {solver.solution_info()}")
+    end = ends[status]
+    if not goal and status == cp_model.FEASIBLE:
+        end = End.OPTIMAL
+    if stopped and end is End.TIME:
+        end = End.INTERRUPTED
+    values = None
+    if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        values = np.array([solver.value(variable) for variable in variables], np.int64)
+    bound = None if end is End.INFEASIBLE or not goal else _whole_bound(solver.best_objective_bound)
+    statistics = {
+        "nodes": float(solver.num_branches),
+        "failures": float(solver.num_conflicts),
+        "deterministic_time": float(solver.response_proto.deterministic_time),
+    }
+    return Outcome(end, values, bound, raw, statistics)
