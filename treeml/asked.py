@@ -6,13 +6,16 @@ is checked by the same rules and its mistakes look the same.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
+from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from treeml.lang.diagnostic import Diagnostic, SpecError
-from treeml.lang.source import Source
-from treeml.lang.syntax import Solve, Statement
+from treeml.lang.source import Source, Span
+from treeml.lang.syntax import Include, Name, Number, Solve, Statement
 from treeml.spec import Spec
 
 if TYPE_CHECKING:
@@ -31,33 +34,79 @@ def checked(
     has_target: bool = False,
 ) -> tuple[Spec, tuple[Diagnostic, ...]]:
     """The spec of this run, and warnings."""
+    asked = {"with": backend, "within": within, "gap": gap, "seed": seed, "threads": threads}
+    statements = _with_request(model.statements, {name: value for name, value in asked.items() if value is not None})
+    bindings = {**model.bindings, **(params or {})}
+    if _built_in_python(statements):
+        try:
+            return _check_built(tuple(statements), frozenset(bindings.items()), model.folder, has_target)
+        except TypeError:  # a param was given a value that cannot be hashed, which `check` will name
+            pass
+    return _check(statements, bindings, model.folder, has_target)
+
+
+def _check(
+    statements: Sequence[Statement], bindings: Mapping[str, Any], folder: Path, has_target: bool
+) -> tuple[Spec, tuple[Diagnostic, ...]]:
     from treeml.lang.check import check
 
-    asked = {"with": backend, "within": _time(within), "gap": gap, "seed": seed, "threads": threads}
-    statements = _with_request(model.statements, asked)
-    spec, warnings = check(statements, {**model.bindings, **(params or {})}, model.folder, has_target=has_target)
+    spec, warnings = check(statements, bindings, folder, has_target=has_target)
     return spec, tuple(warnings)
+
+
+@lru_cache(maxsize=32)
+def _check_built(
+    statements: tuple[Statement, ...], bindings: frozenset[tuple[str, Any]], folder: Path, has_target: bool
+) -> tuple[Spec, tuple[Diagnostic, ...]]:
+    """Models built in Python are solved again and again, fold by fold: each is checked once."""
+    return _check(statements, dict(bindings), folder, has_target)
+
+
+def _built_in_python(statements: Sequence[Statement]) -> bool:
+    """Has nothing here a place in a file, nor includes one, which could change?"""
+    return all(statement.span is None and not isinstance(statement, Include) for statement in statements)
 
 
 def _with_request(statements: list[Statement], asked: Mapping[str, Any]) -> list[Statement]:
     """The statements with what is asked put into the `solve` statement, in place of what stood there."""
-    from treeml.lang.parse import parse
-
-    given = {name: value for name, value in asked.items() if value is not None}
-    if not given:
+    if not asked:
         return statements
     own = next((statement for statement in statements if isinstance(statement, Solve)), Solve())
-    for name, value in given.items():
-        text = f"solve {name} {value}"
-        try:
-            (parsed,) = parse(Source(f"--{name}", text))
-        except (SpecError, ValueError) as error:
-            raise SpecError(_unreadable(name, value)) from error
-        if not isinstance(parsed, Solve):
-            raise SpecError(_unreadable(name, value))
+    plain = _built_in_python(statements)
+    for name, value in asked.items():
         part = "backends" if name == "with" else name
-        own = replace(own, **{part: getattr(parsed, part)}, span=own.span or parsed.span)
+        node = _plain_node(name, value) if plain else None
+        own = replace(own, **{part: _parsed(name, value, part) if node is None else node})
+    if not plain and own.span is None:
+        parts = (*own.backends, own.within, own.gap, own.seed, own.threads)
+        own = replace(own, span=next(span for span in map(_span, parts) if span is not None))
     return [statement for statement in statements if not isinstance(statement, Solve)] + [own]
+
+
+def _plain_node(name: str, value: Any) -> Any:
+    """A value that needs no reading, as a node without a place; None for one that does."""
+    if name == "with":
+        return (Name(value),) if isinstance(value, str) and value.isidentifier() else None
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < float("inf"):
+        return None
+    return Number(Fraction(str(value)), "s" if name == "within" else "")
+
+
+def _parsed(name: str, value: Any, part: str) -> Any:
+    """A value as it would be written in a `solve` statement."""
+    from treeml.lang.parse import parse
+
+    try:
+        (parsed,) = parse(Source(f"--{name}", f"solve {name} {_time(value) if name == 'within' else value}"))
+    except (SpecError, ValueError) as error:
+        raise SpecError(_unreadable(name, value)) from error
+    if not isinstance(parsed, Solve):
+        raise SpecError(_unreadable(name, value))
+    return getattr(parsed, part)
+
+
+def _span(node: Any) -> Span | None:
+    return None if node is None else node.span
 
 
 def _unreadable(name: str, value: Any) -> Diagnostic:

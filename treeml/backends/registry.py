@@ -34,7 +34,8 @@ def names() -> tuple[str, ...]:
 
 def get(name: str) -> Backend:
     """The back-end of this name, or an error that says which names there are, or why this one does not load."""
-    entry = _entries().get(name)
+    # Looking through the installed packages takes longer than many a solve: it is done for foreign names only.
+    entry = _own().get(name) or _entries().get(name)
     if entry is None:
         raise RefusedError(_unknown(name))
     problem = _load(name, entry)
@@ -66,8 +67,11 @@ def _sorted_entries() -> list[tuple[str, EntryPoint]]:
 def _entries() -> dict[str, EntryPoint]:
     """The project's own names are its own: another package cannot take `oracle` over."""
     found = {entry.name: entry for entry in entry_points(group=GROUP)}
-    own = {name: EntryPoint(name, target, GROUP) for name, target in BUILT_IN.items()}
-    return {**found, **own}
+    return {**found, **_own()}
+
+
+def _own() -> dict[str, EntryPoint]:
+    return {name: EntryPoint(name, target, GROUP) for name, target in BUILT_IN.items()}
 
 
 def _load(name: str, entry: EntryPoint) -> Backend | Diagnostic:
