@@ -336,6 +336,16 @@ def test_start_takes_the_options_of_the_greedy_back_end() -> None:
         assert tuple(rules[name].choices) == tuple(option.choices)
 
 
+def test_the_table_of_options_is_what_the_back_ends_say() -> None:
+    from treeml.backends.registry import BUILT_IN
+    from treeml.lang.options import collected, options_of
+
+    found = {name: options_of(name) for name in BUILT_IN}
+    assert {name: options for name, options in found.items() if options is not None} == collected(), (
+        "write the table anew: python -m treeml.lang.options"
+    )
+
+
 def test_every_reported_item_can_be_reported() -> None:
     from treeml.lang.methods import FAMILIES
 

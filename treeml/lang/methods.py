@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from treeml.lang.expressions import Scope, constant
+from treeml.lang.options import Known, options_of
 from treeml.lang.quantities import Quantity, decimal, enumerated
 from treeml.lang.source import Span
 from treeml.lang.suggest import suggest
@@ -350,12 +351,10 @@ def _installed() -> tuple[str, ...]:
 def _backend_options(name: str, given: Mapping[str, Argument], scope: Scope) -> dict[str, Any] | None:
     if not given:
         return {}
-    if name not in _installed():
+    options = options_of(name)
+    if options is None:
         loose = {key: _loose(argument.value, scope, f"`{key}`") for key, argument in given.items()}
         return None if any(value is None for value in loose.values()) else loose
-    from treeml.backends.registry import get
-
-    options = get(name).options
     values: dict[str, Any] = {}
     for key, argument in given.items():
         if key not in options:
@@ -371,17 +370,17 @@ _TRUTH = {
 }  # fmt: skip
 
 
-def _typed(owner: str, name: str, option: Any, node: Expression, scope: Scope) -> Any:
+def _typed(owner: str, name: str, option: Known, node: Expression, scope: Scope) -> Any:
     """A value of the option's own type: whole number, number, true or false, or one of its words."""
     subject = f"the option `{name}` of `{owner}`"
     word = node.text if isinstance(node, (Name, String)) else None
-    if option.type is bool:
+    if option.type == "bool":
         text = decimal(node.value) if isinstance(node, Number) else word
         if text in _TRUTH:
             return _TRUTH[text]
         scope.findings.error("T309", f"{subject} is `true` or `false`", (node.span, "neither of them"))
         return None
-    if option.type is str:
+    if option.type == "str":
         if word is not None and (not option.choices or word in option.choices):
             return word
         near = suggest(word, option.choices) if word else None
@@ -395,9 +394,9 @@ def _typed(owner: str, name: str, option: Any, node: Expression, scope: Scope) -
         return None
     low = None if option.low is None else Fraction(repr(float(option.low)))
     high = None if option.high is None else Fraction(repr(float(option.high)))
-    rule = Rule(name, "whole" if option.type is int else "number", subject, low, high)
+    rule = Rule(name, "whole" if option.type == "int" else "number", subject, low, high)
     number = checked(value, rule, subject, node.span, scope)
-    return None if number is None else option.type(number)
+    return None if number is None else int(number) if option.type == "int" else float(number)
 
 
 def _loose(node: Expression, scope: Scope, subject: str) -> Any:

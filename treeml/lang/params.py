@@ -198,15 +198,13 @@ def _type_problem(param: Param, value: ParamValue) -> str:
         return "is text"
     if param.type == "binary" and label_of(value) not in ("true", "false", "0", "1"):
         return "is true or false"
-    if not param.type and isinstance(param.domain, Range) and isinstance(value, str):
+    if param.type:
+        return ""
+    example = _example_value(param)
+    if isinstance(example, Quantity) and isinstance(value, str):
         return "is a number"
-    if (
-        not param.type
-        and param.default is not None
-        and isinstance(literal(param.default), Quantity)
-        and isinstance(value, str)
-    ):
-        return "is a number"
+    if isinstance(example, Quantity) and isinstance(value, Quantity) and _kind(example) != _kind(value):
+        return f"is {_kind(example)}"
     return ""
 
 
@@ -328,12 +326,20 @@ def _same(left: ParamValue, right: ParamValue) -> bool:
 
 
 def _takes_text(param: Param) -> bool:
-    if param.type:
-        return param.type == "text"
-    example = param.default
-    if example is None and isinstance(param.domain, Choices):
-        example = param.domain.values[0]
-    return example is not None and isinstance(literal(example), str)
+    return param.type == "text" if param.type else isinstance(_example_value(param), str)
+
+
+def _example_value(param: Param) -> ParamValue | None:
+    """A value that the declaration itself shows: its default, or an end of its domain."""
+    if param.default is not None:
+        return literal(param.default)
+    if isinstance(param.domain, Range):
+        return literal(param.domain.low)
+    return literal(param.domain.values[0]) if isinstance(param.domain, Choices) else None
+
+
+def _kind(value: Quantity) -> str:
+    return {"rows": "a number of rows", "s": "a time"}.get(value.unit, "a plain number")
 
 
 def _example(param: Param) -> str:
