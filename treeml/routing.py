@@ -244,6 +244,11 @@ def _number(value: Any, field: Field, row: int | None) -> float:
 
 def _codes(field: Field, raw: Any) -> NDArray[np.int32]:
     known = {label_text(level): code for code, level in enumerate(field.levels)}
+    # Truths are written as 0 and 1 in one place and as false and true in another.
+    for text, other in (("0", "false"), ("1", "true")):
+        if (text in known) != (other in known) and known.keys() <= {"0", "1", "false", "true"}:
+            known.setdefault(text, known.get(other, UNKNOWN))
+            known.setdefault(other, known[text])
 
     def code(value: Any) -> int:
         return MISSING if _is_missing(value) else known.get(label_text(value), UNKNOWN)

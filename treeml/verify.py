@@ -247,7 +247,7 @@ def _wrong_leaves(tree: Tree, dataset: Dataset, outcome: Outcome) -> list[str]:
         if leaf.rows != count
     ]
     if wrong or tree.task == "classes":
-        return wrong
+        return wrong or _wrong_counts(tree, dataset, outcome)
     outputs = leaf_outputs(dataset)
     for number, leaf in enumerate(tree.leaves):
         here = np.flatnonzero(outcome.leaf == number)
@@ -255,6 +255,19 @@ def _wrong_leaves(tree: Tree, dataset: Dataset, outcome: Outcome) -> list[str]:
         if exact != leaf.exact:
             wrong.append(f"leaf {number + 1} holds {_listed(leaf.exact)}, but its rows give {_listed(exact)}")
     return wrong
+
+
+def _wrong_counts(tree: Tree, dataset: Dataset, outcome: Outcome) -> list[str]:
+    """Leaves whose rows of every class, where they are kept, are not those of the data."""
+    import numpy as np
+
+    size = len(dataset.classes)
+    cells = np.bincount(outcome.leaf * size + dataset.actual, minlength=len(tree.leaves) * size)
+    return [
+        f"leaf {number + 1} says {leaf.counts} rows of the classes, but {tuple(counts)} reach it"
+        for number, (leaf, counts) in enumerate(zip(tree.leaves, cells.reshape(-1, size).tolist(), strict=True))
+        if leaf.counts and leaf.counts != tuple(counts)
+    ]
 
 
 def _plain(value: Fraction) -> int | float:

@@ -255,6 +255,16 @@ def test_no_sum_overflows() -> None:
     assert term.scale * int(term.cost[0, 0]) == sum(Fraction(1, prime) for prime in primes[:3])
 
 
+def test_many_classes_of_different_sizes_cannot_be_balanced_exactly() -> None:
+    sizes = [97, 101, 103, 107, 109, 113, 127, 131, 137, 139]
+    codes = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+    target = Column("y", "category", codes, tuple("abcdefghij"))
+    goal = Goal("maximize", Linear(((ONE, Use("balanced_accuracy")),)))
+    table = Table({"y": target, "x": Column("x", "integer", codes.astype(np.float64))}, len(codes))
+    with pytest.raises(DataError, match="with so many classes of different sizes"):
+        lower(bind(Spec(target="y", goals=(goal,)), table))
+
+
 def test_a_single_group_has_no_gap() -> None:
     columns = [column("g", ("only",), [0, 0]), column("y", ("no", "yes"), [0, 1])]
     goal = Goal("minimize", Linear(((ONE, Use("errors")),)))

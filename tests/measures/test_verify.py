@@ -113,6 +113,8 @@ def test_wrong_rows_and_forbidden_columns_are_found() -> None:
         "leaf 1 says 3 rows, but 2 reach it",
         "leaf 2 says 2 rows, but 3 reach it",
     )
+    counted = replace(tree(), root=Leaf("no", 5, (2, 3)))
+    assert verify(counted, dataset()).mismatches == ("leaf 1 says (2, 3) rows of the classes, but (3, 2) reach it",)
     forbidden = dataset(forbidden=("x",), features=("x",))
     assert verify(tree(), forbidden).mismatches == ("the tree tests `x`, which may not be split on",)
 

@@ -130,6 +130,17 @@ def test_labels_come_back_as_they_went_in() -> None:
     assert mixed.predict([{}])[0] == 1
 
 
+@pytest.mark.parametrize("levels", [(0, 1), (False, True), ("0", "1"), ("false", "true")])
+@pytest.mark.parametrize("values", [[0, 1], [False, True], [0.0, 1.0], ["0", "1"]])
+def test_truths_are_the_same_however_they_are_written(levels: tuple[Any, Any], values: list[Any]) -> None:
+    test = trees.Test("x", "is true", (levels[1],))
+    tree = Tree(
+        Branch(test, Leaf("b"), Leaf("a")), "classes", "y", ("a", "b"), (), (Field("x", "binary", levels),), ("x",)
+    )
+    assert tree.predict({"x": values}).tolist() == ["a", "b"]
+    assert tree.predict(np.array(values)[:, None]).tolist() == ["a", "b"]
+
+
 def test_medians_take_the_place_of_what_is_missing() -> None:
     age = np.array([1.0, 2.0, np.nan, 7.0])
     columns = {

@@ -347,17 +347,20 @@ def _nonzero(use: Use, total: int, what: str) -> int:
 
 
 def _too_large(use: Use) -> NoReturn:
-    refuse_size(use.text or use.measure, use.span)
+    instead = "give weights and costs with fewer digits"
+    if use.measure == "balanced_accuracy":
+        instead = "with so many classes of different sizes, weigh them instead: `weight class ... = ...` and `accuracy`"
+    refuse_size(use.text or use.measure, use.span, instead)
 
 
-def refuse_size(what: str, span: Span | None) -> NoReturn:
+def refuse_size(what: str, span: Span | None, instead: str = "give weights and costs with fewer digits") -> NoReturn:
     refuse(
         "D463",
         f"`{what}` needs numbers beyond 64 bits",
         span,
         "would reach 2**62 in whole numbers",
         notes=("weights, costs and shares are kept as whole numbers with one common denominator",),
-        helps=("give weights and costs with fewer digits",),
+        helps=(instead,),
     )
 
 
