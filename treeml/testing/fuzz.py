@@ -42,7 +42,7 @@ from treeml.backends.contract import (
 )
 from treeml.backends.oracle import Oracle
 from treeml.backends.plan import Plan, plan
-from treeml.backends.run import run
+from treeml.backends.run import bounded_goal, run
 from treeml.lang.diagnostic import SpecError
 from treeml.testing.problems import PriceSpread, Sizes, random_problem
 from treeml.testing.stored import to_json
@@ -116,15 +116,13 @@ def differs(answer: Answer, truth: Answer, backend: Backend) -> str | None:
     best = truth.objective or ()
     if answer.objective is not None:
         slack = answer.tolerance
-        if len(best) == 1 and answer.objective[0] < best[0]:
-            return f"{_text(answer)} is better than the best, {_text(truth)}"
-        if len(best) > 1 and answer.objective < best:
+        if answer.objective < best:
             return f"{_text(answer)} is better than the best, {_text(truth)}"
         worse = any(ours - theirs > slack for ours, theirs in zip(answer.objective, best, strict=True))
         if answer.status is Status.OPTIMAL and worse:
             return f"optimal at {_text(answer)}, but the best is {_text(truth)}"
-    if answer.bound is not None and len(best) == 1 and answer.bound > best[0] + answer.tolerance:
-        return f"its bound {answer.bound} is above the optimum {best[0]}"
+    if answer.bound is not None and best and answer.bound > best[bounded_goal(answer)] + answer.tolerance:
+        return f"its bound {answer.bound} is above the optimum {_text(truth)}"
     if answer.status is Status.UNKNOWN and backend.can.proves and not answer.notes:
         return f"unknown after {BACKEND_SECONDS:g} s, but the best is {_text(truth)}"
     return None

@@ -1,0 +1,59 @@
+"""Options as given -> options that the back-end has, with values that they can have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from fractions import Fraction
+from typing import Any
+
+from treeml.backends.contract import Backend, Option
+from treeml.lang.diagnostic import Diagnostic, RefusedError
+
+
+def settle(backend: Backend, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options as values of their own types; RefusedError for every one that the back-end does not have or take."""
+    mistakes = [_option_mistake(backend, name, value) for name, value in options.items()]
+    found = [mistake for mistake in mistakes if mistake is not None]
+    if found:
+        raise RefusedError(found)
+    # A specification gives numbers as fractions.
+    kinds = {name: backend.options[name].type for name in options}
+    return {name: kinds[name](value) if kinds[name] in (int, float) else value for name, value in options.items()}
+
+
+def _option_mistake(backend: Backend, name: str, value: Any) -> Diagnostic | None:
+    known = backend.options
+    if name not in known:
+        near = get_close_matches(name, known, n=1)
+        listed = ", ".join(known) or "none"
+        return Diagnostic(
+            "B503",
+            f"{backend.name} has no option `{name}`",
+            notes=(f"its options are {listed}",),
+            helps=(f"did you mean `{near[0]}`?",) if near else (),
+        )
+    wanted = _wanted(known[name], value)
+    if wanted is None:
+        return None
+    return Diagnostic(
+        "B503", f"`{name}` of {backend.name} cannot be {value}", notes=(f"it is {wanted}: {known[name].summary}",)
+    )
+
+
+def _wanted(option: Option, value: Any) -> str | None:
+    """What the option takes, if the value is not of it."""
+    if option.choices:
+        return None if value in option.choices else "one of " + ", ".join(option.choices)
+    if option.type is bool:
+        return None if isinstance(value, bool) else "true or false"
+    if option.type is str:
+        return None if isinstance(value, str) else "a text"
+    number = isinstance(value, int | float | Fraction) and not isinstance(value, bool)
+    if not number or (option.type is int and value != int(value)):
+        return "a whole number" if option.type is int else "a number"
+    if option.low is not None and value < option.low:
+        return f"at least {option.low:g}"
+    if option.high is not None and value > option.high:
+        return f"at most {option.high:g}"
+    return None
