@@ -135,7 +135,7 @@ class Spec:
     validate: Method | str | None = None
     report: tuple[Method, ...] = ()
     params: Mapping[str, Any] = field(default_factory=dict)  # the value that each param was bound to
-    # Where things are said: by statement ("data", "predict", "positive", "weight", "solve", "within", "start", ...), and
+    # Where things are said: by statement ("data", "predict", "positive", "weight", "solve", "within", ...), and
     # by statement and name ("features:age", "except:id", "forbid:sex", "binarize:age", "test cost:insulin",
     # "class weight:ill", "cost predicted:ill", "cost actual:ill").
     spans: Mapping[str, Span] = field(default_factory=dict, compare=False, repr=False)
