@@ -1,0 +1,259 @@
+"""codes, costs -> best tree over every threshold, proved best or with a bound.
+
+A thin, reusable object over the numeric half of the C library, and on top of it the answer to a Problem. Ordered
+features go in as they are; a level, a binary feature or a subset becomes a column of two codes; a feature that keeps
+its missing values apart becomes two columns, with the missing rows below all others and above all others, so that
+every cut is tried with them on either side.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator, Mapping
+from ctypes import CFUNCTYPE, POINTER, c_char_p, c_double, c_int, c_int32, c_int64, c_void_p
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cache
+from math import isfinite
+from time import monotonic
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treeml.backends.contract import (
+    NO_LIMITS,
+    Answer,
+    Feature,
+    Leaf,
+    Leaves,
+    Limits,
+    Loss,
+    Node,
+    OnProgress,
+    Predicted,
+    Problem,
+    Progress,
+    Split,
+    Status,
+    Stop,
+    Test,
+)
+from treeml.data.whole import whole_fractions
+from treeml.native.library import open_library
+
+Codes = NDArray[np.int32]
+Whole = NDArray[np.int64]
+Watch = Callable[[float, int | None, int, "Flat | None"], bool]  # seconds, value, bound, a better tree; True stops
+
+MOST_SUBSET_LEVELS = 10  # 511 columns of two codes
+LARGEST = 2**60  # what all costs may add up to
+
+_PROGRESS = CFUNCTYPE(c_int, c_void_p, c_double, c_int64, c_int64, c_int)
+_STATUS = {0: Status.UNKNOWN, 1: Status.OPTIMAL, 2: Status.FEASIBLE, 3: Status.INFEASIBLE}
+_STOP = {0: Stop.PROVED, 1: Stop.TIME, 2: Stop.INTERRUPTED, 3: Stop.MEMORY}
+_ERRORS: Mapping[int, type[Exception]] = {1: ValueError, 2: MemoryError, 3: OverflowError, 5: ValueError}
+
+
+@dataclass(frozen=True, slots=True)
+class Flat:
+    """A tree over the columns given: node 0 is the root, `column` is -1 at a leaf, codes <= cut go to `yes`."""
+
+    column: list[int]
+    cut: list[int]
+    yes: list[int]
+    no: list[int]
+    label: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    status: Status
+    stop: Stop
+    value: int | None  # in units of 1 / unit; with `base` already in it
+    bound: int
+    unit: int
+    tree: Flat | None
+    statistics: Mapping[str, float] = field(default_factory=dict)
+    kernel: str = ""
+
+
+class NumericSolver:
+    """One data set, asked as often as you like. Not for two threads at a time."""
+
+    def __init__(self, codes: Codes, count: Whole | None = None) -> None:
+        """`codes` is columns x rows, whole numbers from 0; only their order matters."""
+        self._library = _library()
+        self._handle = c_void_p(self._library.treeml_numeric_create())
+        if not self._handle:
+            raise MemoryError("no memory for a solver")
+        codes = np.ascontiguousarray(codes, dtype=np.int32)
+        columns, self.rows = codes.shape
+        self._call("columns", codes.ctypes.data, columns, self.rows)
+        if count is not None:
+            self._call("counts", self._array(count).ctypes.data)
+
+    def __del__(self) -> None:
+        handle = getattr(self, "_handle", None)
+        if handle:
+            self._library.treeml_numeric_destroy(handle)
+            self._handle = c_void_p()
+
+    def labels(self, labels: NDArray[Any], classes: int, weight: Whole | None = None) -> None:
+        """A row of another class than its leaf's costs its weight."""
+        given = np.ascontiguousarray(labels, dtype=np.int32)
+        weights = None if weight is None else self._array(weight)
+        self._check_rows(given)
+        self._call("labels", given.ctypes.data, classes, None if weights is None else weights.ctypes.data)
+
+    def costs(self, cost: Whole) -> None:
+        """rows x classes: what predicting the class for the row costs."""
+        given = np.ascontiguousarray(cost, dtype=np.int64)
+        self._check_rows(given)
+        self._call("costs", given.ctypes.data, given.shape[1])
+
+    def targets(self, targets: Whole, weight: Whole | None = None) -> None:
+        """rows x outputs: a leaf costs the weighted squared distances to its mean."""
+        given = np.ascontiguousarray(targets, dtype=np.int64).reshape(self.rows, -1)
+        weights = None if weight is None else self._array(weight)
+        self._call("targets", given.ctypes.data, given.shape[1], None if weights is None else weights.ctypes.data)
+
+    def start(self, tree: Flat | None) -> None:
+        if tree is None:
+            self._call("start", None, None, None, None, 0)
+            return
+        arrays = [np.array(part, dtype=np.int32) for part in (tree.column, tree.cut, tree.yes, tree.no)]
+        self._call("start", *(array.ctypes.data for array in arrays), len(tree.column))
+
+    def set(self, **options: int) -> None:
+        for name, value in options.items():
+            self._call("set", name.encode(), int(value))
+
+    def solve(self, watch: Watch | None = None) -> Found:
+        """The best tree within the options. `watch` is called now and then; an exception in it stops and comes out."""
+        raised: list[BaseException] = []
+
+        def relay(_state: Any, seconds: float, value: int, bound: int, better: int) -> int:
+            try:
+                assert watch is not None
+                tree = self._tree() if better else None
+                return int(bool(watch(seconds, None if value == 2**63 - 1 else value, bound, tree)))
+            except BaseException as problem:  # it must not unwind through C
+                raised.append(problem)
+                return 1
+
+        relayed = _PROGRESS(relay) if watch is not None else _PROGRESS()
+        self._call("watch", relayed, None)
+        try:
+            code = self._library.treeml_numeric_solve(self._handle)
+        finally:
+            self._library.treeml_numeric_watch(self._handle, _PROGRESS(), None)
+        if raised:
+            raise raised[0]
+        if code:
+            self._raise(code)
+        return self._found()
+
+    def interrupt(self) -> None:
+        """From any thread: the search ends with its best tree."""
+        self._library.treeml_numeric_interrupt(self._handle)
+
+    def statistics(self) -> dict[str, float]:
+        found: dict[str, float] = {}
+        for index in range(self._library.treeml_numeric_statistics()):
+            name, value, text = c_char_p(), c_double(), c_char_p()
+            self._library.treeml_numeric_statistic(self._handle, index, name, value, text)
+            assert name.value is not None
+            found[name.value.decode()] = value.value
+        return found
+
+    def _found(self) -> Found:
+        library, handle = self._library, self._handle
+        value = library.treeml_numeric_value(handle)
+        return Found(
+            _STATUS[library.treeml_numeric_status(handle)],
+            _STOP[library.treeml_numeric_stop(handle)],
+            None if value == 2**63 - 1 else value,
+            library.treeml_numeric_bound(handle),
+            library.treeml_numeric_unit(handle),
+            self._tree(),
+            self.statistics(),
+            library.treeml_numeric_kernel(handle).decode(),
+        )
+
+    def _tree(self) -> Flat | None:
+        nodes = self._library.treeml_numeric_nodes(self._handle)
+        if not nodes:
+            return None
+        arrays = np.empty((5, nodes), dtype=np.int32)
+        first, step = arrays.ctypes.data, 4 * nodes
+        self._call("tree", *(first + step * place for place in range(5)))
+        return Flat(*arrays.tolist())
+
+    def _array(self, values: Any) -> Whole:
+        array = np.ascontiguousarray(values, dtype=np.int64)
+        self._check_rows(array)
+        return array
+
+    def _check_rows(self, array: NDArray[Any]) -> None:
+        if len(array) != self.rows:
+            raise ValueError(f"{len(array)} values were given for {self.rows} rows")
+
+    def _call(self, name: str, *arguments: Any) -> None:
+        code = getattr(self._library, f"treeml_numeric_{name}")(self._handle, *arguments)
+        if code:
+            self._raise(code)
+
+    def _raise(self, code: int) -> None:
+        message = self._library.treeml_numeric_message(self._handle).decode()
+        raise _ERRORS.get(code, RuntimeError)(message)
+
+
+def options() -> dict[str, tuple[int, int, int, str]]:
+    """The C library's table of options: name -> lowest, highest, initial value and help."""
+    table = {}
+    for index in range(_library().treeml_numeric_options()):
+        name, low, high, initial, text = c_char_p(), c_int64(), c_int64(), c_int64(), c_char_p()
+        _library().treeml_numeric_option(index, name, low, high, initial, text)
+        assert name.value is not None
+        assert text.value is not None
+        table[name.value.decode()] = (low.value, high.value, initial.value, text.value.decode())
+    return table
+
+
+@cache
+def _library() -> Any:
+    library = open_library()
+    handle, whole = c_void_p, c_int64
+    signatures: dict[str, tuple[Any, tuple[Any, ...]]] = {
+        "create": (handle, ()),
+        "destroy": (None, (handle,)),
+        "message": (c_char_p, (handle,)),
+        "columns": (c_int, (handle, handle, whole, whole)),
+        "counts": (c_int, (handle, handle)),
+        "labels": (c_int, (handle, handle, c_int32, handle)),
+        "costs": (c_int, (handle, handle, c_int32)),
+        "targets": (c_int, (handle, handle, c_int32, handle)),
+        "start": (c_int, (handle, handle, handle, handle, handle, whole)),
+        "set": (c_int, (handle, c_char_p, whole)),
+        "get": (c_int, (handle, c_char_p, POINTER(whole))),
+        "options": (c_int32, ()),
+        "option": (c_int, (c_int32, POINTER(c_char_p), *(POINTER(whole),) * 3, POINTER(c_char_p))),
+        "watch": (c_int, (handle, _PROGRESS, handle)),
+        "solve": (c_int, (handle,)),
+        "interrupt": (None, (handle,)),
+        "status": (c_int32, (handle,)),
+        "stop": (c_int32, (handle,)),
+        "value": (whole, (handle,)),
+        "bound": (whole, (handle,)),
+        "unit": (c_double, (handle,)),
+        "nodes": (whole, (handle,)),
+        "tree": (c_int, (handle,) * 6),
+        "statistics": (c_int32, ()),
+        "statistic": (c_int, (handle, c_int32, POINTER(c_char_p), POINTER(c_double), POINTER(c_char_p))),
+        "kernel": (c_char_p, (handle,)),
+    }
+    for name, (result, arguments) in signatures.items():
+        function = getattr(library, f"treeml_numeric_{name}")
+        function.restype, function.argtypes = result, arguments
+    return library

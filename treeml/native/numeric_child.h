@@ -1,0 +1,55 @@
+/* A part of a set of rows laid out for sweeps, in room that is used again and again. */
+#ifndef TREEML_NUMERIC_CHILD_H
+#define TREEML_NUMERIC_CHILD_H
+
+#include "numeric_solver.h"
+
+/* A cut that was evaluated: what each side costs as a leaf and at best as a stump, without prices. */
+struct numeric_point {
+  int64_t position;
+  int64_t leaf[2], stump[2];
+  int32_t column[2]; /* of the best stump */
+};
+
+/* Cuts low .. high of a column that are still open, between two points. A cut at p puts p rows on the yes side. */
+struct numeric_interval {
+  int32_t column;
+  int32_t left, right; /* points */
+  int64_t low, high;
+};
+
+struct numeric_child {
+  int64_t rows, room; /* rows now, and at most */
+  int32_t length;
+  const struct numeric_part *part;
+  uint64_t **bits;             /* the part's rows in the order of each column of the set */
+  void **own;                  /* sorted codes of each column */
+  struct numeric_lanes *lanes; /* of each column */
+  void **pair;                 /* codes of f in the lanes of g at f * columns + g */
+  uint8_t *made;               /* pairs laid out for these rows */
+  int32_t blocks;              /* columns f whose pairs have room of their own; others share the last */
+  int32_t shared;              /* the column whose pairs lie in the shared block, or -1 */
+  int64_t **worth;             /* running sums in the order of f, made when asked for */
+  double **square;
+  uint8_t *worth_made;
+  void *scratch;
+
+  struct numeric_point *point;
+  int64_t *cost; /* of the stumps of a point: two sides x columns */
+  int64_t points, point_room;
+  struct numeric_interval *queue;
+  int64_t queued, queue_room;
+  int32_t *turn; /* columns in the order in which to sweep them */
+};
+
+int numeric_child_build (struct numeric_worker *, const struct numeric_part *);
+const void *numeric_child_codes (struct numeric_worker *, int column, int order);
+void numeric_child_worths (struct numeric_worker *, int column);
+/* Sums of the planes of the first `position` rows in the order of a column. */
+void numeric_child_sums (struct numeric_worker *, int column, int64_t position, int64_t *sums);
+
+static inline int64_t numeric_child_worth (const struct numeric_child *child, int column, int64_t position) {
+  return child->worth ? child->worth[column][position] : position;
+}
+
+#endif

@@ -1,0 +1,426 @@
+/* The sweeps for one width of cells and one width of registers: included with CELL, NAME and VECTOR defined. */
+
+typedef CELL NAME (vector) __attribute__ ((vector_size (VECTOR), aligned (VECTOR), may_alias));
+#define vec NAME (vector)
+enum { NAME (width) = VECTOR / sizeof (CELL), NAME (vectors) = LANES * sizeof (CELL) / VECTOR };
+#define WIDTH NAME (width)
+#define VECTORS NAME (vectors)
+#define BIG ((CELL) (sizeof (CELL) == 2 ? INT16_MAX : sizeof (CELL) == 4 ? INT32_MAX : INT64_MAX))
+#define BIAS (sizeof (CELL) == 2 ? 32768 : 0)
+
+static inline vec NAME (fill) (CELL value) {
+  vec zero = {0};
+  return zero + value;
+}
+
+static inline vec NAME (choose) (vec mask, vec yes, vec no) { return (yes & mask) | (no & ~mask); }
+
+#if defined(NUMERIC_AVX512) && NUMERIC_CELL == 16
+static inline vec NAME (least) (vec a, vec b) { return (vec) _mm512_min_epi16 ((__m512i) a, (__m512i) b); }
+static inline vec NAME (most) (vec a, vec b) { return (vec) _mm512_max_epi16 ((__m512i) a, (__m512i) b); }
+#elif defined(NUMERIC_AVX512) && NUMERIC_CELL == 32
+static inline vec NAME (least) (vec a, vec b) { return (vec) _mm512_min_epi32 ((__m512i) a, (__m512i) b); }
+static inline vec NAME (most) (vec a, vec b) { return (vec) _mm512_max_epi32 ((__m512i) a, (__m512i) b); }
+#elif defined(NUMERIC_AVX512) && NUMERIC_CELL == 64
+static inline vec NAME (least) (vec a, vec b) { return (vec) _mm512_min_epi64 ((__m512i) a, (__m512i) b); }
+static inline vec NAME (most) (vec a, vec b) { return (vec) _mm512_max_epi64 ((__m512i) a, (__m512i) b); }
+#elif defined(NUMERIC_AVX2) && NUMERIC_CELL == 16
+static inline vec NAME (least) (vec a, vec b) { return (vec) _mm256_min_epi16 ((__m256i) a, (__m256i) b); }
+static inline vec NAME (most) (vec a, vec b) { return (vec) _mm256_max_epi16 ((__m256i) a, (__m256i) b); }
+#elif defined(NUMERIC_AVX2) && NUMERIC_CELL == 32
+static inline vec NAME (least) (vec a, vec b) { return (vec) _mm256_min_epi32 ((__m256i) a, (__m256i) b); }
+static inline vec NAME (most) (vec a, vec b) { return (vec) _mm256_max_epi32 ((__m256i) a, (__m256i) b); }
+#else
+static inline vec NAME (least) (vec a, vec b) { return NAME (choose) ((vec) (a < b), a, b); }
+static inline vec NAME (most) (vec a, vec b) { return NAME (choose) ((vec) (a > b), a, b); }
+#endif
+
+static void NAME (gather_codes) (const int32_t *code, const int32_t *order, int64_t rows, void *cells) {
+  CELL *to = cells;
+  for (int64_t i = 0; i < rows; i++)
+    to[i] = (CELL) (code[order[i]] - BIAS);
+}
+
+static void NAME (gather_values) (const int64_t *value, const int32_t *order, int64_t rows, void *cells) {
+  CELL *to = cells;
+  for (int64_t i = 0; i < rows; i++)
+    to[i] = (CELL) value[order[i]];
+}
+
+static int64_t NAME (code) (const void *codes, int64_t row) { return (int64_t) ((const CELL *) codes)[row] + BIAS; }
+
+static int64_t NAME (select) (const void *codes, int64_t rows, int64_t threshold, int above, uint64_t *bits) {
+  const CELL *from = codes;
+  const CELL limit = (CELL) (threshold - BIAS);
+  const uint64_t flip = above ? ~UINT64_C (0) : 0;
+  int64_t count = 0;
+  for (int64_t i = 0; i < rows; i += 64) {
+    uint64_t word = 0;
+#if defined(NUMERIC_AVX512) && NUMERIC_CELL == 16
+    const __m512i limits = _mm512_set1_epi16 (limit);
+    word = (uint64_t) _mm512_cmple_epi16_mask (_mm512_loadu_si512 (from + i), limits);
+    if (i + 32 < rows)
+      word |= (uint64_t) _mm512_cmple_epi16_mask (_mm512_loadu_si512 (from + i + 32), limits) << 32;
+#else
+    const int64_t stop = rows - i < 64 ? rows - i : 64;
+    for (int64_t b = 0; b < stop; b++)
+      word |= (uint64_t) (from[i + b] <= limit) << b;
+#endif
+    word ^= flip;
+    if (rows - i < 64)
+      word &= (UINT64_C (1) << (rows - i)) - 1;
+    bits[i / 64] = word;
+    count += __builtin_popcountll (word);
+  }
+  return count;
+}
+
+static void NAME (compress) (const void *cells, const uint64_t *bits, int64_t rows, void *to) {
+  const CELL *from = cells;
+  CELL *out = to;
+#if defined(NUMERIC_AVX512) && NUMERIC_CELL == 16
+  const uint32_t *masks = (const uint32_t *) bits;
+  for (int64_t i = 0; i < rows; i += 32) {
+    const uint32_t mask = masks[i / 32];
+    _mm512_storeu_si512 (out, _mm512_maskz_compress_epi16 (mask, _mm512_loadu_si512 (from + i)));
+    out += __builtin_popcount (mask);
+  }
+#elif defined(NUMERIC_AVX512) && NUMERIC_CELL == 32
+  const uint16_t *masks = (const uint16_t *) bits;
+  for (int64_t i = 0; i < rows; i += 16) {
+    const uint16_t mask = masks[i / 16];
+    _mm512_storeu_si512 (out, _mm512_maskz_compress_epi32 (mask, _mm512_loadu_si512 (from + i)));
+    out += __builtin_popcount (mask);
+  }
+#else
+  for (int64_t i = 0; i < rows; i += 64)
+    for (uint64_t word = bits[i / 64]; word; word &= word - 1)
+      *out++ = from[i + __builtin_ctzll (word)];
+#endif
+}
+
+static void NAME (spread) (void *cells, int64_t rows, int32_t length, int codes, void *lanes) {
+  CELL *from = cells, *to = lanes;
+  const int64_t slots = (int64_t) length * LANES;
+  const CELL pad = codes ? BIG : 0;
+  for (int64_t i = rows; i < slots; i++)
+    from[i] = pad;
+#if defined(NUMERIC_AVX512) && NUMERIC_CELL == 16
+  for (int32_t j = 0; j < length; j += BLOCK) {
+    __m512i a[BLOCK], b[BLOCK];
+    for (int r = 0; r < BLOCK; r++) {
+      const CELL *at = from + (int64_t) r * length + j;
+      const int64_t step = (int64_t) BLOCK * length;
+      __m512i row = _mm512_castsi128_si512 (_mm_loadu_si128 ((const __m128i *) at));
+      row = _mm512_inserti32x4 (row, _mm_loadu_si128 ((const __m128i *) (at + step)), 1);
+      row = _mm512_inserti32x4 (row, _mm_loadu_si128 ((const __m128i *) (at + 2 * step)), 2);
+      a[r] = _mm512_inserti32x4 (row, _mm_loadu_si128 ((const __m128i *) (at + 3 * step)), 3);
+    }
+    for (int r = 0; r < 4; r++) {
+      b[2 * r] = _mm512_unpacklo_epi16 (a[2 * r], a[2 * r + 1]);
+      b[2 * r + 1] = _mm512_unpackhi_epi16 (a[2 * r], a[2 * r + 1]);
+    }
+    for (int r = 0; r < 8; r += 4) {
+      a[r] = _mm512_unpacklo_epi32 (b[r], b[r + 2]);
+      a[r + 1] = _mm512_unpackhi_epi32 (b[r], b[r + 2]);
+      a[r + 2] = _mm512_unpacklo_epi32 (b[r + 1], b[r + 3]);
+      a[r + 3] = _mm512_unpackhi_epi32 (b[r + 1], b[r + 3]);
+    }
+    for (int r = 0; r < 4; r++) {
+      _mm512_store_si512 (to + (int64_t) (j + 2 * r) * LANES, _mm512_unpacklo_epi64 (a[r], a[r + 4]));
+      _mm512_store_si512 (to + (int64_t) (j + 2 * r + 1) * LANES, _mm512_unpackhi_epi64 (a[r], a[r + 4]));
+    }
+  }
+#else
+  for (int32_t j = 0; j < length; j += BLOCK)
+    for (int l = 0; l < LANES; l++) {
+      const CELL *at = from + (int64_t) l * length + j;
+      for (int r = 0; r < BLOCK; r++)
+        to[(int64_t) (j + r) * LANES + l] = at[r];
+    }
+#endif
+}
+
+static void NAME (edges) (const void *codes, struct numeric_lanes *lanes) {
+  const CELL *from = codes;
+  CELL *edge = lanes->edge;
+  const int32_t length = lanes->length;
+  for (int32_t j = 0; j < length; j++) {
+    const CELL *row = from + (int64_t) j * LANES;
+    uint32_t word = 0;
+    if (j + 1 < length) {
+#if defined(NUMERIC_AVX512) && NUMERIC_CELL == 16
+      word = _mm512_cmpneq_epi16_mask (_mm512_load_si512 (row), _mm512_load_si512 (row + LANES));
+      _mm512_store_si512 (edge + (int64_t) j * LANES, _mm512_movm_epi16 (word));
+      lanes->edge_bits[j] = word;
+      continue;
+#endif
+      for (int l = 0; l < LANES; l++)
+        word |= (uint32_t) (row[l] != row[l + LANES]) << l;
+    } else
+      for (int l = 0; l + 1 < LANES; l++)
+        word |= (uint32_t) (row[l] != from[l + 1]) << l;
+    lanes->edge_bits[j] = word;
+    for (int l = 0; l < LANES; l++)
+      edge[(int64_t) j * LANES + l] = (CELL) - (CELL) (word >> l & 1);
+  }
+}
+
+static void NAME (totals) (struct numeric_lanes *lanes, int two) {
+  const int32_t length = lanes->length;
+  for (int32_t k = 0; k < lanes->planes; k++) {
+    const vec *plane = lanes->plane[k];
+    vec *total = lanes->total[k];
+    CELL last[LANES] __attribute__ ((aligned (64)));
+    for (int v = 0; v < VECTORS; v++) {
+      vec running = {0};
+      for (int32_t j = 0; j < length; j++) {
+        running += plane[(int64_t) j * VECTORS + v];
+        total[(int64_t) j * VECTORS + v] = running;
+      }
+      ((vec *) last)[v] = running;
+    }
+    int64_t sum = 0;
+    CELL before[LANES] __attribute__ ((aligned (64)));
+    for (int l = 0; l < LANES; l++) {
+      before[l] = (CELL) sum;
+      if (!k)
+        lanes->offset[l] = sum;
+      sum += last[l];
+    }
+    if (!k)
+      lanes->offset[LANES] = sum;
+    lanes->sum[k] = sum;
+    if (!two)
+      for (int v = 0; v < VECTORS; v++) {
+        const vec start = ((const vec *) before)[v];
+        for (int32_t j = 0; j < length; j++)
+          total[(int64_t) j * VECTORS + v] += start;
+      }
+  }
+}
+
+/* With weights of class 1 counted up and of class 0 counted down, a stump that says 0 up to a cut and 1 beyond errs by
+   the weight of class 0 plus the running sum at the cut; the other way round by the weight of class 1 minus it. */
+static void NAME (stump_two) (const struct numeric_lanes *lanes, const void *codes, int64_t threshold,
+                              struct numeric_sides *sides) {
+  const vec *code = codes, *plane = lanes->plane[0], *total = lanes->total[0];
+  const int32_t length = lanes->length;
+  const vec limit = NAME (fill) ((CELL) (threshold - BIAS));
+  CELL sums[LANES] __attribute__ ((aligned (64)));
+  CELL low[2][LANES] __attribute__ ((aligned (64))), high[2][LANES] __attribute__ ((aligned (64)));
+  for (int v = 0; v < VECTORS; v++) {
+    vec inside = {0};
+    vec low_in = NAME (fill) (BIG), high_in = NAME (fill) (-BIG), low_out = low_in, high_out = high_in;
+#if defined(NUMERIC_AVX512) && NUMERIC_CELL == 16
+    for (int32_t j = 0; j < length; j++) {
+      const __mmask32 yes = _mm512_cmple_epi16_mask ((__m512i) code[j], (__m512i) limit), edge = lanes->edge_bits[j];
+      inside = (vec) _mm512_mask_add_epi16 ((__m512i) inside, yes, (__m512i) inside, (__m512i) plane[j]);
+      const vec outside = total[j] - inside;
+      low_in = (vec) _mm512_mask_min_epi16 ((__m512i) low_in, edge, (__m512i) low_in, (__m512i) inside);
+      high_in = (vec) _mm512_mask_max_epi16 ((__m512i) high_in, edge, (__m512i) high_in, (__m512i) inside);
+      low_out = (vec) _mm512_mask_min_epi16 ((__m512i) low_out, edge, (__m512i) low_out, (__m512i) outside);
+      high_out = (vec) _mm512_mask_max_epi16 ((__m512i) high_out, edge, (__m512i) high_out, (__m512i) outside);
+    }
+#else
+    const vec *edges = lanes->edge;
+    for (int32_t j = 0; j < length; j++) {
+      const int64_t at = (int64_t) j * VECTORS + v;
+      const vec edge = edges[at];
+      inside += (vec) (code[at] <= limit) & plane[at];
+      const vec outside = total[at] - inside;
+      low_in = NAME (choose) (edge, NAME (least) (low_in, inside), low_in);
+      high_in = NAME (choose) (edge, NAME (most) (high_in, inside), high_in);
+      low_out = NAME (choose) (edge, NAME (least) (low_out, outside), low_out);
+      high_out = NAME (choose) (edge, NAME (most) (high_out, outside), high_out);
+    }
+#endif
+    ((vec *) sums)[v] = inside;
+    ((vec *) low[0])[v] = low_in;
+    ((vec *) high[0])[v] = high_in;
+    ((vec *) low[1])[v] = low_out;
+    ((vec *) high[1])[v] = high_out;
+  }
+  int64_t before = 0, least[2] = {0, 0}, most[2] = {0, 0};
+  for (int l = 0; l < LANES; l++) {
+    if (low[0][l] != BIG) {
+      const int64_t beyond = lanes->offset[l] - before;
+      least[0] = low[0][l] + before < least[0] ? low[0][l] + before : least[0];
+      most[0] = high[0][l] + before > most[0] ? high[0][l] + before : most[0];
+      least[1] = low[1][l] + beyond < least[1] ? low[1][l] + beyond : least[1];
+      most[1] = high[1][l] + beyond > most[1] ? high[1][l] + beyond : most[1];
+    }
+    before += sums[l];
+  }
+  const int64_t balance[2] = {before, lanes->offset[LANES] - before};
+  for (int s = 0; s < 2; s++) {
+    const int64_t zeros = (sides->top[s] - balance[s]) / 2, ones = (sides->top[s] + balance[s]) / 2;
+    const int64_t up = zeros + least[s], down = ones - most[s];
+    sides->cost[s] = up < down ? up : down;
+  }
+}
+
+/* Many classes: the sums of the rows before each lane come from a first sweep. */
+static inline __attribute__ ((always_inline)) void NAME (sweep_many) (const struct numeric_lanes *lanes,
+                                                                      const void *codes, int64_t threshold,
+                                                                      struct numeric_sides *sides, const int planes,
+                                                                      vec *inside, vec *sum_in, vec *sum_out) {
+  const vec *code = codes, *edges = lanes->edge;
+  const int32_t length = lanes->length;
+  const vec limit = NAME (fill) ((CELL) (threshold - BIAS));
+  CELL *starts = (CELL *) (sum_out + planes);
+  for (int v = 0; v < VECTORS; v++) {
+    for (int k = 0; k < planes; k++)
+      inside[k] = NAME (fill) (0);
+    for (int32_t j = 0; j < length; j++) {
+      const int64_t at = (int64_t) j * VECTORS + v;
+      const vec yes = (vec) (code[at] <= limit);
+      for (int k = 0; k < planes; k++)
+        inside[k] += yes & ((const vec *) lanes->plane[k])[at];
+    }
+    for (int k = 0; k < planes; k++)
+      ((vec *) (starts + k * LANES))[v] = inside[k];
+  }
+  for (int k = 0; k < planes; k++) {
+    CELL running = 0;
+    for (int l = 0; l < LANES; l++) {
+      const CELL own = starts[k * LANES + l];
+      starts[k * LANES + l] = running;
+      running = (CELL) (running + own);
+    }
+    sum_in[k] = NAME (fill) (running);
+    sum_out[k] = NAME (fill) ((CELL) (lanes->sum[k] - running));
+  }
+  CELL best[2][LANES] __attribute__ ((aligned (64)));
+  for (int v = 0; v < VECTORS; v++) {
+    for (int k = 0; k < planes; k++)
+      inside[k] = ((const vec *) (starts + k * LANES))[v];
+    vec best_in = NAME (fill) (0), best_out = best_in;
+    for (int32_t j = 0; j < length; j++) {
+      const int64_t at = (int64_t) j * VECTORS + v;
+      const vec yes = (vec) (code[at] <= limit), edge = edges[at];
+      vec left_in = {0}, right_in = {0}, left_out = {0}, right_out = {0};
+      for (int k = 0; k < planes; k++) {
+        inside[k] += yes & ((const vec *) lanes->plane[k])[at];
+        const vec after = sum_in[k] - inside[k];
+        const vec outside = ((const vec *) lanes->total[k])[at] - inside[k];
+        const vec beyond = sum_out[k] - outside;
+        left_in = NAME (most) (left_in, inside[k]);
+        right_in = NAME (most) (right_in, after);
+        left_out = NAME (most) (left_out, outside);
+        right_out = NAME (most) (right_out, beyond);
+      }
+      best_in = NAME (most) (best_in, edge & (left_in + right_in));
+      best_out = NAME (most) (best_out, edge & (left_out + right_out));
+    }
+    ((vec *) best[0])[v] = best_in;
+    ((vec *) best[1])[v] = best_out;
+  }
+  int64_t alone[2] = {0, 0};
+  for (int k = 0; k < planes; k++) {
+    const int64_t in = (int64_t) sum_in[k][0], out = (int64_t) sum_out[k][0];
+    alone[0] = in > alone[0] ? in : alone[0];
+    alone[1] = out > alone[1] ? out : alone[1];
+  }
+  for (int s = 0; s < 2; s++) {
+    int64_t score = alone[s];
+    for (int l = 0; l < LANES; l++)
+      score = best[s][l] > score ? best[s][l] : score;
+    sides->cost[s] = sides->top[s] - score;
+  }
+}
+
+static void NAME (stump_many) (const struct numeric_lanes *lanes, const void *codes, int64_t threshold,
+                               struct numeric_sides *sides) {
+  const int planes = lanes->planes;
+  /* Up to 16 classes the sums are on the stack; `sum` has room behind it for the rest. */
+  vec near[16 * (3 + VECTORS)];
+  vec *room = planes <= 16 ? near : (vec *) (((uintptr_t) (lanes->sum + planes) + 63) / 64 * 64);
+  switch (planes) {
+#define CASE(K) \
+  case K: \
+    NAME (sweep_many) (lanes, codes, threshold, sides, K, room, room + K, room + 2 * K); \
+    break;
+    CASE (2)
+    CASE (3)
+    CASE (4)
+    CASE (5)
+    CASE (6)
+    CASE (7)
+    CASE (8)
+#undef CASE
+  default:
+    NAME (sweep_many) (lanes, codes, threshold, sides, planes, room, room + planes, room + 2 * planes);
+  }
+}
+
+#if NUMERIC_CELL == 64
+static inline double NAME (share) (const int64_t *sums, int planes) {
+  double score = 0;
+  for (int k = 1; k < planes; k++)
+    score += (double) sums[k] * (double) sums[k];
+  return sums[0] > 0 ? score / (double) sums[0] : 0;
+}
+
+/* Plane 0 is the weight, the others weight * target. Sums are exact; only the quotients are rounded. */
+static void NAME (stump_squared) (const struct numeric_lanes *lanes, const void *codes, int64_t threshold,
+                                  struct numeric_sides *sides) {
+  const int64_t *code = codes;
+  const int planes = lanes->planes;
+  const int32_t length = lanes->length;
+  int64_t *sums = lanes->sum + planes; /* room for six sums of every plane */
+  int64_t *all[2] = {sums, sums + planes}, *left[2] = {sums + 2 * planes, sums + 3 * planes};
+  int64_t *right = sums + 4 * planes;
+  for (int i = 0; i < 4 * planes; i++)
+    sums[i] = 0;
+  for (int64_t i = 0; i < (int64_t) length * LANES; i++)
+    for (int k = 0; k < planes; k++)
+      all[0][k] += code[i] <= threshold ? ((const int64_t *) lanes->plane[k])[i] : 0;
+  for (int k = 0; k < planes; k++)
+    all[1][k] = lanes->sum[k] - all[0][k];
+  double best[2] = {NAME (share) (all[0], planes), NAME (share) (all[1], planes)};
+  for (int l = 0; l < LANES; l++)
+    for (int32_t j = 0; j < length; j++) {
+      const int64_t at = (int64_t) j * LANES + l;
+      const int side = code[at] > threshold;
+      for (int k = 0; k < planes; k++)
+        left[side][k] += ((const int64_t *) lanes->plane[k])[at];
+      if (!(lanes->edge_bits[j] >> l & 1))
+        continue;
+      for (int s = 0; s < 2; s++) {
+        for (int k = 0; k < planes; k++)
+          right[k] = all[s][k] - left[s][k];
+        const double score = NAME (share) (left[s], planes) + NAME (share) (right, planes);
+        best[s] = score > best[s] ? score : best[s];
+      }
+    }
+  for (int s = 0; s < 2; s++) {
+    const double cost = (sides->square[s] - best[s]) * sides->unit;
+    sides->cost[s] = cost > 0 ? (int64_t) cost : 0;
+  }
+}
+#endif
+
+static const struct numeric_kernel NAME (table) = {
+    .name = KERNEL,
+    .cell = sizeof (CELL),
+    .gather_codes = NAME (gather_codes),
+    .gather_values = NAME (gather_values),
+    .select = NAME (select),
+    .compress = NAME (compress),
+    .spread = NAME (spread),
+    .code = NAME (code),
+    .edges = NAME (edges),
+    .totals = NAME (totals),
+    .stump_two = NAME (stump_two),
+    .stump_many = NAME (stump_many),
+#if NUMERIC_CELL == 64
+    .stump_squared = NAME (stump_squared),
+#endif
+};
+
+#undef vec
+#undef WIDTH
+#undef VECTORS
+#undef BIG
+#undef BIAS

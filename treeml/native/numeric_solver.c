@@ -1,0 +1,380 @@
+/* The handle: creation, options, the course of a solve, and reading the answer. */
+#include "numeric_child.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { rows_between_clocks = 1 << 20 };
+
+double numeric_clock (void) {
+  struct timespec now;
+  clock_gettime (CLOCK_MONOTONIC, &now);
+  return (double) now.tv_sec + 1e-9 * (double) now.tv_nsec;
+}
+
+int numeric_fail (treeml_numeric *solver, int code, const char *format, ...) {
+  va_list arguments;
+  va_start (arguments, format);
+  vsnprintf (solver->message, sizeof solver->message, format, arguments);
+  va_end (arguments);
+  return solver->code = code;
+}
+
+treeml_numeric *treeml_numeric_create (void) {
+  treeml_numeric *solver = calloc (1, sizeof *solver);
+  if (!solver)
+    return NULL;
+  solver->arena.limit = SIZE_MAX;
+  numeric_options_initialize (&solver->options);
+  pthread_mutex_init (&solver->best_lock, NULL);
+  return solver;
+}
+
+void treeml_numeric_destroy (treeml_numeric *solver) {
+  if (!solver)
+    return;
+  numeric_release_data (solver);
+  numeric_tree_release (&solver->arena, &solver->start);
+  numeric_tree_release (&solver->arena, &solver->best);
+  pthread_mutex_destroy (&solver->best_lock);
+  free (solver);
+}
+
+const char *treeml_numeric_message (const treeml_numeric *solver) { return solver ? solver->message : ""; }
+
+int treeml_numeric_set (treeml_numeric *solver, const char *option, int64_t value) {
+  if (!solver)
+    return TREEML_BAD_ARGUMENT;
+  int64_t low, high, *place = option ? numeric_options_find (&solver->options, option, &low, &high) : NULL;
+  if (!place)
+    return numeric_fail (solver, TREEML_BAD_ARGUMENT, "there is no option %.60s", option ? option : "(null)");
+  if (value < low || value > high)
+    return numeric_fail (solver, TREEML_BAD_ARGUMENT, "option %.60s takes values from %lld to %lld, not %lld", option,
+                         (long long) low, (long long) high, (long long) value);
+  *place = value;
+  return TREEML_OK;
+}
+
+int treeml_numeric_get (const treeml_numeric *solver, const char *option, int64_t *value) {
+  int64_t low, high;
+  if (!solver || !option || !value)
+    return TREEML_BAD_ARGUMENT;
+  struct numeric_options copy = solver->options;
+  const int64_t *place = numeric_options_find (&copy, option, &low, &high);
+  if (!place)
+    return TREEML_BAD_ARGUMENT;
+  *value = *place;
+  return TREEML_OK;
+}
+
+int treeml_numeric_watch (treeml_numeric *solver, treeml_numeric_progress watch, void *state) {
+  if (!solver)
+    return TREEML_BAD_ARGUMENT;
+  solver->watch = watch;
+  solver->watch_state = state;
+  return TREEML_OK;
+}
+
+/* Columns and codes as given become those kept: a cut between two codes is one at the last rank that is not above. */
+int treeml_numeric_start (treeml_numeric *solver, const int32_t *column, const int32_t *cut, const int32_t *yes,
+                          const int32_t *no, int64_t nodes) {
+  if (!solver)
+    return TREEML_BAD_ARGUMENT;
+  solver->start.nodes = 0;
+  if (!nodes)
+    return TREEML_OK;
+  if (!column || !cut || !yes || !no || nodes < 0 || !solver->rows)
+    return numeric_fail (solver, TREEML_BAD_ARGUMENT, "a start needs columns, cuts and children, after the data");
+  for (int64_t i = 0; i < nodes; i++) {
+    if (column[i] >= 0 && (column[i] >= solver->given || yes[i] <= i || no[i] <= i || yes[i] >= nodes || no[i] >= nodes))
+      return numeric_fail (solver, TREEML_BAD_ARGUMENT, "node %lld of the start is no node of a tree", (long long) i);
+    int32_t kept = -1, rank = -1;
+    for (int32_t f = 0; column[i] >= 0 && f < solver->columns; f++)
+      if (solver->source[f] == column[i])
+        kept = f;
+    if (kept >= 0)
+      for (int32_t r = 0; r < solver->levels[kept] && solver->code_of[kept][r] <= cut[i]; r++)
+        rank = r;
+    if (column[i] >= 0 && kept < 0) {
+      solver->start.nodes = 0; /* a column that splits nothing, or is another by another name */
+      return numeric_fail (solver, TREEML_BAD_ARGUMENT, "column %d of the start was not kept", column[i]);
+    }
+    const int64_t node = numeric_tree_add (&solver->arena, &solver->start, kept, rank);
+    if (node < 0) {
+      solver->start.nodes = 0;
+      return numeric_fail (solver, TREEML_OUT_OF_MEMORY, "no memory for the start");
+    }
+    solver->start.yes[node] = column[i] < 0 ? -1 : yes[i];
+    solver->start.no[node] = column[i] < 0 ? -1 : no[i];
+  }
+  return TREEML_OK;
+}
+
+void treeml_numeric_interrupt (treeml_numeric *solver) {
+  if (solver)
+    atomic_store (&solver->interrupted, 1);
+}
+
+void numeric_stop_search (treeml_numeric *solver, int why) {
+  int none = 0;
+  atomic_compare_exchange_strong (&solver->stopping, &none, 1 + why);
+}
+
+void numeric_raise_bound (treeml_numeric *solver, int64_t bound) {
+  long long known = atomic_load (&solver->bound);
+  while (bound > known && !atomic_compare_exchange_weak (&solver->bound, &known, bound))
+    ;
+}
+
+static void call_back (treeml_numeric *solver, double now) {
+  pthread_mutex_lock (&solver->best_lock);
+  const int64_t value = atomic_load (&solver->best_value), bound = atomic_load (&solver->bound);
+  const int64_t shown = value < NUMERIC_NONE ? value + solver->base : INT64_MAX;
+  const int better = solver->better;
+  solver->better = 0;
+  if (solver->watch (solver->watch_state, now - solver->began, shown, (bound < value ? bound : value) + solver->base,
+                     better))
+    numeric_stop_search (solver, TREEML_INTERRUPTED);
+  pthread_mutex_unlock (&solver->best_lock);
+}
+
+int numeric_poll (struct numeric_worker *worker) {
+  treeml_numeric *solver = worker->solver;
+  const double now = numeric_clock ();
+  worker->until_clock = rows_between_clocks;
+  if (atomic_load_explicit (&solver->interrupted, memory_order_relaxed))
+    numeric_stop_search (solver, TREEML_INTERRUPTED);
+  if (now >= solver->deadline)
+    numeric_stop_search (solver, TREEML_TIME);
+  if (!worker->number && solver->watch && now >= solver->next_watch) {
+    solver->next_watch = now + 1e-3 * (double) solver->options.poll_milliseconds;
+    call_back (solver, now);
+  }
+  return numeric_stopping (solver);
+}
+
+void numeric_offer (struct numeric_worker *worker, const struct numeric_tree *tree) {
+  treeml_numeric *solver = worker->solver;
+  struct numeric_tree copy = {0};
+  if (!numeric_tree_copy (&solver->arena, &copy, tree)) {
+    numeric_tree_release (&solver->arena, &copy);
+    numeric_stop_search (solver, TREEML_MEMORY);
+    return;
+  }
+  const int64_t value = numeric_tree_finish (solver, &copy);
+  pthread_mutex_lock (&solver->best_lock);
+  if (value < atomic_load (&solver->best_value)) {
+    struct numeric_tree old = solver->best;
+    solver->best = copy;
+    copy = old;
+    atomic_store (&solver->best_value, value);
+    solver->better = 1;
+    worker->statistics.improvements++;
+  }
+  pthread_mutex_unlock (&solver->best_lock);
+  numeric_tree_release (&solver->arena, &copy);
+}
+
+/* The narrowest cells that hold every code and every sum that a sweep makes. */
+static int cell_width (const treeml_numeric *solver) {
+  int64_t levels = 1;
+  for (int32_t f = 0; f < solver->columns; f++)
+    levels = solver->levels[f] > levels ? solver->levels[f] : levels;
+  const int64_t lane = solver->rows / LANES + 2 * BLOCK;
+  const int64_t most = solver->goal == numeric_goal_two ? solver->worth_most : solver->worth_sum;
+  const int64_t times = solver->goal == numeric_goal_two ? lane : 1;
+  const int64_t asked = solver->options.cell / 8;
+  int width = 8;
+  if (solver->goal != numeric_goal_squared) {
+    if (most < INT32_MAX / times)
+      width = 4;
+    if (most < INT16_MAX / times && levels < 65535)
+      width = 2;
+  }
+  return asked > width ? (asked > 4 ? 8 : (int) asked) : width;
+}
+
+static int check (treeml_numeric *solver) {
+  if (!solver->rows)
+    return numeric_fail (solver, TREEML_NO_DATA, "there are no rows");
+  if (solver->goal == numeric_goal_none)
+    return numeric_fail (solver, TREEML_NO_DATA, "nothing says what a leaf costs");
+  if (solver->options.leaf_price > INT64_MAX / 16 / (solver->rows + 1))
+    return numeric_fail (solver, TREEML_OVERFLOW, "the price of a leaf times the rows exceeds 2^59");
+  solver->kernel = numeric_kernel (cell_width (solver), (int) solver->options.kernel);
+  if (!solver->kernel)
+    return numeric_fail (solver, TREEML_BAD_ARGUMENT, "this processor lacks the instructions of kernel %d",
+                         (int) solver->options.kernel);
+  return TREEML_OK;
+}
+
+/* No path is longer and no tree larger than the rows allow. */
+static void limit_shape (treeml_numeric *solver) {
+  int64_t leaves = solver->total_count / solver->options.support;
+  leaves = leaves < solver->rows ? leaves : solver->rows;
+  leaves = leaves < solver->options.leaves ? leaves : solver->options.leaves;
+  leaves = leaves < 1 ? 1 : leaves;
+  int64_t depth = solver->options.depth < leaves - 1 ? solver->options.depth : leaves - 1;
+  if (!solver->columns)
+    depth = 0;
+  if (depth < 62 && leaves > INT64_C (1) << depth)
+    leaves = INT64_C (1) << depth;
+  solver->depth = depth;
+  solver->leaves = leaves;
+}
+
+static void first_trees (struct numeric_worker *worker, struct numeric_set *set) {
+  treeml_numeric *solver = worker->solver;
+  struct numeric_tree tree = {0};
+  if (numeric_tree_add (&solver->arena, &tree, -1, 0) >= 0)
+    numeric_offer (worker, &tree);
+  if (solver->start.nodes)
+    numeric_offer (worker, &solver->start);
+  const int64_t size = set->rows * solver->columns;
+  if (solver->options.greedy && solver->depth > 1 && (solver->depth > 2 || size > 100000)) {
+    tree.nodes = 0;
+    if (numeric_greedy (worker, set, solver->depth, solver->leaves, &tree))
+      numeric_offer (worker, &tree);
+  }
+  numeric_tree_release (&solver->arena, &tree);
+}
+
+static void search_all (struct numeric_worker *worker, struct numeric_set *set) {
+  treeml_numeric *solver = worker->solver;
+  if (solver->depth == 0 || numeric_poll (worker))
+    return;
+  const int64_t budget = atomic_load (&solver->best_value);
+  struct numeric_outcome outcome;
+  if (solver->depth <= 2) {
+    const struct numeric_part part = {.set = set, .column = -1};
+    struct numeric_found found;
+    outcome = numeric_pair (worker, &part, solver->depth, solver->leaves, budget, 1, &found);
+    if (numeric_stopping (solver))
+      numeric_raise_bound (solver, outcome.bound);
+  } else {
+    struct numeric_tree tree = {0};
+    numeric_search (worker, set, solver->depth, solver->leaves, budget, 1, &tree);
+    numeric_tree_release (&solver->arena, &tree);
+  }
+}
+
+/* From the numbers of kept columns and ranks to those of the caller. */
+static void translate (treeml_numeric *solver) {
+  struct numeric_tree *tree = &solver->best;
+  for (int64_t i = 0; i < tree->nodes; i++)
+    if (tree->column[i] >= 0) {
+      tree->cut[i] = solver->code_of[tree->column[i]][tree->cut[i]];
+      tree->column[i] = solver->source[tree->column[i]];
+    }
+}
+
+int treeml_numeric_solve (treeml_numeric *solver) {
+  if (!solver)
+    return TREEML_BAD_ARGUMENT;
+  const double began = numeric_clock ();
+  solver->code = TREEML_OK;
+  solver->message[0] = 0;
+  memset (&solver->statistics, 0, sizeof solver->statistics);
+  solver->best.nodes = 0;
+  solver->status = TREEML_UNKNOWN;
+  solver->stop = TREEML_PROVED;
+  const int code = check (solver);
+  if (code)
+    return code;
+  solver->began = began;
+  solver->deadline =
+      solver->options.microseconds == INT64_MAX ? 1e300 : began + 1e-6 * (double) solver->options.microseconds;
+  solver->next_watch = began;
+  solver->arena.limit = solver->options.memory == INT64_MAX ? SIZE_MAX : (size_t) solver->options.memory;
+  atomic_store (&solver->arena.until_failure, solver->options.fail_allocation);
+  atomic_store (&solver->stopping, 0);
+  atomic_store (&solver->best_value, NUMERIC_NONE);
+  atomic_store (&solver->bound, 0);
+  solver->better = 0;
+  limit_shape (solver);
+  if (solver->total_count < solver->options.support) {
+    solver->status = TREEML_INFEASIBLE;
+    return TREEML_OK;
+  }
+  struct numeric_worker worker = {.solver = solver, .until_clock = rows_between_clocks};
+  struct numeric_set set = {0};
+  worker.sums = arena_allocate (&solver->arena, 8 * (size_t) solver->planes, sizeof *worker.sums);
+  if (worker.sums && numeric_set_root (solver, &set))
+    first_trees (&worker, &set);
+  else
+    numeric_stop_search (solver, TREEML_MEMORY);
+  if (solver->depth > 0 && !numeric_stopping (solver)) {
+    if (!(worker.child = numeric_child_create (solver)))
+      numeric_stop_search (solver, TREEML_MEMORY);
+  }
+  const double built = numeric_clock ();
+  if (!numeric_stopping (solver))
+    search_all (&worker, &set);
+  numeric_child_destroy (solver, worker.child);
+  numeric_set_release (solver, &set);
+  arena_release (&solver->arena, worker.sums);
+  atomic_store (&solver->interrupted, 0);
+  const int stopped = atomic_load (&solver->stopping);
+  const int found = atomic_load (&solver->best_value) < NUMERIC_NONE;
+  if (!stopped) {
+    solver->status = found ? TREEML_OPTIMAL : TREEML_INFEASIBLE;
+    atomic_store (&solver->bound, found ? atomic_load (&solver->best_value) : NUMERIC_NONE);
+  } else {
+    solver->stop = stopped - 1;
+    solver->status = found ? TREEML_FEASIBLE : TREEML_UNKNOWN;
+    if (found && atomic_load (&solver->bound) >= atomic_load (&solver->best_value))
+      atomic_store (&solver->bound, atomic_load (&solver->best_value));
+  }
+  if (solver->watch && solver->better)
+    call_back (solver, numeric_clock ());
+  translate (solver);
+  numeric_statistics_add (&solver->statistics, &worker.statistics);
+  solver->statistics.columns = solver->columns;
+  solver->statistics.peak_memory = (int64_t) atomic_load (&solver->arena.peak);
+  solver->statistics.build_microseconds = (int64_t) (1e6 * (built - began));
+  solver->statistics.solve_microseconds = (int64_t) (1e6 * (numeric_clock () - built));
+  atomic_store (&solver->arena.until_failure, 0);
+  solver->arena.limit = SIZE_MAX;
+  if (stopped == 1 + TREEML_MEMORY && !found)
+    return numeric_fail (solver, TREEML_OUT_OF_MEMORY, "the memory limit leaves no room for the search");
+  return TREEML_OK;
+}
+
+int32_t treeml_numeric_status (const treeml_numeric *solver) { return solver ? solver->status : TREEML_UNKNOWN; }
+
+int32_t treeml_numeric_stop (const treeml_numeric *solver) { return solver ? solver->stop : TREEML_PROVED; }
+
+int64_t treeml_numeric_value (const treeml_numeric *solver) {
+  const int64_t value = solver ? atomic_load (&solver->best_value) : NUMERIC_NONE;
+  return value < NUMERIC_NONE ? value + solver->base : INT64_MAX;
+}
+
+int64_t treeml_numeric_bound (const treeml_numeric *solver) {
+  return solver ? atomic_load (&solver->bound) + solver->base : INT64_MIN;
+}
+
+double treeml_numeric_unit (const treeml_numeric *solver) { return solver ? solver->unit : 1; }
+
+int64_t treeml_numeric_nodes (const treeml_numeric *solver) { return solver ? solver->best.nodes : 0; }
+
+int treeml_numeric_tree (const treeml_numeric *solver, int32_t *column, int32_t *cut, int32_t *yes, int32_t *no,
+                         int32_t *label) {
+  if (!solver || !column || !cut || !yes || !no || !label)
+    return TREEML_BAD_ARGUMENT;
+  const struct numeric_tree *best = &solver->best;
+  for (int64_t i = 0; i < best->nodes; i++) {
+    column[i] = best->column[i];
+    cut[i] = best->cut[i];
+    yes[i] = best->yes[i];
+    no[i] = best->no[i];
+    label[i] = best->label[i];
+  }
+  return TREEML_OK;
+}
+
+const char *treeml_numeric_kernel (const treeml_numeric *solver) {
+  return solver && solver->kernel ? solver->kernel->name : "";
+}

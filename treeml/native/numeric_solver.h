@@ -1,0 +1,193 @@
+/* The state behind the opaque handle of the numeric search, and what its parts share. */
+#ifndef TREEML_NUMERIC_SOLVER_H
+#define TREEML_NUMERIC_SOLVER_H
+
+#include "arena.h"
+#include "numeric.h"
+#include "numeric_kernel.h"
+#include "numeric_options.h"
+#include "numeric_statistics.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#define NUMERIC_NONE (INT64_MAX / 4) /* the value of no tree */
+
+enum numeric_goal { numeric_goal_none, numeric_goal_two, numeric_goal_many, numeric_goal_squared };
+
+/* Nodes over the columns that are kept; column -1 marks a leaf. Node 0 is the root. */
+struct numeric_tree {
+  int32_t *column, *cut, *yes, *no, *label;
+  int64_t nodes, room;
+};
+
+/* Rows in the order of every column, and, made when asked for, the codes of one column in the order of another. */
+struct numeric_set {
+  int64_t rows;
+  int32_t **order;
+  void **pair;      /* [in the order of g][codes of f] at g * columns + f, or NULL */
+  void **plane;     /* values of the rows in the order of g at g * planes + k */
+  int64_t **worth;  /* running sums of the rows' worth, rows + 1 of them; NULL where every row is worth 1 */
+};
+
+struct numeric_worker;
+
+struct treeml_numeric {
+  struct arena arena;
+  struct numeric_options options;
+  struct numeric_statistics statistics;
+  char message[256];
+  int code;
+
+  int64_t rows;
+  int32_t given;    /* columns as given */
+  int32_t columns;  /* columns kept: neither constant nor equal to another */
+  int32_t *source;  /* of a kept column: its number as given */
+  int32_t **rank;   /* of a kept column: for every row the rank of its code */
+  int32_t **code_of; /* of a kept column: the code of every rank */
+  int32_t *levels;
+  int32_t **order;
+  int64_t *count; /* or NULL */
+  int64_t total_count;
+
+  enum numeric_goal goal;
+  int32_t classes, planes;
+  int64_t **value; /* a number of every row for each plane; then its worth; then, bit for bit a double, its square */
+  int32_t value_planes;
+  int unit_worth;
+  int64_t base; /* what every tree costs, beside what the search sees */
+  int64_t worth_sum, worth_most;
+  double unit, square_sum;
+  struct numeric_tree start;
+
+  treeml_numeric_progress watch;
+  void *watch_state;
+
+  /* The search under way. */
+  const struct numeric_kernel *kernel;
+  int64_t depth, leaves;
+  double began, deadline, next_watch;
+  atomic_int stopping; /* 1 + enum treeml_stop, or 0 */
+  atomic_int interrupted;
+  struct numeric_tree best; /* in numbers of the caller once the search has ended */
+  int best_is_given;        /* whether `best` is in numbers of the caller */
+  atomic_llong best_value, bound;
+  pthread_mutex_t best_lock;
+  int better; /* since the last call of the progress function */
+  int32_t status, stop;
+};
+
+int numeric_fail (treeml_numeric *, int code, const char *format, ...);
+double numeric_clock (void);
+
+/* Polling: called by every long loop of a worker. Non-zero: unwind. */
+int numeric_poll (struct numeric_worker *);
+void numeric_stop_search (treeml_numeric *, int why);
+static inline int numeric_stopping (treeml_numeric *solver) {
+  return atomic_load_explicit (&solver->stopping, memory_order_relaxed);
+}
+
+/* Trees. */
+int64_t numeric_tree_add (struct arena *, struct numeric_tree *, int32_t column, int32_t cut); /* -1 without memory */
+int64_t numeric_tree_append (struct arena *, struct numeric_tree *, const struct numeric_tree *); /* its new root, or -1 */
+int numeric_tree_copy (struct arena *, struct numeric_tree *, const struct numeric_tree *);
+void numeric_tree_release (struct arena *, struct numeric_tree *);
+/* Drops splits with an empty side and sets labels; the value without `base`, NUMERIC_NONE where a bound is broken. */
+int64_t numeric_tree_finish (treeml_numeric *, struct numeric_tree *);
+
+/* Sets. */
+int numeric_set_root (treeml_numeric *, struct numeric_set *);
+int numeric_set_split (treeml_numeric *, const struct numeric_set *, int column, int64_t cut, int side,
+                       struct numeric_set *);
+void numeric_set_release (treeml_numeric *, struct numeric_set *);
+/* Codes of one column in the order of another: those kept with the set, else gathered into `room`. */
+const void *numeric_set_pair (treeml_numeric *, struct numeric_set *, int order, int column, int keep, void *room);
+int numeric_set_values (treeml_numeric *, struct numeric_set *);
+/* All that searches of the set may ask for, so that threads only read. */
+int numeric_set_prepare (struct numeric_worker *, struct numeric_set *);
+static inline int64_t numeric_worth (const struct numeric_set *set, int column, int64_t position) {
+  return set->worth ? set->worth[column][position] : position;
+}
+
+/* Leaves. Sums are those of the planes; top and square those of the rows. */
+int64_t numeric_leaf (const treeml_numeric *, const int64_t *sums, int64_t top, double square);
+int32_t numeric_label (const treeml_numeric *, const int64_t *sums);
+static inline double numeric_square (const treeml_numeric *solver, int64_t row) {
+  union {
+    int64_t whole;
+    double real;
+  } bits = {solver->value[solver->planes + 1][row]};
+  return bits.real;
+}
+
+/* A leaf, or the best split into two leaves, of the rows that pass all filters. */
+struct numeric_filter {
+  int32_t column;
+  int64_t cut;
+  int side; /* 0: codes of at most the cut; 1: greater ones */
+};
+struct numeric_stump {
+  int64_t value; /* with the price of leaves; NUMERIC_NONE where there is none */
+  int32_t column; /* -1: a leaf */
+  int64_t cut;
+};
+struct numeric_stump numeric_exact (struct numeric_worker *, const struct numeric_set *, const struct numeric_filter *,
+                                    int filters, int64_t leaves);
+
+/* What a search of a set found. */
+struct numeric_outcome {
+  int64_t value; /* of the best tree below the budget, or NUMERIC_NONE */
+  int64_t bound; /* no tree of these rows, or of more rows, is better, even without a bound on support */
+};
+
+/* Depth two. */
+struct numeric_part { /* the rows of a set on one side of a cut, or all of them */
+  struct numeric_set *set;
+  int32_t column; /* -1: all */
+  int64_t cut;
+  int side;
+};
+struct numeric_found { /* the root of the best tree, from which the rest follows */
+  int kind;       /* 0 none, 1 a leaf or a stump, 2 a split at depth two */
+  int32_t column;
+  int64_t cut;
+};
+struct numeric_proof;
+struct numeric_outcome numeric_pair (struct numeric_worker *, const struct numeric_part *, int64_t depth,
+                                     int64_t leaves, int64_t budget, int root, struct numeric_found *);
+int numeric_pair_tree (struct numeric_worker *, const struct numeric_part *, int64_t leaves,
+                       const struct numeric_found *, struct numeric_tree *);
+
+/* Any depth. */
+struct numeric_outcome numeric_search (struct numeric_worker *, struct numeric_set *, int64_t depth, int64_t leaves,
+                                       int64_t budget, int root, struct numeric_tree *);
+int numeric_greedy (struct numeric_worker *, struct numeric_set *, int64_t depth, int64_t leaves,
+                    struct numeric_tree *);
+/* A better tree for all rows; finished, compared, kept and reported. */
+void numeric_offer (struct numeric_worker *, const struct numeric_tree *);
+void numeric_release_data (treeml_numeric *);
+void numeric_raise_bound (treeml_numeric *, int64_t bound);
+
+struct numeric_child;
+struct numeric_worker {
+  treeml_numeric *solver;
+  struct numeric_statistics statistics;
+  int number; /* worker 0 runs in the caller's thread, and alone calls back */
+  int64_t until_clock;
+  struct numeric_child *child;
+  int64_t *sums; /* room for some sums of every plane */
+};
+
+struct numeric_child *numeric_child_create (treeml_numeric *);
+void numeric_child_destroy (treeml_numeric *, struct numeric_child *);
+
+static inline int64_t numeric_cell (const void *cells, int width, int64_t index) {
+  return width == 2   ? ((const int16_t *) cells)[index]
+         : width == 4 ? ((const int32_t *) cells)[index]
+                      : ((const int64_t *) cells)[index];
+}
+static inline int64_t numeric_code (const void *cells, int width, int64_t index) {
+  return numeric_cell (cells, width, index) + (width == 2 ? 32768 : 0);
+}
+
+#endif
