@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from contextlib import chdir
+from functools import cache
 from pathlib import Path
 
 from treeml.lang.check import check_source
@@ -22,6 +23,7 @@ def specs() -> list[Path]:
     return sorted(FOLDER.glob("*.tml"))
 
 
+@cache
 def diagnostics(path: Path) -> list[Diagnostic]:
     """All that `treeml check` says, called in the folder of the spec."""
     with chdir(path.parent):
