@@ -117,6 +117,8 @@ def test_a_surprise_after_the_first_rows_turns_a_column_into_text(tmp_path: Path
         b'"a","b"\n"1","x"\n"2","y"\n',
         b"a,b\n1,x\n2,y",
         b" a , b \n1,x\n2,y\n",
+        b"\n\na,b\n1,x\n\n\n2,y\n\n",
+        b"a,b\r\n1,x\r\n\r\n2,y\r\n\r\n",
     ],
 )
 def test_ways_to_write_one_table(tmp_path: Path, content: bytes) -> None:

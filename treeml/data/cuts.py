@@ -42,7 +42,7 @@ def quantile_cuts(values: Numbers, pieces: int, whole: bool) -> Numbers:
     rows = len(ordered)
     if not rows:
         return ordered
-    places = np.array([-(-j * rows // pieces) - 1 for j in range(1, pieces) if j <= rows * pieces], dtype=np.int64)
+    places = np.array([-(-j * rows // pieces) - 1 for j in range(1, pieces)], dtype=np.int64)
     lows = distinct(ordered[places]) if len(places) else ordered[:0]
     lows = lows[lows < ordered[-1]]
     highs = ordered[np.searchsorted(ordered, lows, side="right")]

@@ -32,6 +32,7 @@ def read_delimited(name: str, content: bytes, types: Mapping[str, ColumnSpec], s
     content = _decoded(name, content, span, notes)
     header, separator = _header(name, content, span, notes)
     refuse_repeats(header, name, span)
+    content = _without_blank_lines(content, len(header))
     frame = _parse(name, content, header, separator, types, span)
     if frame.height and frame.get_column(header[-1]).null_count():
         _refuse_ragged(name, content, header, separator, span)
@@ -96,6 +97,16 @@ def _decoded(name: str, content: bytes, span: Span | None, notes: list[str]) -> 
         content = content.decode("cp1252", errors="replace").encode()
     if b"\n" not in content and b"\r" in content:
         content = content.replace(b"\r", b"\n")  # the line ends of old Macs
+    return content
+
+
+def _without_blank_lines(content: bytes, columns: int) -> bytes:
+    """Blank lines at the end are no rows, nor are those between rows of several columns."""
+    if content.endswith((b"\n\n", b"\n\r\n")):
+        content = content.rstrip(b"\r\n") + b"\n"
+    # In a file with quotes a blank line may be part of a value.
+    if columns > 1 and (b"\n\n" in content or b"\n\r\n" in content) and b'"' not in content:
+        content = re.sub(rb"\n(?:\r?\n)+", b"\n", content)
     return content
 
 
@@ -237,12 +248,13 @@ def _refuse_ragged(name: str, content: bytes, header: list[str], separator: str,
             helps=('close it, or write a quote inside a value twice: "5"" pipe"',),
         )
     many = "value" if len(values) == 1 else "values"
+    columns = "is 1 column" if len(header) == 1 else f"are {len(header)} columns"
     helps = "give every line one value per column"
     if len(values) > len(header):
         helps = f'a value that contains `{separator}` stands in quotes: "a{separator} b"'
     raise file_mistake(
         "D406",
-        f"line {line} of {name} has {len(values)} {many}, but there are {len(header)} columns",
+        f"line {line} of {name} has {len(values)} {many}, but there {columns}",
         _shortened(separator.join(values)),
         name,
         span,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from treeml.data.files import file_mistake
-from treeml.data.infer import MISSING_WORDS, Findings, infer
+from treeml.data.infer import Findings, infer
 from treeml.data.read import NOTHING_DECLARED, refuse_repeats
 from treeml.data.table import BitColumns, Column, Table
 from treeml.lang.diagnostic import DataError
@@ -90,7 +91,8 @@ def _read_libsvm(path: Path, content: bytes, types: Mapping[str, ColumnSpec], sp
         if not parts:
             continue
         try:
-            float(parts[0])
+            if not isfinite(float(parts[0])):
+                raise ValueError
             pairs = [part.split(":") for part in parts[1:] if not part.startswith("qid:")]
             found = [int(index) for index, _ in pairs]
             values.extend(float(value) for _, value in pairs)
@@ -108,6 +110,8 @@ def _read_libsvm(path: Path, content: bytes, types: Mapping[str, ColumnSpec], sp
         indices.extend(found)
         places.extend([len(labels)] * len(found))
         labels.append(parts[0])
+    if not labels:
+        raise file_mistake("D405", f"{path.name} has no rows", "only comments", path.name, span)
     first = 0 if 0 in indices else 1
     width = max(indices, default=first) - first + 1
     if width * max(len(labels), 1) > _MOST_CELLS:
@@ -237,7 +241,7 @@ def _bit_table(
 def _from_words(name: str, words: list[str], types: Mapping[str, ColumnSpec], findings: Findings) -> Column:
     """Labels of a libsvm file: +1 is 1; whole numbers where all are whole."""
     texts = [word.removeprefix("+") for word in words]
-    known: dict[str, Any] = {text: float(text) for text in dict.fromkeys(texts) if text not in MISSING_WORDS}
+    known: dict[str, Any] = {text: float(text) for text in dict.fromkeys(texts)}
     whole = all(value.is_integer() for value in known.values())
     values = [int(known[text]) if whole else known[text] for text in texts]
     return infer(pl.Series(name, values), types.get(name, NOTHING_DECLARED), findings)
