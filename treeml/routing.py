@@ -19,6 +19,9 @@ from treeml.lang.diagnostic import DataError, Diagnostic
 from treeml.tree import Branch, Field, Node, Test, Tree
 
 MISSING, UNKNOWN = -1, -2
+FEW = 32  # one row in so many
+
+Rows = NDArray[Any]  # a mask over all rows, or the numbers of some
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -37,30 +40,42 @@ class Inputs:
 
 
 def route(tree: Tree, inputs: Inputs) -> NDArray[np.intp]:
-    """The number of the leaf that each row reaches."""
+    """The number of the leaf that each row reaches.
+
+    Where many rows meet a test, all rows answer it at once, and a mask says which count: that is several times faster
+    than picking rows by their numbers. Where few do, their numbers are faster.
+    """
     reached = np.zeros(inputs.rows, dtype=np.intp)
-    if not isinstance(tree.root, Branch):
-        return reached
     leaf = 0
-    todo: list[tuple[Node, NDArray[np.intp]]] = [(tree.root, np.arange(inputs.rows))]
+    todo: list[tuple[Node, Rows]] = [(tree.root, np.ones(inputs.rows, dtype=np.bool_))]
     while todo:
         node, rows = todo.pop()
-        if isinstance(node, Branch):
-            yes = answers(node.test, inputs.columns[node.test.column], rows)
-            todo += [(node.no, rows[~yes]), (node.yes, rows[yes])]
-        else:
-            reached[rows] = leaf
+        if not isinstance(node, Branch):
+            if rows.dtype == np.bool_:
+                np.putmask(reached, rows, leaf)
+            else:
+                reached[rows] = leaf
             leaf += 1
+            continue
+        if rows.dtype == np.bool_ and np.count_nonzero(rows) * FEW < inputs.rows:
+            rows = np.flatnonzero(rows)
+        column = inputs.columns[node.test.column]
+        if rows.dtype == np.bool_:
+            yes = answers(node.test, column)
+            todo += [(node.no, rows & ~yes), (node.yes, rows & yes)]
+        else:
+            yes = answers(node.test, column, rows)
+            todo += [(node.no, rows[~yes]), (node.yes, rows[yes])]
     return reached
 
 
-def answers(test: Test, column: Values, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Which of these rows answer yes."""
-    values = column.values[rows]
-    missing = None if column.missing is None else column.missing[rows]
+def answers(test: Test, column: Values, rows: NDArray[np.intp] | None = None) -> NDArray[np.bool_]:
+    """Which of these rows, or of all, answer yes."""
+    values = column.values if rows is None else column.values[rows]
+    missing = column.missing if rows is None or column.missing is None else column.missing[rows]
     yes: NDArray[np.bool_]
     if test.kind == "missing":
-        return np.zeros(len(rows), dtype=np.bool_) if missing is None else missing
+        return np.zeros(len(values), dtype=np.bool_) if missing is None else missing
     if not column.field.levels:
         yes = _number_answers(test, values)
     elif test.kind == "at most":

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_worlds import CLUSTER_USES, NUMBER_USES, World, single, worlds
 
+from treeml import routing
 from treeml import tree as trees
 from treeml.backends import contract
 from treeml.data.binarize import Question
@@ -76,6 +77,12 @@ def test_every_kind_of_rows(data: Any) -> None:
     predicted = flower().predict(data)
     assert predicted.tolist() == EXPECTED
     assert flower().apply(data).tolist() == [0, 1, 1, 2, 2, 0]
+
+
+@pytest.mark.parametrize("few", [0, 2, 10**9])
+def test_masks_and_numbers_of_rows_lead_to_the_same_leaves(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(routing, "FEW", few)
+    assert flower().apply(ROWS).tolist() == [0, 1, 1, 2, 2, 0]
 
 
 def test_one_row() -> None:
