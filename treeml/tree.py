@@ -185,9 +185,9 @@ class Tree:
         if self.task == "classes":
             return label_text(leaf.prediction)
         if self.task == "numbers":
-            return number_text(leaf.prediction)
+            return rounded_text(leaf.prediction)
         return ", ".join(
-            f"{name} {number_text(value)}" for name, value in zip(self.outputs, leaf.prediction, strict=True)
+            f"{name} {rounded_text(value)}" for name, value in zip(self.outputs, leaf.prediction, strict=True)
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -256,6 +256,13 @@ def number_text(value: Any) -> str:
         return str(int(number))
     short = f"{number:.6g}"
     return short if float(short) == number else f"{number:.10g}"
+
+
+def rounded_text(value: float) -> str:
+    """A predicted number to read; its exact value is in the leaf."""
+    if float(value).is_integer():
+        return number_text(value)
+    return f"{value:.6g}" if abs(value) < 1e5 else f"{value:.1f}"
 
 
 def _type_of(classes: Sequence[Any]) -> Any:

@@ -87,7 +87,7 @@ def test_numbers_and_clusters() -> None:
     )
     assert str(numbers).splitlines()[1:] == [
         "├─ yes: 1.5  [2 rows (40% of all)]",
-        "└─ no:  0.3333333333  [3 rows (60% of all)]",
+        "└─ no:  0.333333  [3 rows (60% of all)]",
     ]
     clusters = Tree(Leaf((1.0, 2.5), 4, exact=(Fraction(1), Fraction(5, 2))), "clusters", "", (), ("u", "v"))
     assert str(clusters) == "u 1, v 2.5  [4 rows]"
