@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from treeml.lang.check import check_source
 from treeml.lang.codes import CATALOGUE
 from treeml.lang.codes.pages import pages
+from treeml.lang.source import Source
 
 ROOT = Path(__file__).resolve().parents[2]
 CODE = re.compile(r'"([SNTDBFL]\d{3})"')
@@ -32,3 +34,18 @@ def test_entry_says_something(code: str) -> None:
     assert entry.code == code
     assert re.fullmatch(r"[SNTDBFL][1-7]\d\d", code)
     assert all((entry.title, entry.meaning.endswith("."), entry.wrong, entry.instead.endswith((".", "?"))))
+
+
+# What leads to these is no text of a specification: a file, the command line, a call.
+NO_TEXT = {"S100", "S106", "S108", "S109", "S119", "S150", "T330", "N208", "N209"}
+
+
+@pytest.mark.parametrize("code", sorted(code for code in CATALOGUE if code[0] in "SNTL" and code not in NO_TEXT))
+def test_the_example_of_a_page_leads_to_its_code(code: str) -> None:
+    text = CATALOGUE[code].wrong + "\n"
+    if "predict" not in text:
+        text += "predict y\n"
+    if code != "T313" and not re.search("minimize|maximize", text):
+        text += "maximize accuracy\n"
+    found = check_source(Source("page.tml", text))[1]
+    assert code in {diagnostic.code for diagnostic in found}

@@ -54,21 +54,20 @@ def _tie_breaking_penalties(
     objective = next((statement for statement in statements if isinstance(statement, Objective)), None)
     most = _most_leaves(requirements)
     for goal in goals:
-        errors = next((factor for factor, use in goal.expression.parts if use.measure == "errors"), None)
+        # Who writes `100 * errors + leaves` has thought of it.
+        errors = any(factor == 1 and use.measure == "errors" for factor, use in goal.expression.parts)
         penalties = [(factor, use) for factor, use in goal.expression.parts if use.measure in ("leaves", "splits")]
         if not errors or len(penalties) != 1 or len(goal.expression.parts) != 2:
             continue
-        factor, use = penalties[0]
-        price = factor / errors
+        price, use = penalties[0]
         # All leaves together must cost less than one row; without a bound on their number, a hundredth each will do.
         if not price > 0 or not (price * (most - 1) < 1 if most is not None else price <= Fraction(1, 100)):
             continue
         place = _product_around(objective, use.span) or use.span
-        sure = "" if errors == 1 else f" ({decimal(price)} after dividing by {decimal(errors)})"
         findings.warning(
             "L701",
             "this penalty only breaks ties",
-            (place, f"a {'leaf' if use.measure == 'leaves' else 'split'} costs {_fraction(price)} of one row{sure}"),
+            (place, f"a {'leaf' if use.measure == 'leaves' else 'split'} costs {_fraction(price)} of one row"),
             note="`errors` counts rows (0, 1, 2, ...); `error_rate` is their share (0 .. 1)",
             help=f"did you mean `error_rate + {decimal(price)} * {use.measure}`?",
         )
