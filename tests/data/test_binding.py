@@ -233,3 +233,16 @@ def test_fractions(values: list[Fraction]) -> None:
     fitted, finer, moved = fit(values, [1] * len(values), 1000, 1000)
     assert sum(fitted) <= 1000
     assert abs(sum(number * finer for number in fitted) - sum(values)) <= moved
+
+
+def test_the_positive_class_is_said_where_it_matters() -> None:
+    gap = goal("parity_gap", "sex")
+    dataset = bind(Spec(target="y", goals=(gap,)), load(ROWS))
+    assert dataset.notes == ("the positive class of `y` is `yes`, since no other was named",)
+    assert bind(Spec(target="y", positive="no", goals=(gap,)), load(ROWS)).positive == 0
+    assert bind(Spec(target="y", goals=(ERRORS,)), load({**ROWS, "y": ["b", "a", "b", "a"]})).positive is None
+
+
+def test_a_single_group_is_noted() -> None:
+    spec = Spec(target="y", goals=(goal("parity_gap", "sex"),))
+    assert any("is `F` in every row" in note for note in bind(spec, load({**ROWS, "sex": ["F"] * 4})).notes)

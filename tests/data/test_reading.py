@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -338,3 +340,10 @@ def test_labels_come_back_as_they_went_in(values: list[Any]) -> None:
         assert plain(column) == [
             int(v) if isinstance(v, str) and v == "1" and set(values) == {"1"} else v for v in values
         ]
+
+
+def test_the_benchmark_of_reading() -> None:
+    main = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "reading.py"))["main"]
+    output = CliRunner().invoke(main, ["--rows", "500", "--columns", "12", "--repeat", "1"]).output
+    assert "500 rows x 12 columns" in output
+    assert "ratio" in output
