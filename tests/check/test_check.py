@@ -42,9 +42,6 @@ def use(measure: str, *arguments: Any, factor: int | str = 1) -> tuple[Fraction,
     return Fraction(factor), Use(measure, arguments)
 
 
-# -- the examples ---------------------------------------------------------------
-
-
 @pytest.mark.parametrize("spec", sorted((ROOT / "examples").glob("*/*.tml")), ids=lambda path: path.stem)
 def test_examples_check_without_a_word(spec: Path) -> None:
     source = read(spec)
@@ -136,9 +133,6 @@ def test_boost_and_quantile_examples() -> None:
     assert boost.validate == Method("holdout", {"share": Fraction(1, 5), "seed": 7})
     assert quantile.goals[0].expression.parts == (use("quantile_loss", Fraction(1, 4)),)
     assert quantile.validate == Method("folds", {"folds": 5, "seed": 1})
-
-
-# -- requirements ---------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -239,8 +233,6 @@ def test_satisfy_has_no_goals() -> None:
     assert spec_of(HEAD + "satisfy\nrequire depth <= 2").goals == ()
 
 
-# -- params -----------------------------------------------------------------------
-
 PARAM = HEAD + "param price = 0.01 in 0 .. 0.5\nminimize error_rate + price * leaves\n"
 
 
@@ -305,9 +297,6 @@ def test_text_param_keeps_digits_as_text() -> None:
     assert found.goals[0].expression.parts[0][1].arguments == ("2.0",)
 
 
-# -- requests ----------------------------------------------------------------------
-
-
 def test_solve_in_all_its_parts() -> None:
     found = spec_of(HEAD + GOAL + "solve with race(native, cpsat), oracle within 1.5 h gap 0.5% seed 7 threads 2")
     race, oracle = found.backends
@@ -363,9 +352,6 @@ def test_ensemble_of_many_trees() -> None:
     assert (found.ensemble, found.ensemble_trees) == (Method("mdboost"), 50)
 
 
-# -- columns -----------------------------------------------------------------------
-
-
 def test_columns_weights_and_tests() -> None:
     text = (
         "features age, sex, `hours per week`\ncolumn age : integer, missing median\n"
@@ -389,9 +375,6 @@ def test_places_of_names_are_kept() -> None:
     }
 
 
-# -- includes ----------------------------------------------------------------------
-
-
 def test_include_makes_paths_relative_to_the_including_file(tmp_path: Path) -> None:
     (tmp_path / "shared" / "deep").mkdir(parents=True)
     (tmp_path / "main.tml").write_text('include "shared/columns.tml"\nmaximize accuracy\n')
@@ -411,9 +394,6 @@ def test_two_files_that_include_a_third_say_it_twice(tmp_path: Path) -> None:
     (tmp_path / "main.tml").write_text(f'{HEAD}{GOAL}include "a.tml"\ninclude "b.tml"\n')
     diagnostics = check_source(read(tmp_path / "main.tml"))[1]
     assert [diagnostic.code for diagnostic in diagnostics] == ["N209"]
-
-
-# -- conventions ---------------------------------------------------------------------
 
 
 def test_all_mistakes_are_raised_at_once_in_the_order_of_the_text() -> None:

@@ -245,9 +245,6 @@ def _number(
     return value.value
 
 
-# -- conditions of rate and count ---------------------------------------------
-
-
 def _conditions(measure: Measure, call: Call, params: Params, findings: Findings) -> Found | None:
     counted = [_condition(measure, argument, params, findings) for argument in call.arguments]
     given = [_condition(measure, argument, params, findings) for argument in call.given]

@@ -289,9 +289,6 @@ def _amount(node: Expression, subject: str, scope: Scope) -> Fraction | None:
     return value.value
 
 
-# -- tests --------------------------------------------------------------------
-
-
 def _binarizations(statements: Sequence[Statement], scope: Scope, found: Columns) -> None:
     rules: dict[str, Binarization] = {}
     types: dict[str, ColumnSpec] = found.fields["columns"]

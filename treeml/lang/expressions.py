@@ -219,9 +219,6 @@ _GROUPS = {
 }
 
 
-# -- arithmetic ---------------------------------------------------------------
-
-
 def _combine(node: Binary, left: Sum, right: Sum, scope: Scope) -> Sum | None:
     if node.operator in ("+", "-"):
         return _added(node, left, right if node.operator == "+" else _scaled(right, Fraction(-1)), scope)

@@ -44,9 +44,6 @@ def _unused_params(params: Params, findings: Findings) -> None:
             )
 
 
-# -- penalties ----------------------------------------------------------------
-
-
 def _tie_breaking_penalties(
     statements: Sequence[Statement], goals: Sequence[Goal], requirements: Sequence[Requirement], findings: Findings
 ) -> None:
@@ -61,7 +58,7 @@ def _tie_breaking_penalties(
             continue
         price, use = penalties[0]
         # All leaves together must cost less than one row; without a bound on their number, a hundredth each will do.
-        if not price > 0 or not (price * (most - 1) < 1 if most is not None else price <= Fraction(1, 100)):
+        if not 0 < price < 1 or not (price * (most - 1) < 1 if most is not None else price <= Fraction(1, 100)):
             continue
         place = _product_around(objective, use.span) or use.span
         findings.warning(
@@ -111,9 +108,6 @@ def _fraction(value: Fraction) -> str:
     return words.get(value.denominator, decimal(value)) if value.numerator == 1 else decimal(value)
 
 
-# -- goals --------------------------------------------------------------------
-
-
 def _unusual_senses(goals: Sequence[Goal], findings: Findings) -> None:
     """Nobody wants the least accurate tree; in a sum of several measures, mixed signs are a choice."""
     for goal in goals:
@@ -144,9 +138,6 @@ def _repeated_goals(goals: Sequence[Goal], findings: Findings) -> None:
                 help="remove it",
             )
         seen.setdefault(key, goal)
-
-
-# -- what is said for nothing -------------------------------------------------
 
 
 def _idle_costs(

@@ -278,8 +278,6 @@ def checked(value: Quantity, rule: Rule, subject: str, place: Span | None, scope
     return int(number) if rule.kind == "whole" else number
 
 
-# -- back-ends ----------------------------------------------------------------
-
 # Names that belong to back-ends of this project, installed here or not: asking for one is no slip of the finger.
 KNOWN_BACKENDS = (
     "native", "cpsat", "mip", "maxsat", "sat", "oracle", "cart", "boost", "improve", "deepen", "race", "parameterized",

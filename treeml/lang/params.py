@@ -249,9 +249,6 @@ def _suggestion(origin: str, near: str) -> str:
     return f"did you mean {origin} {near}=...?" if origin.startswith("--") else f"did you mean `{near}`?"
 
 
-# -- values -------------------------------------------------------------------
-
-
 def literal(value: Value) -> ParamValue:
     """A written value -> a quantity, or the text of a word or string."""
     if isinstance(value, Number):

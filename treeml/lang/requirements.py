@@ -182,9 +182,6 @@ def _limit_unit(link: Link, left: Sum, right: Sum, scope: Scope) -> str | None:
     return units.pop()
 
 
-# -- units --------------------------------------------------------------------
-
-
 def _unit_fits(bound: Bound, scope: Scope) -> bool:
     units = {MEASURES[use.measure].unit for _, use in bound.parts}
     unit = bound.limit.unit
@@ -249,9 +246,6 @@ def _written_limit(bound: Bound) -> str:
 
 def _share_of_rows(bound: Bound) -> bool:
     return bound.limit.unit == "%" and bound.single is not None and MEASURES[bound.single.measure].unit == "rows"
-
-
-# -- strict comparisons -------------------------------------------------------
 
 
 def is_whole(parts: tuple[tuple[Fraction, Use], ...], weighted: bool) -> bool:
@@ -320,9 +314,6 @@ def _closed(bound: Bound) -> tuple[str, Fraction]:
     if bound.sense == ">":
         return ">=", bound.limit.value + 1
     return bound.sense, bound.limit.value
-
-
-# -- what a measure can be at all ---------------------------------------------
 
 
 def reach(parts: tuple[tuple[Fraction, Use], ...]) -> tuple[Fraction | None, Fraction | None]:
