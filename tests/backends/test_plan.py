@@ -28,6 +28,7 @@ from treeml.backends.contract import (
     Status,
     Stop,
     Sum,
+    Support,
 )
 from treeml.backends.oracle import Oracle
 from treeml.backends.plan import Plan, choose, plan
@@ -172,6 +173,20 @@ def test_a_gap_is_spread_over_its_parts() -> None:
     assert len(backend.asked[0].bounds) == 3
 
 
+def test_the_largest_is_minimized_by_asking_for_less() -> None:
+    one, other = errors([0, 1, 1, 0], 2), errors([1, 1, 0, 0], 2)
+    gap = Largest((single(one, Fraction(1, 3)), single(other, Fraction(1, 2), Fraction(-1, 7))))
+    problem = xor(bound(Depth(), "<=", 2), goals=minimize(single(gap, 2, 1), Leaves()))
+    backend = Plain()
+    planned = plan(problem, backend)  # type: ignore[arg-type]
+    assert isinstance(planned, Plan)
+    assert any("asking for less" in sentence for sentence in planned.explain())
+    truth = Oracle().solve(problem)
+    answer = run(planned)
+    assert (answer.status, answer.objective) == (Status.OPTIMAL, truth.objective)
+    assert len(backend.asked) > 2
+
+
 def test_a_depth_bound_follows_from_the_leaves() -> None:
     planned = plan(xor(bound(Leaves(), "<=", 3)), Plain())  # type: ignore[arg-type]
     assert isinstance(planned, Plan)
@@ -185,6 +200,21 @@ def test_refusals_are_sentences_that_name_who_can() -> None:
     assert refusals[0].feature == "the requirement gap"
     assert refusals[0].because == "plain cannot bound the largest of several sums"
     assert "oracle" in refusals[0].instead
+
+
+def test_every_stage_is_shown_to_the_back_end_first() -> None:
+    """The bound that will hold the first goal is one that the back-end itself refuses."""
+
+    class Choosy(Plain):
+        def refusals(self, problem: Problem) -> Iterator[Refusal]:
+            if any("Predicted" in each.sum.kinds() for each in problem.bounds):
+                yield Refusal("a bound on errors", "choosy only minimizes them", "minimize them")
+
+    goal = errors([0, 1, 1, 0], 2)
+    assert isinstance(plan(xor(bound(Depth(), "<=", 2), goals=minimize(goal)), Choosy()), Plan)  # type: ignore[arg-type]
+    refusals = plan(xor(bound(Depth(), "<=", 2), goals=minimize(goal, Leaves())), Choosy())  # type: ignore[arg-type]
+    assert isinstance(refusals, list)
+    assert [refusal.because for refusal in refusals] == ["choosy only minimizes them"]
 
 
 def test_a_problem_of_any_depth_is_refused_with_what_to_write() -> None:
@@ -204,7 +234,7 @@ def test_choose_names_the_back_end_and_why() -> None:
 
 def test_choose_says_why_nobody_can() -> None:
     rows = [format(number, "010b") for number in range(1024)]
-    problem = binary(rows, 2, minimize(Largest((single(Leaves(), -1), single(Depth())))))
+    problem = binary(rows, 2, minimize(Largest((single(Support(), -1), single(Depth())))))
     with pytest.raises(RefusedError) as refused:
         choose(problem)
     assert refused.value.diagnostics[0].code == "B505"

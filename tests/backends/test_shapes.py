@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treeml.backends.contract import Depth, Goal, Status
-from treeml.backends.evaluate import evaluate_sum
+from treeml.backends.evaluate import Routed, evaluate_sum
 from treeml.backends.oracle import Oracle
-from treeml.backends.shapes import at_best, deepest, groups, impossible, leaves_of
+from treeml.backends.shapes import at_best, deepest, groups, impossible
 from treeml.testing.problems import random_problem, single
 
 SEEDS = st.integers(0, 10**6)
@@ -51,7 +51,6 @@ def test_rows_of_a_group_share_a_leaf(seed: int) -> None:
     answer = Oracle().solve(problem.asking(problem.goals, ()))
     assert answer.tree is not None
     numbers = groups(problem)
-    for _, rows in leaves_of(answer.tree, problem):
-        inside, outside = set(numbers[rows].tolist()), set(numbers[~rows].tolist())
-        assert inside
-        assert not inside & outside
+    leaves = [set(numbers[rows].tolist()) for _, _, rows in Routed(problem, answer.tree).leaves]
+    assert all(leaves)
+    assert sum(map(len, leaves)) == len(set(numbers.tolist()))

@@ -43,14 +43,20 @@ def deepen(inner: Solve) -> Solve:
     return solve
 
 
+def without_depth(goal: Goal) -> tuple[Goal, ...]:
+    """What is left to minimize under a bound on depth; nothing, if depth was all."""
+    rest = Sum(tuple(part for part in goal.sum.parts if not isinstance(part[1], Depth)), goal.sum.constant)
+    return (Goal(rest),) if rest.parts else ()
+
+
 def _by_levels(
     inner: Solve, problem: Problem, limits: Limits, start: Node | None, on_progress: OnProgress | None
 ) -> Answer:
     began = monotonic()
     goal = problem.goals[0].sum
     price = sum((factor for factor, term in goal.parts if isinstance(term, Depth)), Fraction(0))
-    rest = Sum(tuple(part for part in goal.parts if not isinstance(part[1], Depth)), goal.constant)
-    rest_goals = (Goal(rest),) if rest.parts else ()
+    rest_goals = without_depth(problem.goals[0])
+    rest = rest_goals[0].sum if rest_goals else Sum((), goal.constant)
     rest_at_best = at_best(rest, problem)
     best: Answer | None = None
     value: Fraction | None = None

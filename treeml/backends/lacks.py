@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from treeml.backends.contract import Backend, Capabilities, Depth, Goal, Largest, Problem, Ratio, Refusal, Sum
+from treeml.backends.contract import Backend, Bound, Capabilities, Depth, Goal, Largest, Problem, Ratio, Refusal, Sum
+from treeml.backends.descend import descends
+from treeml.backends.lowerings import spread_bound
 
 PHRASES = {
     "Predicted": "a sum of costs over all predictions",
@@ -33,17 +35,22 @@ def lacks(problem: Problem, backend: Backend) -> Iterator[Refusal]:
         feature = f"the goal {goal.text}" if goal.text else "the goal"
         yield from _goal_lacks(goal, backend, feature)
         if successive(problem, backend.can) and number + 1 < len(problem.goals):
-            yield from _lacking(goal.sum, backend, "bound", f"another goal after {goal.text or 'the first'}")
+            yield from _hold_lacks(goal, backend, f"another goal after {goal.text or 'the first'}")
 
 
 def needs_deepening(goal: Goal, can: Capabilities) -> bool:
     return "Depth" in goal.sum.kinds() and not (can.minimizes_depth and "Depth" in can.goals)
 
 
+def needs_descending(goal: Goal, can: Capabilities) -> bool:
+    return "Largest" in goal.sum.kinds() and "Largest" not in can.goals and descends(goal)
+
+
 def successive(problem: Problem, can: Capabilities) -> bool:
     """Are several goals to be solved one after the other?"""
     several = len(problem.goals) > 1
-    return several and (not can.lexicographic or any(needs_deepening(goal, can) for goal in problem.goals))
+    stepwise = any(needs_deepening(goal, can) or needs_descending(goal, can) for goal in problem.goals)
+    return several and (not can.lexicographic or stepwise)
 
 
 def depth_is_found(problem: Problem, can: Capabilities) -> bool:
@@ -54,6 +61,9 @@ def depth_is_found(problem: Problem, can: Capabilities) -> bool:
 
 
 def _goal_lacks(goal: Goal, backend: Backend, feature: str) -> Iterator[Refusal]:
+    if needs_descending(goal, backend.can):
+        yield from _hold_lacks(goal, backend, feature)
+        return
     if not needs_deepening(goal, backend.can):
         yield from _lacking(goal.sum, backend, "minimize", feature)
         return
@@ -64,6 +74,13 @@ def _goal_lacks(goal: Goal, backend: Backend, feature: str) -> Iterator[Refusal]
         yield Refusal(feature, f"{backend.name} can neither minimize nor bound depth")
     rest = Sum(tuple(part for part in goal.sum.parts if not isinstance(part[1], Depth)))
     yield from _lacking(rest, backend, "minimize", feature)
+
+
+def _hold_lacks(goal: Goal, backend: Backend, feature: str) -> Iterator[Refusal]:
+    """What it lacks to keep the goal at or below a value; a largest is kept there by its parts."""
+    held = Bound(goal.sum, "<=", Fraction(0))
+    for bound in (held,) if "Largest" in backend.can.bounds else spread_bound(held):
+        yield from _lacking(bound.sum, backend, "bound", feature)
 
 
 def _lacking(total: Sum, backend: Backend, verb: str, feature: str) -> Iterator[Refusal]:

@@ -60,16 +60,16 @@ def spread(problem: Problem) -> Problem:
     """`largest(a, b) <= limit` said as `a <= limit` and `b <= limit`."""
     if not any(map(_spreads, problem.bounds)):
         return problem
-    bounds: list[Bound] = []
-    for bound in problem.bounds:
-        if not _spreads(bound):
-            bounds.append(bound)
-            continue
-        factor, term = bound.sum.parts[0]
-        assert isinstance(term, Largest)
-        limit = (bound.limit - bound.sum.constant) / factor
-        bounds += [Bound(part, "<=", limit, bound.name) for part in term.parts]
-    return problem.asking(problem.goals, tuple(bounds))
+    return problem.asking(problem.goals, tuple(part for bound in problem.bounds for part in spread_bound(bound)))
+
+
+def spread_bound(bound: Bound) -> tuple[Bound, ...]:
+    if not _spreads(bound):
+        return (bound,)
+    factor, term = bound.sum.parts[0]
+    assert isinstance(term, Largest)
+    limit = (bound.limit - bound.sum.constant) / factor
+    return tuple(Bound(part, "<=", limit, bound.name) for part in term.parts)
 
 
 def bounded(problem: Problem, depth: int) -> Problem:

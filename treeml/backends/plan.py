@@ -8,14 +8,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import partial
 from inspect import signature
 from typing import Any
 
 from treeml.backends import registry
-from treeml.backends.contract import NO_LIMITS, Answer, Backend, Limits, Node, OnProgress, Problem, Refusal, Solve
-from treeml.backends.deepen import deepen
-from treeml.backends.lacks import depth_is_found, lacks, needs_deepening, successive
+from treeml.backends.contract import (
+    NO_LIMITS,
+    Answer,
+    Backend,
+    Bound,
+    Capabilities,
+    Goal,
+    Limits,
+    Node,
+    OnProgress,
+    Problem,
+    Refusal,
+    Solve,
+    Sum,
+)
+from treeml.backends.deepen import deepen, without_depth
+from treeml.backends.descend import descend
+from treeml.backends.lacks import depth_is_found, lacks, needs_deepening, needs_descending, successive
 from treeml.backends.lexicographic import lexicographic
 from treeml.backends.lowerings import Step, bounded, reduction, rewriting, spread
 from treeml.backends.shapes import deepest
@@ -98,17 +114,14 @@ def _plan(reductions: _Reductions, backend: Backend, options: Mapping[str, Any] 
     missing = backend.missing()
     if missing is not None:
         return [Refusal(f"the back-end {backend.name}", f"what it needs is not installed: {missing}", missing)]
-    lowered = problem
-    if "Largest" not in can.bounds and spread(problem) is not problem:
-        lowered = spread(problem)
-        steps.append(rewriting("the largest of several sums is at most a limit where each of them is", spread))
-    refusals = list(lacks(lowered, backend))
+    spreads = "Largest" not in can.bounds
+    refusals = dict.fromkeys(lacks(spread(problem) if spreads else problem, backend))
     if refusals:
-        return refusals
+        return list(refusals)
+    lowered = problem
     if not (can.merges_rows and can.merges_tests):
-        smaller, step = reductions(not can.merges_rows, not can.merges_tests)
-        lowered = spread(smaller) if steps else smaller
-        steps.insert(0, step)
+        lowered, step = reductions(not can.merges_rows, not can.merges_tests)
+        steps.append(step)
     if can.needs_depth and lowered.max_depth is None and not depth_is_found(lowered, can):
         depth = deepest(lowered)
         if depth > DEEPEST_IMPLIED:
@@ -121,7 +134,39 @@ def _plan(reductions: _Reductions, backend: Backend, options: Mapping[str, Any] 
         steps.append(Step(sentence, lexicographic))
     if any(needs_deepening(goal, can) for goal in lowered.goals):
         steps.append(Step("depth is minimized by asking for a tree of depth 0, 1, 2, ... in turn", deepen))
-    return list(_own_refusals(backend, lowered, options)) or Plan(problem, backend, tuple(steps))
+    if any(needs_descending(goal, can) for goal in lowered.goals):
+        steps.append(
+            Step("the largest of several sums is minimized by asking for less until there is no tree", descend)
+        )
+    if spreads and (any("Largest" in total.kinds() for total in _sums(lowered))):
+        steps.append(rewriting("the largest of several sums is at most a limit where each of them is", spread))
+    own = [
+        refusal
+        for stage in _stages(lowered, can)
+        for refusal in _own_refusals(backend, spread(stage) if spreads else stage, options)
+    ]
+    return list(dict.fromkeys(own)) or Plan(problem, backend, tuple(steps))
+
+
+def _stages(problem: Problem, can: Capabilities) -> Iterator[Problem]:
+    """What the back-end will be asked, stage by stage; for limits that are not known yet stand small ones."""
+    goals = problem.goals
+    in_turn = [(goal,) for goal in goals] if successive(problem, can) else [goals]
+    for number, asked in enumerate(in_turn):
+        stage = problem.asking(asked, (*problem.bounds, *(_held(goal) for goal in goals[:number])))
+        if len(asked) == 1 and needs_deepening(asked[0], can):
+            stage = bounded(stage.asking(without_depth(asked[0]), stage.bounds), 1)
+        elif len(asked) == 1 and needs_descending(asked[0], can):
+            stage = stage.asking((), (*stage.bounds, _held(asked[0])))
+        yield stage
+
+
+def _held(goal: Goal) -> Bound:
+    return Bound(goal.sum, "<=", Fraction(0))
+
+
+def _sums(problem: Problem) -> list[Sum]:
+    return [goal.sum for goal in problem.goals] + [bound.sum for bound in problem.bounds]
 
 
 def _own_refusals(backend: Backend, problem: Problem, options: Mapping[str, Any] | None) -> Iterator[Refusal]:

@@ -5,21 +5,17 @@ Facts that need no search. Plans use them to stop a loop over depths, and to giv
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from treeml.backends.contract import (
     Bound,
-    Leaf,
     LeafErrors,
     Leaves,
     Loss,
-    Node,
     Predicted,
     Problem,
     Purity,
-    Split,
     Sum,
     Support,
     TestCost,
@@ -85,20 +81,6 @@ def impossible(problem: Problem) -> Bound | None:
         if bound.sense in (">=", "=") and low is not None and low > -bound.limit:
             return bound
     return None
-
-
-def leaves_of(tree: Node, problem: Problem) -> Iterator[tuple[Leaf, NDArray[np.bool_]]]:
-    """Every leaf with the rows that reach it."""
-    import numpy as np
-
-    waiting: list[tuple[Node, NDArray[np.bool_]]] = [(tree, np.ones(problem.rows, dtype=bool))]
-    while waiting:
-        node, rows = waiting.pop()
-        if isinstance(node, Split):
-            answer = problem.bits[node.test]
-            waiting += [(node.no, rows & ~answer), (node.yes, rows & answer)]
-        else:
-            yield node, rows
 
 
 def _least_predicted(term: Predicted, factor: Fraction, problem: Problem) -> Fraction:
