@@ -449,3 +449,9 @@ def test_checking_imports_no_data_library_and_no_solver() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_param_of_an_included_file_may_serve_others(tmp_path: Path) -> None:
+    (tmp_path / "shared.tml").write_text("param price = 0.01\n")
+    (tmp_path / "main.tml").write_text(f'{HEAD}{GOAL}include "shared.tml"\n')
+    assert check_source(read(tmp_path / "main.tml"))[1] == []

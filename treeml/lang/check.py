@@ -142,7 +142,7 @@ def _examine(
     if complete:
         _report_missing(everything, findings)
     if not findings.has_errors:
-        report_lint(everything, goals, requirements, columns, params, findings)
+        report_lint(everything, goals, requirements, columns, params, "".join(included.sources[:1]), findings)
     spec = Spec(
         folder=folder,
         data=next((statement.path for statement in everything if isinstance(statement, Data)), None),

@@ -22,9 +22,11 @@ def report_lint(
     requirements: Sequence[Requirement],
     columns: Columns,
     params: Params,
+    main: str,
     findings: Findings,
 ) -> None:
-    _unused_params(params, findings)
+    """`main` is the name of the file that was asked about; what it includes may serve others too."""
+    _unused_params(params, main, findings)
     if not is_weighted(statements):
         _tie_breaking_penalties(statements, goals, requirements, findings)
     _unusual_senses(goals, findings)
@@ -33,9 +35,10 @@ def report_lint(
     _unguarded_columns(columns, goals, requirements, findings)
 
 
-def _unused_params(params: Params, findings: Findings) -> None:
+def _unused_params(params: Params, main: str, findings: Findings) -> None:
     for name, param in params.declared.items():
-        if name not in params.used and name not in MEASURES:
+        shared = param.span is not None and param.span.source.name != main
+        if name not in params.used and not shared:
             findings.warning(
                 "L702",
                 f"the param `{name}` is never used",
