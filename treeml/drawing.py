@@ -79,7 +79,9 @@ def rows_text(tree: Tree, leaf: Leaf) -> str:
 
 def _text_lines(tree: Tree, node: Node, first: str, rest: str) -> Iterator[str]:
     if isinstance(node, Leaf):
-        yield f"{first}{tree.prediction_text(node)}  [{_leaf_facts(tree, node)}]"
+        # Named, because `yes: yes` would say nothing where a class is called like an answer.
+        subject = f"{tree.target} = " if tree.target else ""
+        yield f"{first}{subject}{tree.prediction_text(node)}  [{_leaf_facts(tree, node)}]"
         return
     yield f"{first}{node.test}?"
     yield from _text_lines(tree, node.yes, f"{rest}├─ yes: ", f"{rest}│       ")

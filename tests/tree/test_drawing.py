@@ -69,7 +69,7 @@ def test_leaves_do_not_overlap() -> None:
 
 def test_shares_are_never_rounded_to_all_or_nothing() -> None:
     leaf = Leaf("a", 100_000, (99_999, 1), (Fraction(99_999), Fraction(1)))
-    assert str(Tree(leaf, "classes", "y", ("a", "b"))) == "a  [100,000 rows: a >99.9%, b <0.1%]"
+    assert str(Tree(leaf, "classes", "y", ("a", "b"))) == "y = a  [100,000 rows: a >99.9%, b <0.1%]"
 
 
 def test_numbers_and_clusters() -> None:
@@ -86,8 +86,8 @@ def test_numbers_and_clusters() -> None:
         (Field("x", "number"),),
     )
     assert str(numbers).splitlines()[1:] == [
-        "├─ yes: 1.5  [2 rows (40% of all)]",
-        "└─ no:  0.333333  [3 rows (60% of all)]",
+        "├─ yes: y = 1.5  [2 rows (40% of all)]",
+        "└─ no:  y = 0.333333  [3 rows (60% of all)]",
     ]
     clusters = Tree(Leaf((1.0, 2.5), 4, exact=(Fraction(1), Fraction(5, 2))), "clusters", "", (), ("u", "v"))
     assert str(clusters) == "u 1, v 2.5  [4 rows]"

@@ -250,9 +250,9 @@ def test_a_split_with_an_empty_side_is_contracted_and_no_other() -> None:
     assert str(tree) == (
         "a is yes?\n"
         "├─ yes: b is z?\n"
-        "│       ├─ yes: good  [1 row (25% of all): good 100%]\n"
-        "│       └─ no:  good  [1 row (25% of all): good 100%]\n"
-        "└─ no:  bad  [2 rows (50% of all): bad 50%, good 50%]"
+        "│       ├─ yes: y = good  [1 row (25% of all): good 100%]\n"
+        "│       └─ no:  y = good  [1 row (25% of all): good 100%]\n"
+        "└─ no:  y = bad  [2 rows (50% of all): bad 50%, good 50%]"
     )
 
 

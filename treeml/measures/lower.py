@@ -93,7 +93,17 @@ def _linear_bounds(
     if gaps and upper and all(factor * upper > 0 for factor, _ in gaps):
         yield from _every_choice(lowered, gaps, sense, limit, requirement)
         return
+    if sense == "=" and len(lowered.parts) == 1:
+        sense = _one_sided(*lowered.parts[0], limit)
     yield lowered, sense, limit
+
+
+def _one_sided(factor: Fraction, term: Term, limit: Fraction) -> str:
+    """`errors = 0` is `errors <= 0`, which more back-ends take: an end of what is possible is bounded on one side."""
+    if not isinstance(term, Predicted):
+        return "="
+    ends = sorted(factor * term.scale * int(end.sum()) for end in (term.cost.min(axis=1), term.cost.max(axis=1)))
+    return "<=" if limit <= ends[0] else ">=" if limit >= ends[1] else "="
 
 
 def _every_choice(
