@@ -19,7 +19,6 @@ from treeml.data.files import file_mistake
 from treeml.data.infer import MISSING_WORDS, Findings, infer
 from treeml.data.read import NOTHING_DECLARED, refuse_repeats
 from treeml.data.table import Table
-from treeml.lang.diagnostic import DataError
 from treeml.lang.source import Span
 from treeml.spec import ColumnSpec
 
@@ -57,8 +56,7 @@ def typed_table(
         series.name: infer(series, types.get(series.name, NOTHING_DECLARED), findings)
         for series in frame.iter_columns()
     }
-    if findings.mistakes:
-        raise DataError(findings.mistakes)
+    findings.stop()
     return Table(columns, frame.height, name, notes=tuple(findings.notes))
 
 

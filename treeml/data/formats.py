@@ -21,7 +21,6 @@ from treeml.data.files import file_mistake
 from treeml.data.infer import Findings, infer
 from treeml.data.read import NOTHING_DECLARED, refuse_repeats
 from treeml.data.table import BitColumns, Column, Table
-from treeml.lang.diagnostic import DataError
 from treeml.lang.source import Span
 from treeml.spec import ColumnSpec
 
@@ -136,7 +135,7 @@ def _read_libsvm(path: Path, content: bytes, types: Mapping[str, ColumnSpec], sp
         whole = bool((column == np.floor(column)).all()) and bool((np.abs(column) < 2**53).all())
         series = pl.Series(name, column.astype(np.int64) if whole else column)
         columns[name] = infer(series, types.get(name, NOTHING_DECLARED), findings)
-    _stop_on(findings)
+    findings.stop()
     return Table(columns, len(labels), path.name, "label", None, tuple(findings.notes))
 
 
@@ -184,7 +183,7 @@ def _read_c45(path: Path, content: bytes, types: Mapping[str, ColumnSpec], span:
             kind = "category" if name == "class" else attributes[name]
             spec = ColumnSpec(kind, spec.sensitive, spec.missing, spec.span)
         columns[name] = infer(pl.Series(name, [row[i] for row in table], dtype=pl.String), spec, findings)
-    _stop_on(findings)
+    findings.stop()
     return Table(columns, len(table), data.name, "class", None, tuple(findings.notes))
 
 
@@ -234,7 +233,7 @@ def _bit_table(
     columns = {"label": label}
     for name, row in zip(names, bits, strict=True):
         columns[name] = infer(pl.Series(name, row.astype(np.int64)), types.get(name, NOTHING_DECLARED), findings)
-    _stop_on(findings)
+    findings.stop()
     return Table(columns, len(matrix), source, "label")
 
 
@@ -245,8 +244,3 @@ def _from_words(name: str, words: list[str], types: Mapping[str, ColumnSpec], fi
     whole = all(value.is_integer() for value in known.values())
     values = [int(known[text]) if whole else known[text] for text in texts]
     return infer(pl.Series(name, values), types.get(name, NOTHING_DECLARED), findings)
-
-
-def _stop_on(findings: Findings) -> None:
-    if findings.mistakes:
-        raise DataError(findings.mistakes)

@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from treeml.data.table import Column, label_text, quoted
-from treeml.lang.diagnostic import Diagnostic, Label
+from treeml.lang.diagnostic import DataError, Diagnostic, Label
 from treeml.spec import ColumnSpec
 
 MISSING_WORDS = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL")
@@ -46,6 +46,11 @@ class Findings:
             self.mistakes.append(Diagnostic(code, title, notes=(label, *notes), helps=helps, place=self.source))
         else:
             self.mistakes.append(Diagnostic(code, title, (Label(declared.span, label),), notes, helps))
+
+    def stop(self) -> None:
+        """Raise all mistakes, if there are any."""
+        if self.mistakes:
+            raise DataError(self.mistakes)
 
 
 def infer(series: pl.Series, declared: ColumnSpec, findings: Findings) -> Column:

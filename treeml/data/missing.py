@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treeml.data.places import narrowed
 from treeml.data.table import BitColumns, Column, Table, quoted
+from treeml.data.take import take_rows
 from treeml.lang.diagnostic import Diagnostic, Label
 from treeml.spec import ColumnSpec, Spec
 
@@ -55,7 +55,7 @@ def fill(
         )
         return table, np.arange(table.rows)
     if drop.any():
-        table = _taken(table, kept)
+        table = take_rows(table, kept)
     if medians:
         columns = dict(table.columns)
         for name in medians:
@@ -72,23 +72,6 @@ def _can_have_gaps(table: Table, name: str) -> bool:
     """Bits have none, and making their columns to find out would take longer than all the rest."""
     columns = table.columns
     return name in columns and not (isinstance(columns, BitColumns) and name in columns.index)
-
-
-def _taken(table: Table, kept: NDArray[np.int64]) -> Table:
-    def taken(column: Column) -> Column:
-        missing = None if column.missing is None else column.missing[kept]
-        if missing is not None and not missing.any():
-            missing = None
-        return Column(column.name, column.type, column.values[kept], column.levels, missing)
-
-    columns: Any
-    if isinstance(table.columns, BitColumns):
-        bits = table.columns
-        others = {name: taken(column) for name, column in bits.others.items()}
-        columns = BitColumns(tuple(bits.index), np.ascontiguousarray(bits.bits[:, kept]), bits.bit_levels, others)
-    else:
-        columns = {name: taken(column) for name, column in table.columns.items()}
-    return Table(columns, len(kept), table.source, table.target, table.weight, table.notes)
 
 
 def _with_median(column: Column, notes: list[str]) -> Column:

@@ -64,7 +64,7 @@ def load_arrays(
         columns = BitColumns(names, bits, _truth_levels(matrix.dtype), others)
     else:
         columns = {name: _column(name, matrix[:, i], types, findings) for i, name in enumerate(names)} | others
-    _stop_on(findings)
+    findings.stop()
     target = "y" if y is not None else None
     weighed = "weight" if weight is not None else None
     return Table(columns, rows, "the array", target, weighed, tuple(findings.notes))
@@ -268,7 +268,7 @@ def _with_target(table: Table, y: Any, weight: Any, types: Mapping[str, ColumnSp
             )
         columns[name] = _vector(name, np.asarray(values), table.rows, types, findings)
         names[role] = name
-    _stop_on(findings)
+    findings.stop()
     return Table(columns, table.rows, table.source, names["y"], names["weight"], tuple(findings.notes))
 
 
@@ -279,13 +279,8 @@ def _finished(columns: Mapping[str, Column], rows: int, source: str, findings: F
         findings.mistakes.append(
             Diagnostic("D405", f"{source} has no rows", helps=("a tree needs at least one row",), place=source)
         )
-    _stop_on(findings)
+    findings.stop()
     return Table(columns, rows, source, notes=tuple(findings.notes))
-
-
-def _stop_on(findings: Findings) -> None:
-    if findings.mistakes:
-        raise DataError(findings.mistakes)
 
 
 def refuse_repeats(names: Sequence[str], source: str, span: Span | None) -> None:
