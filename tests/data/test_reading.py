@@ -259,9 +259,23 @@ def test_frames_with_a_separate_target_and_weights() -> None:
     assert (table.target, table.weight) == ("ill", "weight")
 
 
+def test_files_and_lists_with_a_separate_target(tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text("a,b\n1,x\n2,y\n")
+    table = load_arrays(tmp_path / "data.csv", weight=[1, 2])
+    assert (list(table.columns), table.target, table.weight) == (["a", "b", "weight"], None, "weight")
+    assert plain(load_arrays([[1.5, 2], [3, 4]], ["a", "b"]).columns["x0"]) == [1.5, 3.0]
+
+
+def test_missing_values_of_pandas() -> None:
+    frame = pd.DataFrame({"a": pd.array([1, None, 3], dtype="Int64"), "b": pd.array(["x", None, "y"], dtype="string")})
+    columns = load_arrays(frame, pd.Series([True, None, False], dtype="boolean", name="c")).columns
+    assert [plain(column) for column in columns.values()] == [[1, None, 3], ["x", None, "y"], [True, None, False]]
+
+
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
+        (([[1], [1, 2]],), "not a table"),
         ((np.zeros(4),), "X has one dimension"),
         ((np.zeros((2, 2, 2)),), "not a table"),
         ((np.zeros((0, 2)),), "no rows"),

@@ -22,6 +22,7 @@ from treeml.lang.source import Span
 from treeml.spec import ColumnSpec
 
 NOTHING_DECLARED = ColumnSpec()
+_MISSING_TYPES = ("NAType", "NaTType")  # of pandas, which is not imported for this
 
 
 def load(source: Any, types: Mapping[str, ColumnSpec] | None = None, *, span: Span | None = None) -> Table:
@@ -46,9 +47,12 @@ def load_arrays(
     weight: Any = None,
     types: Mapping[str, ColumnSpec] | None = None,
 ) -> Table:
-    """Arrays as a table with columns x0, x1, ..., the target `y` and the weights `weight`; a frame keeps its names."""
+    """Arrays as a table with columns x0, x1, ..., the target `y` and the weights `weight`.
+
+    X may also be anything else that `load` reads: it keeps its names, and y and weight join it.
+    """
     types = types or {}
-    if hasattr(X, "columns") or isinstance(X, Mapping):
+    if not isinstance(X, (np.ndarray, list, tuple)) and not hasattr(X, "toarray"):
         return _with_target(load(X, types), y, weight, types)
     matrix = _matrix(X)
     rows, width = matrix.shape
@@ -78,7 +82,18 @@ def _names(width: int) -> tuple[str, ...]:
 def _matrix(X: Any) -> NDArray[Any]:
     if hasattr(X, "toarray"):  # scipy's sparse matrices
         X = X.toarray()
-    matrix = X if isinstance(X, np.ndarray) else np.asarray(X)
+    try:
+        matrix = np.asarray(X)
+    except ValueError:
+        raise DataError(
+            Diagnostic(
+                "D420",
+                "X is not a table of rows and columns",
+                notes=("its rows are not equally long",),
+                helps=("give a two-dimensional array, or a frame",),
+                place="the array",
+            )
+        ) from None
     if matrix.ndim == 1 and matrix.dtype != object:
         raise DataError(
             Diagnostic(
@@ -160,6 +175,7 @@ def _column(name: str, values: NDArray[Any], types: Mapping[str, ColumnSpec], fi
 
 
 def _from_list(name: str, values: list[Any], declared: ColumnSpec, findings: Findings) -> Column:
+    values = [None if type(value).__name__ in _MISSING_TYPES else value for value in values]
     kinds = {type(value) for value in values if value is not None}
     if any(issubclass(kind, str) for kind in kinds) and not all(issubclass(kind, str) for kind in kinds - {float}):
         return column_of_objects(name, values, declared, findings)
