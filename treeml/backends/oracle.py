@@ -35,6 +35,7 @@ from treeml.backends.contract import (
     Stop,
 )
 from treeml.backends.oracle_terms import Piece, inputs_of, pieces_of, value_of
+from treeml.backends.shapes import groups
 
 NOTHING: Mapping[str, Any] = {}
 MOST_INPUTS = 50_000  # that monotone predictions are judged on
@@ -109,12 +110,13 @@ class Oracle:
 
 def estimate(problem: Problem) -> int:
     """How many sets of rows the trees of the problem can make, at most: by tests on a path, or by distinct rows."""
-    groups = _groups(problem)
-    full = (1 << len(groups)) - 1
-    sides = {min(mask, full ^ mask) for mask in _masks(problem, groups)} - {0}
-    depth = _deepest(problem, len(groups), len(sides))
+    sides = {
+        min(answers.tobytes(), (~answers).tobytes()) for answers in problem.bits if 0 < answers.sum() < problem.rows
+    }
+    distinct = int(groups(problem).max(initial=0)) + 1
+    depth = _deepest(problem, distinct, len(sides))
     by_paths = sum(comb(len(sides), length) << length for length in range(min(depth, len(sides)) + 1))
-    return min(by_paths, full)
+    return min(by_paths, (1 << distinct) - 1)
 
 
 class _StoppedError(Exception):
@@ -137,17 +139,17 @@ class _Search:
     kept: int = 0
 
     def __post_init__(self) -> None:
-        groups = _groups(self.problem)
-        self.everything = (1 << len(groups)) - 1
-        self.yes = _masks(self.problem, groups)
-        self.pieces: list[Piece] = pieces_of(self.problem, groups)
+        alike = _groups(self.problem)
+        self.everything = (1 << len(alike)) - 1
+        self.yes = _masks(self.problem, alike)
+        self.pieces: list[Piece] = pieces_of(self.problem, alike)
         places = range(len(self.pieces))
         self.exact = [place for place in places if self.pieces[place].better == "same"]
         self.less = [place for place in places if self.pieces[place].better == "less"]
         self.more = [place for place in places if self.pieces[place].better == "more"]
         self.labels = range(self.problem.classes) if self.problem.classes else (-1,)
         sides = {min(mask, self.everything ^ mask) for mask in self.yes} - {0}
-        self.depth = _deepest(self.problem, len(groups), len(sides))
+        self.depth = _deepest(self.problem, len(alike), len(sides))
         self.priced = frozenset().union(*(piece.priced for piece in self.pieces))
         self.most_outcomes = self.limits.options.get("outcomes", Oracle.options["outcomes"].default)
 
@@ -279,15 +281,15 @@ def _groups(problem: Problem) -> list[list[int]]:
     return list(alike.values())
 
 
-def _masks(problem: Problem, groups: list[list[int]]) -> list[int]:
+def _masks(problem: Problem, alike: list[list[int]]) -> list[int]:
     """For every test the groups that answer yes, one bit each."""
     bits = problem.bits
-    return [sum(1 << place for place, rows in enumerate(groups) if bits[test, rows[0]]) for test in range(len(bits))]
+    return [sum(1 << place for place, rows in enumerate(alike) if bits[test, rows[0]]) for test in range(len(bits))]
 
 
-def _deepest(problem: Problem, groups: int, tests: int) -> int:
+def _deepest(problem: Problem, distinct: int, tests: int) -> int:
     """No path is longer than this: every leaf holds a row, a test splits rows once, and the bounds say the rest."""
-    limits = [groups - 1, tests]
+    limits = [distinct - 1, tests]
     if problem.max_depth is not None:
         limits.append(problem.max_depth)
     leaves = problem.bound_on("Leaves", "<=")
