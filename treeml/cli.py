@@ -142,13 +142,19 @@ def fmt(specs: tuple[str, ...], only_check: bool, style: str) -> None:
 def solve(spec: Path, settings: tuple[str, ...], as_json: bool, style: str, quiet: bool, **asked: Any) -> None:
     """Find the best tree for SPEC, prove it, and verify it."""
     from treeml import pipeline, report
+    from treeml.lang.diagnostic import InfeasibleError
     from treeml.progress import progress_line
 
     output = asked.pop("output")
     with _mistakes(style):
         model = _load(spec, settings)
-        with progress_line(quiet or as_json) as on_progress:
-            result = pipeline.solve(model, asked.pop("data"), on_progress=on_progress, **asked)
+        try:
+            with progress_line(quiet or as_json) as on_progress:
+                result = pipeline.solve(model, asked.pop("data"), on_progress=on_progress, **asked)
+        except InfeasibleError as error:  # seen before any data was read
+            if as_json:
+                click.echo(json.dumps({"status": "infeasible", "stop": "proved", "conflict": error.conflict}))
+            raise
         _show(result.warnings, style, quiet)
         if output is not None:
             _replace(output, json.dumps(result.to_json(), indent=1) + "\n")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from treeml.backends.contract import Status, Stop
+from treeml.backends.contract import Backend, Status, Stop
 from treeml.lang.diagnostic import Diagnostic, Label
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ def of_params(model: Model) -> list[dict[str, Any]]:
     from treeml.lang.include import resolve_includes
     from treeml.lang.syntax import Param, Set
     from treeml.lang.write import write
+    from treeml.result import plain
 
     spec, _ = checked(model)
     statements = resolve_includes(model.statements, model.folder, Findings()).statements
@@ -80,7 +81,7 @@ def of_params(model: Model) -> list[dict[str, Any]]:
             rows.append(
                 {
                     "param": name,
-                    "value": value if isinstance(value, str) else None if value is None else float(value),
+                    "value": value if value is None or isinstance(value, str) else plain(value),
                     "from": origin,
                     "declared": write(statement),
                 }
@@ -92,20 +93,22 @@ def backends() -> list[dict[str, Any]]:
     """Every registered back-end: what it is, and whether it can run here."""
     from treeml.backends import registry
 
-    rows = []
-    for backend in registry.all():
-        missing = backend.missing()
-        rows.append(
-            {
-                "back-end": backend.name,
-                "version": "" if missing else backend.version(),
-                "proves": "yes" if backend.can.proves else "no",
-                "what it is": backend.summary,
-                "here": missing or "ready",
-            }
-        )
-    rows += [{"back-end": problem.title, "here": "; ".join(problem.notes)} for problem in registry.broken()]
-    return rows
+    rows = [_backend_row(backend) for backend in registry.all()]
+    return rows + [{"back-end": problem.title, "here": "; ".join(problem.notes)} for problem in registry.broken()]
+
+
+def _backend_row(backend: Backend) -> dict[str, Any]:
+    try:
+        missing, version = backend.missing(), backend.version()
+    except Exception as error:  # a library that does not load is one line of the list, not the end of it
+        missing, version = f"{type(error).__name__}: {error}", ""
+    return {
+        "back-end": backend.name,
+        "version": "" if missing else version,
+        "proves": "yes" if backend.can.proves else "no",
+        "what it is": backend.summary,
+        "here": missing or "ready",
+    }
 
 
 def of_failure(result: Result) -> Iterator[Diagnostic]:

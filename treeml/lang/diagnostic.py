@@ -80,6 +80,12 @@ class InfeasibleError(SpecError):
 
     exit_code = 3
 
+    @property
+    def conflict(self) -> list[str]:
+        """The texts of the requirements that conflict."""
+        labels = (label for diagnostic in self.diagnostics if diagnostic.is_error for label in diagnostic.labels)
+        return list(dict.fromkeys(label.span.text for label in labels))
+
 
 class BackendError(SpecError):
     """A back-end failed, or its answer did not verify."""

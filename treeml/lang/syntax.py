@@ -38,7 +38,7 @@ class String:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A bare word or a `` `back quoted` `` name: a param, a measure without arguments, a column, a word such as `all`."""
+    """A bare word or a `` `back quoted` `` name: a param, a measure without arguments, a column, or `all`."""
 
     text: str
     quoted: bool = field(default=False, compare=False)
@@ -292,6 +292,27 @@ class Report:
 
 
 Statement = (
-    Version | Include | Param | Set | Data | Predict | Features | ColumnRule | WeightBy | WeightClass | MistakeCost
-    | TestCost | Binarize | Objective | Satisfy | Require | Forbid | Ensemble | Start | Improve | Validate | Solve | Report
+    Version
+    | Include
+    | Param
+    | Set
+    | Data
+    | Predict
+    | Features
+    | ColumnRule
+    | WeightBy
+    | WeightClass
+    | MistakeCost
+    | TestCost
+    | Binarize
+    | Objective
+    | Satisfy
+    | Require
+    | Forbid
+    | Ensemble
+    | Start
+    | Improve
+    | Validate
+    | Solve
+    | Report
 )
