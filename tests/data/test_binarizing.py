@@ -246,6 +246,15 @@ def test_the_default_is_every_threshold_up_to_a_thousand_tests() -> None:
     assert len(lowered(many, Binarization("", "thresholds")).problem.tests) == 1005
 
 
+def test_rules_that_leave_thresholds_out_are_noted() -> None:
+    rules = (Binarization("", "quantiles", 3), Binarization("whole", "cuts", cuts=(Fraction(4),)))
+    notes = lowered(COLUMNS, *rules, types=TYPES).notes
+    assert notes == (
+        "optimality is relative to the tests of `binarize`: number, size by quantiles(3); whole at the cuts given",
+    )
+    assert lowered(COLUMNS, Binarization("", "thresholds"), types=TYPES).notes == ()
+
+
 def test_very_many_tests_are_made_when_asked_for() -> None:
     columns: dict[str, list[Any]] = {"a": [i / 7 for i in range(30_000)], "b": [-i / 7 for i in range(30_000)]}
     made = lowered(columns, numeric=True)

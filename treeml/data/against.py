@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treeml.data.places import Mention, conditions, narrowed, place
-from treeml.data.table import BitColumns, Column, Dataset, Table, label_text, quoted
+from treeml.data.table import BitColumns, Column, Dataset, Table, label_text, listed, quoted
 from treeml.lang.diagnostic import DataError, Diagnostic, Label
 from treeml.lang.source import Span
 from treeml.lang.tasks import HELPS, counts
@@ -61,19 +61,19 @@ def _candidates(roles: set[str], table: Table, spec: Spec) -> str:
             and len(column.levels) <= MOST_GROUPS
         ]
         if groups:
-            return f"columns that could name a group: {_listed(groups)}"
+            return f"columns that could name a group: {listed(groups)}"
     if "weight" in roles and not isinstance(table.columns, BitColumns):
         numbers = [name for name, column in table.columns.items() if column.is_number]
         if numbers:
-            return f"columns that hold numbers: {_listed(numbers)}"
-    return f"its columns are {_listed(names)}"
+            return f"columns that hold numbers: {listed(numbers)}"
+    return f"its columns are {listed(names)}"
 
 
 def no_target(spec: Spec, table: Table) -> Diagnostic:
     return Diagnostic(
         "D416",
         f"nothing says which column of {table.source} to predict",
-        notes=(f"its columns are {_listed(list(table.columns))}",),
+        notes=(f"its columns are {listed(list(table.columns))}",),
         helps=("name it: `predict disease`; with arrays, give y",),
         place=table.source,
     )
@@ -143,7 +143,7 @@ def describe(column: Column) -> str:
     if column.type == "text":
         return f"{len(column.levels)} different values"
     if not column.is_number:
-        return f"{len(column.levels)} classes: {_listed([label_text(level) for level in column.levels], 4)}"
+        return f"{len(column.levels)} classes: {listed([label_text(level) for level in column.levels], 4)}"
     values = np.unique(column.values if column.missing is None else column.values[~column.missing])
     if not len(values):
         return "no values"
@@ -236,7 +236,7 @@ def unknown_class(label: str, classes: Sequence[Any], table: Table, span: Span |
         span,
         f"not a class of {table.source}",
         table,
-        (f"its classes are {_listed(texts)}",),
+        (f"its classes are {listed(texts)}",),
         helps,
     )
 
@@ -250,7 +250,7 @@ def positive_unsaid(spec: Spec, table: Table, use: Use, classes: Sequence[Any]) 
         use.span,
         "speaks of the positive class",
         table,
-        (f"the classes of `{spec.target or table.target}` are {_listed(texts)}",),
+        (f"the classes of `{spec.target or table.target}` are {listed(texts)}",),
         (f'name it: `predict {target} is "{texts[-1]}"`',) if texts else (),
     )
 
@@ -377,8 +377,3 @@ def _close(name: str, names: Iterable[str]) -> str | None:
 
 def _plain(name: str) -> str:
     return "".join(character for character in name.lower() if character.isalnum())
-
-
-def _listed(names: Sequence[str], most: int = 8) -> str:
-    shown = ", ".join(names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

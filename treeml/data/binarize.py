@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from treeml.backends.contract import Feature, Problem, Test
 from treeml.data.cuts import codes_of, distinct, every_cut, given_cuts, quantile_cuts, width_cuts
-from treeml.data.table import BitColumns, Column, Dataset, quoted
+from treeml.data.table import BitColumns, Column, Dataset, listed, quoted
 from treeml.lang.diagnostic import DataError, Diagnostic, Label
 from treeml.spec import Binarization
 
@@ -239,7 +239,7 @@ def _grids(
         else:
             ready[name] = _grid(column, rule, numeric)
     total = sum(grid.tests for grid in ready.values()) + sum(max(len(values) - 1, 0) for values in free.values())
-    notes: tuple[str, ...] = ()
+    notes = _coarse(dataset, rules)
     by_quantiles = total > MOST_TESTS and not numeric and bool(free)
     for name, values in free.items():
         column = dataset.column(name)
@@ -249,10 +249,22 @@ def _grids(
         ready[name] = _of_cuts(column, cuts)
     if by_quantiles:
         notes = (
+            *notes,
             f"optimality is relative to the tests: every threshold would make {total:,} of them, so number columns "
             "were cut by quantiles(16); `binarize all by thresholds` takes every threshold",
         )
     return [ready[name] for name in rules], notes
+
+
+def _coarse(dataset: Dataset, rules: dict[str, Binarization | None]) -> tuple[str, ...]:
+    """Optimality is relative to the tests, so a result says where a rule left thresholds out."""
+    by_method: dict[str, list[str]] = {}
+    for name, rule in rules.items():
+        if rule is not None and rule.method in ("quantiles", "width", "cuts") and dataset.column(name).type != "binary":
+            how = "at the cuts given" if rule.method == "cuts" else f"by {rule.method}({rule.pieces})"
+            by_method.setdefault(how, []).append(name)
+    said = [f"{listed(names, 4)} {how}" for how, names in by_method.items()]
+    return (f"optimality is relative to the tests of `binarize`: {'; '.join(said)}",) if said else ()
 
 
 def _grid(column: Column, rule: Binarization | None, numeric: bool) -> _Grid:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -133,3 +133,9 @@ def label_text(value: Any) -> str:
 def quoted(name: str) -> str:
     """A column's name as a spec writes it."""
     return name if name.isidentifier() and name.isascii() else f"`{name}`"
+
+
+def listed(names: Sequence[str], most: int = 8) -> str:
+    """Names in a sentence; of many, the first few."""
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
