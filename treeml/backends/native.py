@@ -171,7 +171,10 @@ def _bound_refusals(problem: Problem, bound: Bound) -> Iterator[Refusal]:
 
 
 def _shape_refusals(problem: Problem) -> Iterator[Refusal]:
-    """What several bounds make together."""
+    """What several bounds, or bounds and goals, make together."""
+    labelled = any(_kind(bound) in (Purity, LeafErrors) for bound in problem.bounds)
+    if labelled and any({"Loss", "Custom"} & goal.sum.kinds() for goal in problem.goals):
+        yield Refusal("a requirement on classes", "native keeps it only where the goal is about the classes predicted")
     predicted = [bound for bound in problem.bounds if _kind(bound) is Predicted]
     if len(predicted) > 1 and not _alike(predicted):
         yield Refusal("several requirements on predictions", "native bounds one sum over the predictions")
@@ -574,5 +577,5 @@ def _tree(found: Found, problem: Problem) -> Node:
         if found.test[at] >= 0:
             nodes[at] = Split(int(found.test[at]), nodes[found.left[at]], nodes[found.right[at]])
         else:
-            nodes[at] = Leaf(int(found.label[at]) if problem.classes else -1)
+            nodes[at] = Leaf(max(0, int(found.label[at])) if problem.classes else -1)
     return nodes[0]

@@ -1,4 +1,5 @@
-/* Which kernel this processor can run. */
+/* Which kernels this processor can run. */
+#include "cells.h"
 #include "kernel.h"
 
 static int has_avx2 (void) {
@@ -26,5 +27,16 @@ const struct kernel *kernel_find (int choice, int lane_bits) {
     found = kernel_avx2 (lane_bits);
   if (!found && choice <= 1)
     found = kernel_portable (lane_bits);
+  return found;
+}
+
+const struct cells *cells_find (int choice) {
+  const struct cells *found = 0;
+  if ((choice == 0 || choice == 3) && has_avx512 ())
+    found = cells_avx512 ();
+  if (!found && (choice == 0 || choice == 2) && has_avx2 ())
+    found = cells_avx2 ();
+  if (!found && choice <= 1)
+    found = cells_portable ();
   return found;
 }

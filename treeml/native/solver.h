@@ -66,6 +66,7 @@ struct treeml_solver {
   atomic_int interrupted;
   struct cache *cache;
   const struct kernel *kernel;
+  int kernel_choice;
   double unit;
   struct answer *answers;
   int32_t answer_count, chosen;

@@ -1,0 +1,54 @@
+/* Depth two for costs that are not one signed number: the four cells of a pair of tests, from sums by channel. */
+#ifndef TREEML_CELLS_H
+#define TREEML_CELLS_H
+
+#include "kernel.h"
+
+/* Sums of every channel: of all rows, of every test, of every pair. Classes count in `whole`, moments in `real`. */
+struct cell_sums {
+  int32_t channels;
+  int32_t *whole;      /* channels x padded x stride */
+  int32_t *whole_test; /* channels x stride */
+  int64_t *whole_total;
+  double *real;
+  double *real_test;
+  double *real_total;
+};
+
+/* What is asked of the cells. A channel beyond the classes counts rows for `support`, where that is not 0. */
+struct cell_question {
+  int32_t classes; /* channels that are compared, or targets that are summed */
+  int32_t support;
+};
+
+/* For each root test: what its yes and no side save as a leaf and at best with one more test; INVALID if they may not be
+   leaves. */
+struct cell_answer {
+  int32_t *whole_leaf[2], *whole_best[2];
+  double *real_leaf[2], *real_best[2];
+};
+
+#define INVALID (-(1 << 30))
+
+struct cells {
+  const char *name;
+  void (*classes) (const struct shape *, const struct cell_question *, const struct cell_sums *,
+                   const struct cell_sums *minus, struct cell_answer *);
+  void (*moments) (const struct shape *, const struct cell_question *, const struct cell_sums *,
+                   const struct cell_sums *minus, struct cell_answer *);
+  /* Adds the numbers of rows to the pairs of their tests. */
+  void (*add_moments) (const struct shape *, const uint8_t *row_bits, int64_t row_bytes, const int32_t *ids,
+                       int32_t count, const double *moment, struct cell_sums *);
+  /* See kernel.h; on whole and on real weights. */
+  void (*similar_whole) (int32_t tests, const int32_t *common, const int32_t *weights, int64_t all_weight, int32_t test,
+                         int64_t scale, int64_t yes, int64_t no, int64_t *low_yes, int64_t *low_no);
+  void (*similar_real) (int32_t tests, const double *common, const double *weights, double all_weight, int32_t test,
+                        double unit, int64_t yes, int64_t no, int64_t *low_yes, int64_t *low_no);
+};
+
+const struct cells *cells_find (int choice);
+const struct cells *cells_portable (void);
+const struct cells *cells_avx2 (void);
+const struct cells *cells_avx512 (void);
+
+#endif

@@ -1,0 +1,9 @@
+/* The cells for AVX-512. */
+#define CELLS_NAME "avx512"
+#define CELLS_FUNCTION cells_avx512
+#if defined(__AVX512BW__)
+#include "cells_body.h"
+#else
+#include "cells.h"
+const struct cells *cells_avx512 (void) { return 0; }
+#endif

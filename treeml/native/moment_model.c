@@ -1,0 +1,188 @@
+/* Squared loss: sums of weights and of weighted targets say what every cell's mean leaves over. */
+#include "search.h"
+
+#include <math.h>
+#include <string.h>
+
+static int sums_make (struct worker *worker, struct cell_sums *sums) {
+  struct arena *arena = &worker->solver->arena;
+  const struct shape *shape = &worker->rows->shape;
+  const size_t channels = (size_t) worker->rows->channels, stride = (size_t) shape->stride;
+  sums->channels = worker->rows->channels;
+  sums->real = arena_allocate (arena, channels * (size_t) shape->padded * stride + 64, sizeof *sums->real);
+  sums->real_test = arena_allocate (arena, channels * stride + 64, sizeof *sums->real_test);
+  sums->real_total = arena_allocate (arena, channels + stride + 64, sizeof *sums->real_total); /* and a row's lanes */
+  return sums->real && sums->real_test && sums->real_total;
+}
+
+static void sums_release (struct worker *worker, struct cell_sums *sums) {
+  arena_release (&worker->solver->arena, sums->real);
+  arena_release (&worker->solver->arena, sums->real_test);
+  arena_release (&worker->solver->arena, sums->real_total);
+}
+
+static int level_make (struct worker *worker, struct level *level) { return sums_make (worker, &level->sums); }
+
+static void level_release (struct worker *worker, struct level *level) { sums_release (worker, &level->sums); }
+
+static int worker_make (struct worker *worker) {
+  struct arena *arena = &worker->solver->arena;
+  const size_t tests = (size_t) worker->rows->shape.stride + 64;
+  int fits = sums_make (worker, &worker->small_sums);
+  for (int side = 0; side < 2; side++) {
+    worker->answer.real_leaf[side] = arena_allocate (arena, tests, sizeof (double));
+    worker->answer.real_best[side] = arena_allocate (arena, tests, sizeof (double));
+    fits = fits && worker->answer.real_leaf[side] && worker->answer.real_best[side];
+  }
+  return fits;
+}
+
+static void worker_release (struct worker *worker) {
+  sums_release (worker, &worker->small_sums);
+  for (int side = 0; side < 2; side++) {
+    arena_release (&worker->solver->arena, worker->answer.real_leaf[side]);
+    arena_release (&worker->solver->arena, worker->answer.real_best[side]);
+  }
+}
+
+static double squares_of (const struct worker *worker, const int32_t *ids, int32_t count) {
+  double squares = 0;
+  for (int32_t i = 0; i < count; i++)
+    squares += worker->rows->square[ids[i]];
+  return squares;
+}
+
+static void measure (struct worker *worker, struct level *level) {
+  const struct rows *rows = worker->rows;
+  double *total = level->sums.real_total;
+  memset (total, 0, (size_t) rows->channels * sizeof *total);
+  for (int32_t i = 0; i < level->start[1]; i++)
+    for (int32_t channel = 0; channel < rows->channels; channel++)
+      total[channel] += rows->moment[(int64_t) level->ids[i] * rows->channels + channel];
+  level->squares = squares_of (worker, level->ids, level->start[1]);
+}
+
+/* What a mean saves of the squares, or less than 0 where there are too few rows. */
+static double leaf_gain (const struct worker *worker, const double *total) {
+  const int32_t outputs = worker->rows->outputs;
+  if (total[1 + outputs] < (double) worker->solver->options.support)
+    return -1;
+  double gain = 0;
+  for (int32_t output = 1; output <= outputs && total[0] > 0.5; output++)
+    gain += total[output] * total[output] / total[0];
+  return gain;
+}
+
+static int64_t value_of (const struct worker *worker, double squares, double gain, int64_t leaves) {
+  if (gain < 0)
+    return UNREACHABLE;
+  const double left = squares - gain;
+  return (left > 0 ? (int64_t) llrint (left * worker->solver->unit) : 0) + leaves * worker->shared->price;
+}
+
+static int64_t leaf (const struct worker *worker, const struct level *level) {
+  return value_of (worker, level->squares, leaf_gain (worker, level->sums.real_total), 1);
+}
+
+static void add_rows (struct worker *worker, const int32_t *ids, int32_t count, struct cell_sums *sums) {
+  const struct rows *rows = worker->rows;
+  worker->cells->add_moments (&rows->shape, rows->row_bits, rows->row_bytes, ids, count, rows->moment, sums);
+  worker->work += (int64_t) rows->shape.padded * rows->shape.stride * rows->channels + (int64_t) count * rows->shape.stride;
+  worker->work += (int64_t) count * rows->channels * rows->shape.padded * rows->shape.stride / 16;
+}
+
+static void sums (struct worker *worker, struct level *level) {
+  add_rows (worker, level->ids, level->start[1], &level->sums);
+}
+
+static double side_gain (const struct worker *worker, double leaf_saves, double best_saves, int64_t *leaves) {
+  const double price = (double) worker->shared->price / worker->solver->unit;
+  const int splits = best_saves >= 0 && (leaf_saves < 0 || best_saves - leaf_saves > price);
+  *leaves += splits ? 2 : 1;
+  return splits ? best_saves : leaf_saves;
+}
+
+static int64_t root_value (const struct worker *worker, const struct cell_answer *answer, double squares, int32_t test) {
+  int64_t leaves = 0;
+  const double yes = side_gain (worker, answer->real_leaf[1][test], answer->real_best[1][test], &leaves);
+  const double no = side_gain (worker, answer->real_leaf[0][test], answer->real_best[0][test], &leaves);
+  return yes < 0 || no < 0 ? UNREACHABLE : value_of (worker, squares, yes + no, leaves);
+}
+
+static void ask (struct worker *worker, const struct cell_sums *all, const struct cell_sums *without) {
+  const int64_t support = worker->solver->options.support;
+  const struct cell_question question = {worker->rows->outputs, support > INT32_MAX ? INT32_MAX : (int32_t) support};
+  worker->cells->moments (&worker->rows->shape, &question, all, without, &worker->answer);
+}
+
+static double test_count (const struct worker *worker, const struct level *level, int32_t test) {
+  return level->sums.real_test[(1 + (int64_t) worker->rows->outputs) * worker->rows->shape.stride + test];
+}
+
+static int idle (const struct worker *worker, const struct level *level, int32_t test) {
+  const double sum = test_count (worker, level, test);
+  return sum < 0.5 || sum > level->sums.real_total[1 + worker->rows->outputs] - 0.5;
+}
+
+static void pairs (struct worker *worker, struct level *level) {
+  ask (worker, &level->sums, NULL);
+  for (int32_t test = 0; test < worker->rows->shape.tests; test++)
+    level->root_value[test] = root_value (worker, &worker->answer, level->squares, test);
+}
+
+static int64_t side_leaf (const struct worker *worker, const struct level *level, int32_t test, int yes) {
+  const struct rows *rows = worker->rows;
+  double total[1024 + 3], squares = 0;
+  for (int32_t channel = 0; channel < rows->channels; channel++) {
+    const double mine = level->sums.real_test[(int64_t) channel * rows->shape.stride + test];
+    total[channel] = yes ? mine : level->sums.real_total[channel] - mine;
+  }
+  for (int32_t i = 0; i < level->start[1]; i++) {
+    const int32_t id = level->ids[i];
+    if ((rows->row_bits[id * rows->row_bytes + test / 8] >> (test & 7) & 1) == yes)
+      squares += rows->square[id];
+  }
+  return value_of (worker, squares, leaf_gain (worker, total), 1);
+}
+
+static int larger_side (const struct worker *worker, const struct level *level, int32_t test) {
+  return 2 * test_count (worker, level, test) >= level->sums.real_total[1 + worker->rows->outputs];
+}
+
+/* For numbers, what a stump leaves over. */
+static double information (const struct worker *worker, const struct level *level, int32_t test) {
+  return (double) plus (side_leaf (worker, level, test, 0), side_leaf (worker, level, test, 1));
+}
+
+static int64_t best_value (struct worker *worker, const struct cell_sums *all, const struct cell_sums *without,
+                           double squares) {
+  double total[1024 + 3];
+  for (int32_t channel = 0; channel < worker->rows->channels; channel++)
+    total[channel] = all->real_total[channel] - (without ? without->real_total[channel] : 0);
+  int64_t best = value_of (worker, squares, leaf_gain (worker, total), 1);
+  ask (worker, all, without);
+  for (int32_t test = 0; test < worker->rows->shape.tests; test++)
+    best = smaller (best, root_value (worker, &worker->answer, squares, test));
+  return best;
+}
+
+static void pass (struct worker *worker, struct level *level, int32_t test, int64_t *yes, int64_t *no) {
+  const int small_is_yes = !worker->solver->options.small_side || !larger_side (worker, level, test);
+  int32_t start[2];
+  side_rows (worker, level, test, small_is_yes, worker->small_ids, start);
+  add_rows (worker, worker->small_ids, start[1], &worker->small_sums);
+  const double squares = squares_of (worker, worker->small_ids, start[1]);
+  *(small_is_yes ? yes : no) = best_value (worker, &worker->small_sums, NULL, squares);
+  *(small_is_yes ? no : yes) = best_value (worker, &level->sums, &worker->small_sums, level->squares - squares);
+}
+
+static void similar (struct worker *worker, struct level *level, int32_t test, int64_t yes, int64_t no) {
+  const struct shape *shape = &worker->rows->shape;
+  const int64_t channel = 2 + worker->rows->outputs;
+  worker->cells->similar_real (shape->tests, level->sums.real + (channel * shape->padded + test) * shape->stride,
+                               level->sums.real_test + channel * shape->stride, level->sums.real_total[channel], test,
+                               worker->solver->unit, yes, no, level->low_yes, level->low_no);
+}
+
+const struct model moment_model = {level_make, level_release, worker_make, worker_release, measure,     leaf, sums, pairs,
+                                   idle,       side_leaf,     information, pass,           larger_side, similar};

@@ -1,0 +1,380 @@
+/* Rows that no test tells apart are one row with the sum of their signed weights: what cancels is an error that no
+   tree avoids (the bound on equivalent points of Angelino et al. 2017), taken out of the search instead of being added
+   to its bounds. */
+#include "rows.h"
+
+#include <string.h>
+
+static uint64_t next_random (uint64_t *state) {
+  uint64_t x = *state += 0x9e3779b97f4a7c15u;
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+  return x ^ x >> 31;
+}
+
+/* A 64 x 64 block of bits, mirrored at its diagonal. */
+static void transpose (uint64_t block[64]) {
+  uint64_t mask = 0x00000000ffffffffu;
+  for (int width = 32; width; width >>= 1, mask ^= mask << width)
+    for (int i = 0; i < 64; i = ((i | width) + 1) & ~width) {
+      const uint64_t swap = ((block[i] >> width) ^ block[i | width]) & mask;
+      block[i] ^= swap << width;
+      block[i | width] ^= swap;
+    }
+}
+
+static void store_bytes (uint8_t *to, uint64_t word, int64_t bytes) {
+  for (int64_t i = 0; i < bytes && i < 8; i++)
+    to[i] = (uint8_t) (word >> (8 * i));
+}
+
+static void turn (const treeml_solver *solver, const struct rows *rows, uint8_t *row_bits) {
+  for (int32_t first = 0; first < rows->shape.tests; first += 64)
+    for (int64_t word = 0; word < solver->words; word++) {
+      uint64_t block[64];
+      for (int32_t i = 0; i < 64; i++)
+        block[i] = first + i < rows->shape.tests
+                       ? solver->columns[(int64_t) rows->kept[first + i] * solver->words + word]
+                       : 0;
+      transpose (block);
+      for (int64_t i = 0; i < 64 && 64 * word + i < solver->rows; i++)
+        store_bytes (row_bits + (64 * word + i) * rows->row_bytes + first / 8, block[i],
+                     rows->row_bytes - first / 8);
+    }
+}
+
+static int64_t saved (const treeml_solver *solver, int64_t row) {
+  if (solver->cost)
+    return solver->cost[2 * row] - solver->cost[2 * row + 1];
+  const int64_t weight = solver->weight ? solver->weight[row] : 1;
+  return solver->label[row] ? weight : -weight;
+}
+
+static int64_t greatest_divisor (int64_t a, int64_t b) {
+  while (b) {
+    const int64_t rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
+
+static uint64_t hash_row (const uint8_t *row, int64_t bytes) {
+  uint64_t hash = 0x9e3779b97f4a7c15u;
+  for (int64_t i = 0; i < bytes; i += 4) {
+    uint32_t part;
+    memcpy (&part, row + i, sizeof part);
+    hash = (hash ^ part) * 0x9fb21c651e98df25u;
+    hash ^= hash >> 29;
+  }
+  return hash;
+}
+
+/* For every row the first one with equal tests. */
+static int find_equal (treeml_solver *solver, const struct rows *rows, const uint8_t *row_bits, int32_t *first) {
+  int64_t slots = 64;
+  while (slots < 2 * solver->rows)
+    slots *= 2;
+  int32_t *table = arena_allocate (&solver->arena, (size_t) slots, sizeof *table);
+  if (!table)
+    return 0;
+  for (int64_t row = 0; row < solver->rows; row++) {
+    const uint8_t *bits = row_bits + row * rows->row_bytes;
+    uint64_t slot = hash_row (bits, rows->row_bytes) & (uint64_t) (slots - 1);
+    while (table[slot] && memcmp (row_bits + (table[slot] - 1) * rows->row_bytes, bits, (size_t) rows->row_bytes) != 0)
+      slot = (slot + 1) & (uint64_t) (slots - 1);
+    if (!table[slot])
+      table[slot] = (int32_t) row + 1;
+    first[row] = table[slot] - 1;
+  }
+  arena_release (&solver->arena, table);
+  return 1;
+}
+
+static int no_memory (treeml_solver *solver, struct rows *rows) {
+  rows_release (solver, rows);
+  return solver_fail (solver, TREEML_OUT_OF_MEMORY, "no memory for the rows");
+}
+
+/* Tests that differ, and the rows by their tests. */
+static int begin (treeml_solver *solver, struct rows *rows) {
+  memset (rows, 0, sizeof *rows);
+  if (merge_tests (solver, &rows->kept, &rows->shape.tests))
+    return solver->code;
+  rows->scale = 1;
+  rows->shape.padded = (rows->shape.tests + 3) / 4 * 4;
+  rows->shape.stride = (rows->shape.tests + 31) / 32 * 32;
+  if (!rows->shape.stride)
+    rows->shape.stride = 32;
+  rows->row_bytes = rows->shape.stride / 8;
+  rows->row_bits = arena_allocate (&solver->arena, (size_t) solver->rows, (size_t) rows->row_bytes);
+  if (!rows->row_bits)
+    return no_memory (solver, rows);
+  turn (solver, rows, rows->row_bits);
+  return TREEML_OK;
+}
+
+static int make_codes (treeml_solver *solver, struct rows *rows) {
+  rows->code = arena_allocate (&solver->arena, 2 * (size_t) rows->rows, sizeof *rows->code);
+  if (!rows->code)
+    return 0;
+  uint64_t random = (uint64_t) solver->options.seed;
+  for (int64_t i = 0; i < 2 * (int64_t) rows->rows; i++)
+    rows->code[i] = next_random (&random);
+  return 1;
+}
+
+/* Bits of a weight become entries of the lists of their planes; small weights may be cheaper as so many rows. */
+static int choose_planes (struct rows *rows, const int64_t *sign, int64_t count) {
+  int64_t bits = 0, units = 0, all = 0;
+  for (int64_t i = 0; i < count; i++) {
+    const int64_t weight = sign[i] < 0 ? -sign[i] : sign[i];
+    bits += __builtin_popcountll ((uint64_t) weight);
+    units += weight;
+    all |= weight;
+  }
+  const int planes = all ? 64 - __builtin_clzll ((uint64_t) all) : 1;
+  const int expand = planes > 1 && units <= 2 * count && units < bits + 48 * planes;
+  rows->planes = expand ? 1 : planes;
+  rows->entries = expand ? units : bits;
+  rows->whole = units;
+  return expand;
+}
+
+int rows_make_signed (treeml_solver *solver, struct rows *rows) {
+  struct arena *arena = &solver->arena;
+  if (begin (solver, rows))
+    return solver->code;
+  int64_t *sign = rows->worth = arena_allocate (arena, (size_t) solver->rows, sizeof *sign);
+  int32_t *first = arena_allocate (arena, (size_t) solver->rows, sizeof *first);
+  if (!sign || !first || (solver->options.unavoidable && !find_equal (solver, rows, rows->row_bits, first))) {
+    arena_release (arena, first);
+    return no_memory (solver, rows);
+  }
+  for (int64_t row = 0; row < solver->rows; row++)
+    if (solver->options.unavoidable)
+      sign[first[row]] += saved (solver, row);
+    else
+      sign[row] = saved (solver, row);
+  arena_release (arena, first);
+  /* Class 1 everywhere costs `offset`, of which a tree without errors saves what is negative. */
+  int64_t offset = 0, divisor = 0, count = 0;
+  for (int64_t row = 0; row < solver->rows; row++)
+    if (solver->cost)
+      offset += solver->cost[2 * row + 1];
+    else if (!solver->label[row])
+      offset += solver->weight ? solver->weight[row] : 1;
+  for (int64_t row = 0; row < solver->rows; row++)
+    if (sign[row]) {
+      if (sign[row] < 0)
+        offset += sign[row];
+      divisor = greatest_divisor (divisor, sign[row] < 0 ? -sign[row] : sign[row]);
+      memmove (rows->row_bits + count * rows->row_bytes, rows->row_bits + row * rows->row_bytes,
+               (size_t) rows->row_bytes);
+      sign[count++] = sign[row];
+    }
+  rows->offset = offset;
+  rows->scale = divisor ? divisor : 1;
+  for (int64_t i = 0; i < count; i++)
+    sign[i] /= rows->scale;
+  rows->rows = (int32_t) count;
+  rows->channels = 1;
+  const int expand = choose_planes (rows, sign, count);
+  rows->lists = 2 * rows->planes;
+  rows->ids = arena_allocate (arena, (size_t) rows->entries, sizeof *rows->ids);
+  if (!rows->ids || !make_codes (solver, rows))
+    return no_memory (solver, rows);
+  int32_t at = 0;
+  for (int32_t list = 0; list < rows->lists; list++) {
+    const int bit = rows->planes - 1 - list / 2;
+    rows->start[list] = at;
+    for (int64_t i = 0; i < count; i++) {
+      const int64_t weight = sign[i] < 0 ? -sign[i] : sign[i];
+      if ((sign[i] < 0) != (list & 1))
+        continue;
+      if (expand)
+        for (int64_t copies = 0; copies < weight; copies++)
+          rows->ids[at++] = (int32_t) i;
+      else if (weight >> bit & 1)
+        rows->ids[at++] = (int32_t) i;
+    }
+  }
+  rows->start[rows->lists] = at;
+  for (int64_t i = 0; i < count; i++)
+    sign[i] = sign[i] < 0 ? -sign[i] : sign[i];
+  return TREEML_OK;
+}
+
+/* What predicting class k saves against the row's dearest class. */
+static void savings (const treeml_solver *solver, int64_t row, int64_t *cost) {
+  const int32_t classes = solver->classes;
+  for (int32_t k = 0; k < classes; k++)
+    cost[k] += solver->cost                    ? solver->cost[row * classes + k]
+               : solver->label[row] == k ? 0
+               : solver->weight                ? solver->weight[row]
+                                               : 1;
+}
+
+int rows_make_classes (treeml_solver *solver, struct rows *rows) {
+  struct arena *arena = &solver->arena;
+  const int supported = solver->options.support > 1;
+  const int32_t classes = solver->classes, channels = classes + 1 + supported;
+  if (begin (solver, rows))
+    return solver->code;
+  int64_t *number = arena_allocate (arena, (size_t) solver->rows * (size_t) channels, sizeof *number);
+  int32_t *first = arena_allocate (arena, (size_t) solver->rows, sizeof *first);
+  const int joins = solver->options.unavoidable && !supported;
+  if (!number || !first || (joins && !find_equal (solver, rows, rows->row_bits, first))) {
+    arena_release (arena, number);
+    arena_release (arena, first);
+    return no_memory (solver, rows);
+  }
+  for (int64_t row = 0; row < solver->rows; row++)
+    savings (solver, row, number + (joins ? first[row] : row) * channels);
+  int64_t count = 0, all = 0, divisor = 0;
+  for (int64_t row = 0; row < solver->rows; row++) {
+    if (joins && first[row] != row)
+      continue;
+    int64_t *here = number + row * channels, least = here[0], most = here[0];
+    for (int32_t k = 1; k < classes; k++) {
+      least = here[k] < least ? here[k] : least;
+      most = here[k] > most ? here[k] : most;
+    }
+    rows->offset += least;
+    if (least == most && !supported)
+      continue;
+    int64_t *to = number + count * channels;
+    for (int32_t k = 0; k < classes; k++) {
+      to[k] = most - here[k];
+      divisor = greatest_divisor (divisor, to[k]);
+    }
+    const int64_t worth = most - least;
+    if (supported)
+      to[classes] = solver->count ? solver->count[row] : 1;
+    to[channels - 1] = worth;
+    memmove (rows->row_bits + count * rows->row_bytes, rows->row_bits + row * rows->row_bytes,
+             (size_t) rows->row_bytes);
+    count++;
+  }
+  arena_release (arena, first);
+  rows->scale = divisor ? divisor : 1;
+  rows->rows = (int32_t) count;
+  rows->channels = channels;
+  rows->worth = arena_allocate (arena, (size_t) count, sizeof *rows->worth);
+  int failed = !rows->worth;
+  for (int64_t i = 0; i < count && !failed; i++) {
+    int64_t *here = number + i * channels;
+    for (int32_t k = 0; k < classes; k++)
+      here[k] /= rows->scale;
+    here[channels - 1] /= rows->scale;
+    for (int32_t k = 0; k < channels; k++) {
+      all |= here[k];
+      rows->entries += __builtin_popcountll ((uint64_t) here[k]);
+    }
+    rows->worth[i] = here[channels - 1];
+    rows->whole += supported && here[classes] > rows->worth[i] ? here[classes] : rows->worth[i];
+  }
+  rows->planes = all ? 64 - __builtin_clzll ((uint64_t) all) : 1;
+  rows->lists = channels * rows->planes <= most_lists && rows->whole <= INT32_MAX / 2 ? channels * rows->planes : 0;
+  if (!failed && rows->lists) {
+    rows->ids = arena_allocate (arena, (size_t) rows->entries, sizeof *rows->ids);
+    failed = !rows->ids || !make_codes (solver, rows);
+  }
+  int32_t at = 0;
+  for (int32_t list = 0; list < rows->lists && !failed; list++) {
+    rows->start[list] = at;
+    const int bit = rows->planes - 1 - list % rows->planes;
+    for (int64_t i = 0; i < count; i++)
+      if (number[i * channels + list / rows->planes] >> bit & 1)
+        rows->ids[at++] = (int32_t) i;
+  }
+  rows->start[rows->lists] = at;
+  arena_release (arena, number);
+  return failed ? no_memory (solver, rows) : TREEML_OK;
+}
+
+int rows_make_moments (treeml_solver *solver, struct rows *rows) {
+  struct arena *arena = &solver->arena;
+  if (begin (solver, rows))
+    return solver->code;
+  const int32_t outputs = rows->outputs = solver->outputs, width = outputs + 3;
+  int32_t *first = arena_allocate (arena, (size_t) solver->rows, sizeof *first);
+  rows->moment = arena_allocate (arena, (size_t) (solver->rows * width), sizeof *rows->moment);
+  rows->square = arena_allocate (arena, (size_t) solver->rows, sizeof *rows->square);
+  rows->ids = arena_allocate (arena, (size_t) solver->rows, sizeof *rows->ids);
+  if (!first || !rows->moment || !rows->square || !rows->ids || !find_equal (solver, rows, rows->row_bits, first)) {
+    arena_release (arena, first);
+    return no_memory (solver, rows);
+  }
+  if (!solver->options.unavoidable)
+    for (int64_t row = 0; row < solver->rows; row++)
+      first[row] = (int32_t) row;
+  for (int32_t output = 0; output < outputs; output++) {
+    /* Numbers near zero lose least when they are squared. */
+    long double sum = 0, weight = 0;
+    for (int64_t row = 0; row < solver->rows; row++) {
+      const long double w = (long double) (solver->weight ? solver->weight[row] : 1);
+      sum += w * (long double) solver->target[row * outputs + output];
+      weight += w;
+    }
+    const double centre = weight > 0 ? (double) (int64_t) (sum / weight) : 0;
+    for (int64_t row = 0; row < solver->rows; row++) {
+      const double w = (double) (solver->weight ? solver->weight[row] : 1);
+      const double y = (double) solver->target[row * outputs + output] - centre;
+      double *moment = rows->moment + first[row] * (int64_t) width;
+      if (!output) {
+        moment[0] += w;
+        moment[1 + outputs] += (double) (solver->count ? solver->count[row] : 1);
+      }
+      moment[1 + output] += w * y;
+      rows->square[first[row]] += w * y * y;
+    }
+  }
+  /* What equal rows differ by, no tree avoids: their mean stands for them. */
+  double unavoidable = 0;
+  int64_t count = 0;
+  for (int64_t row = 0; row < solver->rows; row++) {
+    if (first[row] != row)
+      continue;
+    double *moment = rows->moment + row * width, between = 0;
+    for (int32_t output = 0; output < outputs && moment[0] > 0; output++)
+      between += moment[1 + output] * moment[1 + output] / moment[0];
+    unavoidable += rows->square[row] - between > 0 ? rows->square[row] - between : 0;
+    rows->square[count] = between;
+    memmove (rows->moment + count * width, moment, (size_t) width * sizeof *moment);
+    memmove (rows->row_bits + count * rows->row_bytes, rows->row_bits + row * rows->row_bytes,
+             (size_t) rows->row_bytes);
+    rows->ids[count] = (int32_t) count;
+    count++;
+  }
+  arena_release (arena, first);
+  rows->offset = (int64_t) (unavoidable * solver->unit);
+  rows->rows = (int32_t) count;
+  rows->channels = width;
+  rows->planes = rows->lists = 1;
+  rows->entries = count;
+  rows->start[1] = rows->rows;
+  for (int32_t output = 0; output < outputs; output++) {
+    double low = 1e300, high = -1e300;
+    for (int64_t i = 0; i < count; i++)
+      if (rows->moment[i * width] > 0) {
+        const double mean = rows->moment[i * width + 1 + output] / rows->moment[i * width];
+        low = mean < low ? mean : low;
+        high = mean > high ? mean : high;
+      }
+    for (int64_t i = 0; i < count; i++)
+      if (rows->moment[i * width] > 0) {
+        const double mean = rows->moment[i * width + 1 + output] / rows->moment[i * width];
+        const double far = mean - low > high - mean ? mean - low : high - mean;
+        rows->moment[i * width + 2 + outputs] += rows->moment[i * width] * far * far;
+      }
+  }
+  return make_codes (solver, rows) ? TREEML_OK : no_memory (solver, rows);
+}
+
+void rows_release (treeml_solver *solver, struct rows *rows) {
+  void *blocks[] = {rows->kept, rows->row_bits, rows->code, rows->worth, rows->ids, rows->moment, rows->square};
+  for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
+    arena_release (&solver->arena, blocks[i]);
+  memset (rows, 0, sizeof *rows);
+}

@@ -1,0 +1,113 @@
+/* Branch and bound over pair sums: what every model of a leaf's cost shares. */
+#ifndef TREEML_SEARCH_H
+#define TREEML_SEARCH_H
+
+#include "cells.h"
+#include "rows.h"
+
+#include <pthread.h>
+
+struct worker;
+
+/* One sub-problem under search; there is one for each depth left. */
+struct level {
+  int32_t *ids;
+  int32_t start[most_lists + 1];
+  uint64_t hash[2];
+  int64_t *root_value; /* best depth-two value with each test at the root */
+  int64_t *low_yes, *low_no, *bound;
+  int32_t *order;
+
+  /* Signed rows. */
+  int64_t total, weight;
+  struct slice slice;
+  void *doubled, *weights; /* pair matrices */
+  void *test_weights;      /* their diagonal */
+  struct side side;
+  /* Classes and moments. */
+  struct cell_sums sums;
+  double squares;
+};
+
+/* How a leaf's cost follows from sums over its rows. */
+struct model {
+  int (*level_make) (struct worker *, struct level *); /* 0 without memory */
+  void (*level_release) (struct worker *, struct level *);
+  int (*worker_make) (struct worker *);
+  void (*worker_release) (struct worker *);
+  void (*measure) (struct worker *, struct level *);         /* totals, once the rows are known */
+  int64_t (*leaf) (const struct worker *, const struct level *);
+  void (*sums) (struct worker *, struct level *);            /* of every test */
+  void (*pairs) (struct worker *, struct level *);           /* of every pair; fills root_value */
+  int (*idle) (const struct worker *, const struct level *, int32_t test); /* all rows on one side? */
+  int64_t (*side_leaf) (const struct worker *, const struct level *, int32_t test, int yes);
+  double (*information) (const struct worker *, const struct level *, int32_t test); /* what is left of it */
+  void (*pass) (struct worker *, struct level *, int32_t test, int64_t *yes, int64_t *no);
+  int (*larger_side) (const struct worker *, const struct level *, int32_t test); /* 1 for yes */
+  void (*similar) (struct worker *, struct level *, int32_t test, int64_t yes, int64_t no);
+};
+
+extern const struct model signed_model, class_model, moment_model;
+
+struct worker {
+  struct shared *shared;
+  treeml_solver *solver;
+  const struct rows *rows;
+  const struct kernel *kernel;
+  const struct cells *cells;
+  const struct model *model;
+  struct level **levels;
+  struct level *spare;
+  int32_t level_count;
+  struct slice small;
+  int32_t *small_ids;
+  struct side counted, rest;
+  struct cell_sums small_sums;
+  struct cell_answer answer;
+  void *unused; /* a matrix that the kernel fills and nobody reads */
+  void *scratch;
+  int32_t *path, *path_stack;
+  int32_t path_length;
+  struct leaf_state *leaf;
+  int64_t work; /* since the last poll */
+  int first;    /* the thread that may call back */
+  struct statistics statistics;
+  struct archive_entry *archive;
+  int32_t archive_size, archive_next;
+  uint64_t *present;
+};
+
+/* What the threads share. */
+struct shared {
+  pthread_mutex_t lock;
+  struct tree tree;     /* over the caller's tests */
+  atomic_llong value;   /* of the tree, without the offset */
+  atomic_llong bound;   /* of the root */
+  int64_t price;
+  int64_t slack;        /* by which real values may be off */
+  int32_t depth;        /* of the root now */
+  int32_t whole_depth;
+  int has_tree;
+  int similar;          /* does the similarity bound hold? */
+  struct pool *pool;    /* of threads, or NULL */
+};
+
+static inline int64_t larger (int64_t a, int64_t b) { return a > b ? a : b; }
+
+static inline int64_t smaller (int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* Nothing reaches what a part does not reach. */
+static inline int64_t plus (int64_t a, int64_t b) { return a >= UNREACHABLE || b >= UNREACHABLE ? UNREACHABLE : a + b; }
+
+/* What is left of an upper bound. */
+static inline int64_t minus (int64_t upper, int64_t part) {
+  return part >= UNREACHABLE ? -UNREACHABLE : upper >= UNREACHABLE ? UNREACHABLE : upper - part;
+}
+
+int slice_allocate (struct worker *, struct slice *);
+void slice_release (struct worker *, struct slice *);
+
+/* The rows of one side of a test, list after list, into ids and start. */
+void side_rows (const struct worker *, const struct level *, int32_t test, int yes, int32_t *ids, int32_t *start);
+
+#endif

@@ -1,0 +1,229 @@
+/* Two classes with any costs: one signed number a row, solved by the kernels of kernel.h. */
+#include "search.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static size_t lane_bytes (const struct worker *worker) { return (size_t) worker->kernel->lane_bits / 8; }
+
+static int64_t lane (const struct worker *worker, const void *lanes, int64_t index) {
+  return worker->kernel->lane_bits == 16   ? ((const int16_t *) lanes)[index]
+         : worker->kernel->lane_bits == 32 ? ((const int32_t *) lanes)[index]
+                                           : ((const int64_t *) lanes)[index];
+}
+
+static const void *lane_row (const struct worker *worker, const void *lanes, int64_t row) {
+  return (const char *) lanes + row * worker->rows->shape.stride * (int64_t) lane_bytes (worker);
+}
+
+static int side_allocate (struct worker *worker, struct side *side) {
+  struct arena *arena = &worker->solver->arena;
+  const size_t lanes = (size_t) worker->rows->shape.stride + 64;
+  side->sum = arena_allocate (arena, lanes, lane_bytes (worker));
+  side->yes = arena_allocate (arena, lanes, lane_bytes (worker));
+  side->no = arena_allocate (arena, lanes, lane_bytes (worker));
+  return side->sum && side->yes && side->no;
+}
+
+static void side_release (struct worker *worker, struct side *side) {
+  arena_release (&worker->solver->arena, side->sum);
+  arena_release (&worker->solver->arena, side->yes);
+  arena_release (&worker->solver->arena, side->no);
+}
+
+static int level_make (struct worker *worker, struct level *level) {
+  struct arena *arena = &worker->solver->arena;
+  const struct shape *shape = &worker->rows->shape;
+  const size_t pairs = (size_t) (shape->padded + 4) * (size_t) shape->stride;
+  level->doubled = arena_allocate (arena, pairs, lane_bytes (worker));
+  level->weights = arena_allocate (arena, pairs, lane_bytes (worker));
+  level->test_weights = arena_allocate (arena, (size_t) shape->stride + 64, lane_bytes (worker));
+  const int slice = slice_allocate (worker, &level->slice), side = side_allocate (worker, &level->side);
+  return slice && side && level->doubled && level->weights && level->test_weights;
+}
+
+static void level_release (struct worker *worker, struct level *level) {
+  struct arena *arena = &worker->solver->arena;
+  slice_release (worker, &level->slice);
+  arena_release (arena, level->doubled);
+  arena_release (arena, level->weights);
+  arena_release (arena, level->test_weights);
+  side_release (worker, &level->side);
+}
+
+static int worker_make (struct worker *worker) {
+  return slice_allocate (worker, &worker->small) && side_allocate (worker, &worker->counted) &&
+         side_allocate (worker, &worker->rest);
+}
+
+static void worker_release (struct worker *worker) {
+  slice_release (worker, &worker->small);
+  side_release (worker, &worker->counted);
+  side_release (worker, &worker->rest);
+}
+
+static void measure (struct worker *worker, struct level *level) {
+  const struct rows *rows = worker->rows;
+  level->total = level->weight = 0;
+  for (int32_t list = 0; list < rows->lists; list++) {
+    const int64_t size = (int64_t) (level->start[list + 1] - level->start[list]) << (rows->planes - 1 - list / 2);
+    level->weight += size;
+    level->total += list & 1 ? -size : size;
+  }
+}
+
+static int64_t leaf (const struct worker *worker, const struct level *level) {
+  return worker->rows->scale * ((level->weight - llabs (level->total)) / 2) + worker->shared->price;
+}
+
+static void build_slice (struct worker *worker, struct slice *slice, const int32_t *ids, const int32_t *start) {
+  const struct rows *rows = worker->rows;
+  int32_t group = 0;
+  for (int32_t list = 0; list < rows->lists; list++) {
+    const int32_t count = start[list + 1] - start[list];
+    slice->group[list] = group;
+    worker->kernel->build (slice, &rows->shape, group, rows->row_bits, rows->row_bytes, ids + start[list], count);
+    group += (count + worker->kernel->lane_bits - 1) / worker->kernel->lane_bits;
+  }
+  slice->group[rows->lists] = group;
+}
+
+/* Gains of |.| are twice what they save, so the sides are compared by halves. */
+static int64_t depth_two (const struct worker *worker, int64_t weight, int64_t yes, int64_t no, int64_t yes_leaf,
+                          int64_t no_leaf) {
+  const int64_t price = worker->shared->price, scale = worker->rows->scale;
+  if (!price)
+    return scale * ((weight - yes - no) / 2);
+  const int64_t more[2] = {yes - yes_leaf, no - no_leaf};
+  int64_t gain = yes_leaf + no_leaf, leaves = 2;
+  for (int side = 0; side < 2; side++)
+    if (scale * (more[side] / 2) > price) {
+      gain += more[side];
+      leaves++;
+    }
+  return scale * ((weight - gain) / 2) + leaves * price;
+}
+
+static int64_t best_of_side (struct worker *worker, const struct side *side, int64_t weight) {
+  const int64_t price = worker->shared->price;
+  const int64_t leaf = worker->rows->scale * ((weight - llabs (side->total)) / 2) + price;
+  if (!price) {
+    const int64_t gain = worker->kernel->best (&worker->rows->shape, side);
+    const int64_t value = worker->rows->scale * ((weight - gain) / 2);
+    return value < leaf ? value : leaf;
+  }
+  int64_t best = leaf;
+  for (int32_t test = 0; test < worker->rows->shape.tests; test++) {
+    const int64_t sum = lane (worker, side->sum, test);
+    const int64_t value = depth_two (worker, weight, lane (worker, side->yes, test), lane (worker, side->no, test),
+                                     llabs (sum), llabs (side->total - sum));
+    if (value < best)
+      best = value;
+  }
+  return best;
+}
+
+static void sums (struct worker *worker, struct level *level) {
+  build_slice (worker, &level->slice, level->ids, level->start);
+  worker->kernel->sums (&level->slice, &worker->rows->shape, level->side.sum, level->test_weights);
+  level->side.total = level->total;
+}
+
+static void pairs (struct worker *worker, struct level *level) {
+  const struct shape *shape = &worker->rows->shape;
+  worker->kernel->pairs (&level->slice, shape, level->doubled, level->weights);
+  worker->kernel->own (shape, level->doubled, &level->side, worker->scratch);
+  for (int32_t test = 0; test < shape->tests; test++) {
+    const int64_t sum = lane (worker, level->side.sum, test);
+    level->root_value[test] = depth_two (worker, level->weight, lane (worker, level->side.yes, test),
+                                         lane (worker, level->side.no, test), llabs (sum), llabs (level->total - sum));
+  }
+  worker->work += (int64_t) shape->padded * shape->stride * (8 + level->slice.group[worker->rows->lists]) / 8;
+}
+
+static int idle (const struct worker *worker, const struct level *level, int32_t test) {
+  const int64_t weight = lane (worker, level->test_weights, test);
+  return !weight || weight == level->weight;
+}
+
+static int64_t side_leaf (const struct worker *worker, const struct level *level, int32_t test, int yes) {
+  const int64_t sum = lane (worker, level->side.sum, test), total = yes ? sum : level->total - sum;
+  const int64_t mine = lane (worker, level->test_weights, test), weight = yes ? mine : level->weight - mine;
+  return worker->rows->scale * ((weight - llabs (total)) / 2) + worker->shared->price;
+}
+
+static int larger_side (const struct worker *worker, const struct level *level, int32_t test) {
+  return 2 * lane (worker, level->test_weights, test) >= level->weight;
+}
+
+static double entropy (double a, double b) {
+  const double n = a + b;
+  return (a > 0 ? a * log (n / a) : 0) + (b > 0 ? b * log (n / b) : 0);
+}
+
+static double information (const struct worker *worker, const struct level *level, int32_t test) {
+  const double sum = (double) lane (worker, level->side.sum, test);
+  const double all = (double) lane (worker, level->test_weights, test);
+  const double rest = (double) level->total - sum, others = (double) level->weight - all;
+  return entropy ((all + sum) / 2, (all - sum) / 2) + entropy ((others + rest) / 2, (others - rest) / 2);
+}
+
+/* Both sides of a split of a depth-three problem, solved to depth two. */
+static void pass (struct worker *worker, struct level *level, int32_t test, int64_t *yes, int64_t *no) {
+  const struct rows *rows = worker->rows;
+  const struct shape *shape = &rows->shape;
+  const int bits = worker->kernel->lane_bits;
+  const int64_t yes_weight = lane (worker, level->test_weights, test);
+  const int small_is_yes = !worker->solver->options.small_side || 2 * yes_weight <= level->weight;
+  int32_t start[most_lists + 1], at = 0;
+  for (int32_t list = 0; list < rows->lists; list++) {
+    start[list] = at;
+    const int32_t count = level->start[list + 1] - level->start[list];
+    const int32_t *ids = level->ids + level->start[list];
+    for (int32_t base = 0, group = level->slice.group[list]; base < count; base += bits, group++) {
+      uint64_t word = (uint64_t) lane (worker, lane_row (worker, level->slice.words, group), test);
+      if (!small_is_yes)
+        word = ~word;
+      const int32_t here = count - base;
+      if (here < 64)
+        word &= ((uint64_t) 1 << here) - 1;
+      if (bits < 64)
+        word &= ((uint64_t) 1 << bits) - 1;
+      for (; word; word &= word - 1)
+        worker->small_ids[at++] = ids[base + __builtin_ctzll (word)];
+    }
+  }
+  start[rows->lists] = at;
+  struct side *counted = &worker->counted, *rest = &worker->rest;
+  build_slice (worker, &worker->small, worker->small_ids, start);
+  worker->kernel->sums (&worker->small, shape, counted->sum, counted->yes); /* the weights are not needed */
+  const int64_t yes_total = lane (worker, level->side.sum, test);
+  counted->total = small_is_yes ? yes_total : level->total - yes_total;
+  rest->total = level->total - counted->total;
+  if (bits == 16)
+    for (int32_t i = 0; i < shape->stride; i++)
+      ((int16_t *) rest->sum)[i] = (int16_t) (((int16_t *) level->side.sum)[i] - ((int16_t *) counted->sum)[i]);
+  else if (bits == 32)
+    for (int32_t i = 0; i < shape->stride; i++)
+      ((int32_t *) rest->sum)[i] = ((int32_t *) level->side.sum)[i] - ((int32_t *) counted->sum)[i];
+  else
+    for (int32_t i = 0; i < shape->stride; i++)
+      ((int64_t *) rest->sum)[i] = ((int64_t *) level->side.sum)[i] - ((int64_t *) counted->sum)[i];
+  worker->kernel->both (&worker->small, shape, level->doubled, counted, rest, worker->scratch);
+  const int64_t counted_weight = small_is_yes ? yes_weight : level->weight - yes_weight;
+  const int64_t counted_value = best_of_side (worker, counted, counted_weight);
+  const int64_t rest_value = best_of_side (worker, rest, level->weight - counted_weight);
+  *yes = small_is_yes ? counted_value : rest_value;
+  *no = small_is_yes ? rest_value : counted_value;
+  worker->work += (int64_t) shape->padded * shape->stride * (12 + worker->small.group[rows->lists]) / 8;
+}
+
+static void similar (struct worker *worker, struct level *level, int32_t test, int64_t yes, int64_t no) {
+  worker->kernel->similar (&worker->rows->shape, lane_row (worker, level->weights, test), level->test_weights,
+                           lane (worker, level->test_weights, test), level->weight, worker->rows->scale, yes, no,
+                           level->low_yes, level->low_no);
+}
+
+const struct model signed_model = {level_make, level_release, worker_make, worker_release, measure,     leaf, sums, pairs,
+                                   idle,       side_leaf,     information, pass,           larger_side, similar};
