@@ -128,8 +128,6 @@ def estimate_clauses(asked: Asked, choices: Choices) -> int:
 
 def build_order(problem: Problem, asked: Asked, choices: Choices) -> OrderModel:
     """Raises Unsupported for what the directions cannot express."""
-    if any(rule.some for rule in asked.leaf_rules):
-        raise Unsupported("a condition on some leaf", "clauses speak of every leaf", "the cover encoding takes it")
     depth = asked.depth if choices.choices else 0
     model = OrderModel(problem, asked, choices, Nodes(max(0, depth)))
     _write_nodes(model)
@@ -137,7 +135,10 @@ def build_order(problem: Problem, asked: Asked, choices: Choices) -> OrderModel:
     presence = _Presence(model)
     _write_shape(model, presence)
     for rule in asked.leaf_rules:
-        _write_leaf_rule(model, presence, rule)
+        if rule.some:
+            _write_some_leaf(model, presence, rule)
+        else:
+            _write_leaf_rule(model, presence, rule)
     _write_forms(model)
     return model
 
@@ -305,6 +306,35 @@ def _write_leaf_rule(model: OrderModel, presence: _Presence, rule: LeafRule) -> 
             model.limits.append(AtMost(terms, 0, (literal,)))
 
 
+def _write_some_leaf(model: OrderModel, presence: _Presence, rule: LeafRule) -> None:
+    """One leaf that exists meets the condition; which one is a choice of its own."""
+    top, bottom = rule.limit.numerator, rule.limit.denominator
+    chosen = list(model.clauses.fresh(model.nodes.leaves))
+    model.clauses.add(*chosen)
+    for leaf, literal in enumerate(chosen):
+        here = presence.get()[leaf].tolist()
+        model.clauses.extend([-literal, exists] for exists in _exists(model, leaf))
+        if rule.kind == "support":
+            counts = model.choices.count.tolist()
+            terms = [(bottom * count, group) for count, group in zip(counts, here, strict=True)]
+            model.limits.append(AtMost(terms, top, (literal,)))
+            continue
+        assert rule.cost is not None
+        sums = model.choices.summed(rule.cost)
+        total = sums.sum(axis=1)
+        for label in range(model.problem.classes):
+            if rule.kind == "errors":
+                terms = [(-int(cost) * bottom, group) for cost, group in zip(sums[:, label], here, strict=True)]
+                model.limits.append(AtMost(terms, -top, (literal, *model.label_is(leaf, label))))
+            else:
+                lead = sums[:, label] * bottom - total * top
+                terms = [(int(weight), group) for weight, group in zip(lead, here, strict=True)]
+                model.limits.append(AtMost(terms, 0, (literal,)))
+        if rule.kind == "purity" and rule.limit < 1:
+            # A leaf without weight is pure.
+            model.clauses.add(-literal, *(group for weight, group in zip(total, here, strict=True) if weight))
+
+
 # -- goals and requirements --------------------------------------------------------------
 
 
@@ -338,18 +368,11 @@ class _Quantities:
             terms += [(sign * form.depth, literal) for literal in self._depths()]
         terms += [(sign * factor, self._used(feature)) for feature, factor in form.used.items()]
         for feature, cost in form.test_costs.items():
-            if sign * cost < 0:
-                raise Unsupported(
-                    "test costs from below", "clauses only keep them from growing", "the cover encoding takes it"
-                )
             counts = self.model.choices.count
-            terms += [(cost * int(n), int(q)) for n, q in zip(counts, self._paid(feature), strict=True)]
+            paid = self._paid(feature, sign * cost < 0)
+            terms += [(sign * cost * int(n), int(q)) for n, q in zip(counts, paid, strict=True)]
         for factor, parts in form.largest:
-            if sign * factor < 0:
-                raise Unsupported(
-                    "a largest value from below", "clauses only keep it from growing", "the cover encoding takes it"
-                )
-            more, fixed = self._largest(parts)
+            more, fixed = self._largest(parts, sign * factor < 0)
             terms += [(sign * factor * weight, literal) for weight, literal in more]
             constant += sign * factor * fixed
         return terms, constant
@@ -464,8 +487,10 @@ class _Quantities:
                 model.clauses.add(-literal, *here)
         return self.depths
 
-    def _paid(self, feature: int) -> Whole:
-        """q[u, f], held up by the nodes on the way of u that test f."""
+    def _paid(self, feature: int, from_below: bool) -> Whole:
+        """q[u, f], held up by the nodes on the way of u that test f; or held down, where more of it would help."""
+        if from_below:
+            return self._paid_at_most(feature)
         if feature not in self.paid:
             model = self.model
             made = np.array(list(model.clauses.fresh(model.choices.groups)), np.int64)
@@ -479,8 +504,28 @@ class _Quantities:
             self.paid[feature] = made
         return self.paid[feature]
 
-    def _largest(self, parts: tuple[Form, ...]) -> tuple[Terms, int]:
-        """A number in binary that is at least every part."""
+    def _paid_at_most(self, feature: int) -> Whole:
+        """q[u, f] that holds only where a node on the way of u tests f."""
+        model, clauses = self.model, self.model.clauses
+        made = np.array(list(clauses.fresh(model.choices.groups)), np.int64)
+        reasons: list[list[int]] = [[-int(literal)] for literal in made]
+        for node in range(model.nodes.branches):
+            asked = self._feature_asked(node, feature)
+            if asked is None:
+                continue
+            away = _away(model, model.nodes.path(node))
+            for group, reason in enumerate(reasons):
+                here = clauses.new()
+                reason.append(here)
+                clauses.add(-here, asked)
+                clauses.extend([-here, -int(literal)] for literal in away[group])
+        clauses.extend(reasons)
+        return made
+
+    def _largest(self, parts: tuple[Form, ...], from_below: bool) -> tuple[Terms, int]:
+        """A number in binary that is at least every part; or, where more of it would help, at most one of them."""
+        if from_below:
+            return self._largest_at_most(parts)
         sums = [self.small(part, 1) for part in parts]
         least = max(constant + sum(min(0, weight) for weight, _ in terms) for terms, constant in sums)
         most = max(constant + sum(max(0, weight) for weight, _ in terms) for terms, constant in sums)
@@ -488,6 +533,18 @@ class _Quantities:
         for terms, constant in sums:
             top = [(-weight, literal) for weight, literal in bits]
             self.model.limits.append(AtMost([*terms, *top], least - constant))
+        return bits, least
+
+
+    def _largest_at_most(self, parts: tuple[Form, ...]) -> tuple[Terms, int]:
+        sums = [self.small(part, -1) for part in parts]
+        least = min(-constant - sum(max(0, weight) for weight, _ in terms) for terms, constant in sums)
+        most = max(-constant - sum(min(0, weight) for weight, _ in terms) for terms, constant in sums)
+        bits = [(1 << place, self.model.clauses.new()) for place in range(max(0, most - least).bit_length())]
+        chosen = list(self.model.clauses.fresh(len(sums)))
+        self.model.clauses.add(*chosen)
+        for (terms, constant), literal in zip(sums, chosen, strict=True):
+            self.model.limits.append(AtMost([*bits, *terms], -least - constant, (literal,)))
         return bits, least
 
 

@@ -141,7 +141,7 @@ class _Runner:
         if self.search.offer(tree):
             return tree, True
         terms = tuple(term for term, _ in self.search.asked.monotone)
-        excluded = [_excluding(self.model, true, one, other) for one, other in broken_pairs(tree, self.model.problem, terms)]
+        excluded = [excluding(self.model, true, one, other) for one, other in broken_pairs(tree, self.model.problem, terms)]
         if not excluded:
             raise AssertionError("a tree of the clauses does not meet the requirements")
         for clause in excluded:
@@ -304,7 +304,7 @@ def start_literals(model: OrderModel, tree: Node) -> list[int]:
     return literals
 
 
-def _excluding(model: OrderModel, true: NDArray[np.bool_], one: Path, other: Path) -> list[int]:
+def excluding(model: OrderModel, true: NDArray[np.bool_], one: Path, other: Path) -> list[int]:
     """A clause that excludes the two leaves at the ends of these paths, with these questions on the way."""
     clause: set[int] = set()
     for path in (one, other):

@@ -175,3 +175,8 @@ def _outcome(cp_model: Any, solver: Any, status: Any, variables: list[Any], stop
         "deterministic_time": float(solver.response_proto.deterministic_time),
     }
     return Outcome(end, values, bound, raw, statistics)
+
+
+def write_file(model: Any, path: str) -> None:
+    """The model as a protocol buffer: as text where the name ends in .txt, else in binary."""
+    model.export_to_file(path if path.endswith(".txt") else path)
