@@ -22,19 +22,23 @@ from treeml.backends.contract import (
     Answer,
     Bound,
     Capabilities,
+    Custom,
     Leaf,
     Limits,
+    Loss,
     Node,
     OnProgress,
     Option,
+    Predicted,
     Problem,
     Progress,
     Refusal,
     Split,
     Status,
     Stop,
+    TestCost,
 )
-from treeml.backends.oracle_terms import Piece, inputs_of, pieces_of, value_of
+from treeml.backends.oracle_terms import Piece, inputs_of, pieces_of, terms_of, value_of
 from treeml.backends.shapes import groups
 
 NOTHING: Mapping[str, Any] = {}
@@ -58,7 +62,7 @@ class Oracle:
         explains=True,
     )
     options: ClassVar[Mapping[str, Option]] = {
-        "limit": Option(int, 20_000, "the most sets of rows it will look at", low=1),
+        "limit": Option(int, 20_000, "the most cases it will look at", low=1),
         "outcomes": Option(int, 2_000_000, "the most outcomes of subtrees it will keep", low=1),
     }
 
@@ -76,7 +80,7 @@ class Oracle:
         if size > most:
             yield Refusal(
                 "the size of the problem",
-                f"oracle looks at every tree, and here at about {_rounded(size)} sets of rows; its limit is {most:,}",
+                f"oracle looks at every tree, which here means about {_rounded(size)} cases; its limit is {most:,}",
                 "bound depth lower, use fewer rows or tests, or raise it: oracle(limit = ...)",
             )
         inputs = inputs_of(problem)
@@ -109,14 +113,31 @@ class Oracle:
 
 
 def estimate(problem: Problem) -> int:
-    """How many sets of rows the trees of the problem can make, at most: by tests on a path, or by distinct rows."""
+    """How many cases there are: sets of rows that a node of a tree can hold, times what can come of them.
+
+    The sets are at most those made by the tests of a path, or all there are of distinct rows. Where one sum over leaves
+    decides, each set has one best outcome; every further sum that a goal or bound watches makes outcomes incomparable,
+    by measurement about one for every four distinct rows.
+    """
     sides = {
         min(answers.tobytes(), (~answers).tobytes()) for answers in problem.bits if 0 < answers.sum() < problem.rows
     }
     distinct = int(groups(problem).max(initial=0)) + 1
     depth = _deepest(problem, distinct, len(sides))
     by_paths = sum(comb(len(sides), length) << length for length in range(min(depth, len(sides)) + 1))
-    return min(by_paths, (1 << distinct) - 1)
+    outcomes = int(max(1, distinct // 4) ** max(0, _sums_over_leaves(problem) - 1))
+    return min(by_paths, (1 << distinct) - 1) * outcomes
+
+
+def _sums_over_leaves(problem: Problem) -> int:
+    """How many different sums over leaves are watched; one and its opposite are the same."""
+    seen = set()
+    for term in terms_of(problem):
+        if isinstance(term, Predicted):
+            seen.add(min(term.cost.tobytes(), (-term.cost).tobytes()))
+        elif isinstance(term, Loss | TestCost | Custom):
+            seen.add(str(id(term)).encode())
+    return len(seen)
 
 
 class _StoppedError(Exception):

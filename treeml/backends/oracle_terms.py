@@ -225,22 +225,28 @@ PIECES: Mapping[type, type[Piece]] = {
 
 def pieces_of(problem: Problem, groups: list[list[int]]) -> list[Piece]:
     """Every term of the goals and bounds once, each with the direction in which its value may only help."""
+    pieces = []
+    for term, directions in _watched(problem).values():
+        better = directions.pop() if len(directions) == 1 and not isinstance(term, Monotone) else "same"
+        costs = term.costs if isinstance(term, TestCost) else ()
+        priced = frozenset(number for number, cost in enumerate(costs) if cost)
+        pieces.append(PIECES[type(term)](term, problem, groups, better, priced))
+    return pieces
+
+
+def terms_of(problem: Problem) -> list[Term]:
+    """Every term of the goals and bounds once, those inside others included."""
+    return [term for term, _ in _watched(problem).values()]
+
+
+def _watched(problem: Problem) -> dict[int, tuple[Term, set[str]]]:
     found: dict[int, tuple[Term, set[str]]] = {}
     for goal in problem.goals:
         _directions(goal.sum, 1, found)
     for bound in problem.bounds:
         for sign in {"<=": (1,), ">=": (-1,), "=": (1, -1)}[bound.sense]:
             _directions(bound.sum, sign, found)
-    pieces = []
-    for term, directions in found.values():
-        better = directions.pop() if len(directions) == 1 and not isinstance(term, Monotone) else "same"
-        priced = (
-            frozenset(number for number, cost in enumerate(term.costs) if cost)
-            if isinstance(term, TestCost)
-            else frozenset()
-        )
-        pieces.append(PIECES[type(term)](term, problem, groups, better, priced))
-    return pieces
+    return found
 
 
 def _directions(total: Sum, sign: int, found: dict[int, tuple[Term, set[str]]]) -> None:
