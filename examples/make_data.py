@@ -74,8 +74,8 @@ def incomes() -> Iterable[Sequence[object]]:
 def diabetes() -> Iterable[Sequence[object]]:
     chance = random.Random(4)
     for _ in range(240):
-        glucose, insulin = chance.randint(70, 199), 10 * chance.randint(2, 40)
-        bmi, age = round(chance.uniform(18, 48), 1), chance.randint(21, 70)
+        glucose, insulin = 10 * chance.randint(7, 19), 50 * chance.randint(1, 8)
+        bmi, age = 2.5 * chance.randint(7, 19), 5 * chance.randint(4, 14)
         score = 2 * (glucose > 150) + (bmi > 32) + (insulin > 250) + (age > 45)
         ill = score + chance.gauss(0, 0.7) > 2.6
         yield glucose, insulin, bmi, age, chance.choice(["0.5", "1", "1.25", "2"]), "ill" if ill else "healthy"
