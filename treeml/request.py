@@ -52,17 +52,21 @@ class Request:
     def limits(self, begun: float, chosen: Method | None) -> Limits:
         """The limits of a run that began at a moment of the monotonic clock: reading and building count."""
         spec = self.spec
-        options = {**(chosen.options if chosen is not None else {}), **(self.options or {})}
-        if self.write_model is not None:
-            options["write"] = str(self.write_model)
         return Limits(
             deadline=Deadline() if spec.within is None else Deadline(begun + spec.within),
             gap=spec.gap,
             memory=self.memory,
             threads=spec.threads or 1,
             seed=spec.seed or 0,
-            options=options,
+            options=self.options_for(chosen),
         )
+
+    def options_for(self, chosen: Method | None) -> dict[str, Any]:
+        """The options of a back-end: those of the spec, and over them those given from Python."""
+        options = {**(chosen.options if chosen is not None else {}), **(self.options or {})}
+        if self.write_model is not None:
+            options["write"] = str(self.write_model)
+        return options
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,7 +125,9 @@ def choose(dataset: Dataset, request: Request) -> Chosen:
             reason = "" if request.spec.backends else _reason(backend, refused)
             return Chosen(replace(outcome, reason=reason), lowered, method)
         refused += [(backend, refusal) for refusal in outcome]
-    raise RefusedError([_refusal(backend, refusal, request.spec) for backend, refusal in refused])
+    if request.spec.backends:
+        raise RefusedError([_refusal(backend, refusal, request.spec) for backend, refusal in refused])
+    raise RefusedError(_nobody(refused))
 
 
 def plans(
@@ -142,7 +148,9 @@ def plans(
         numeric = backend.can.numeric
         if numeric not in made:
             made[numeric] = lower(dataset, numeric=numeric)
-        yield backend, methods.get(backend.name), plan(made[numeric].problem, backend), made[numeric]
+        method = methods.get(backend.name)
+        outcome = plan(made[numeric].problem, backend, request.options_for(method))
+        yield backend, method, outcome, made[numeric]
 
 
 def refuse_unsupported(spec: Spec) -> None:
@@ -235,6 +243,12 @@ def _reason(backend: Backend, refused: list[tuple[Backend, Refusal]]) -> str:
     others = "; ".join(dict.fromkeys(refusal.because for _, refusal in refused))
     order = ", ".join(registry.PREFERENCE)
     return f"{backend.name} is the first of {order} that takes this problem" + (f" ({others})" if others else "")
+
+
+def _nobody(refused: list[tuple[Backend, Refusal]]) -> Diagnostic:
+    notes = dict.fromkeys(f"{backend.name}: {refusal.because}" for backend, refusal in refused)
+    helps = dict.fromkeys(refusal.instead for _, refusal in refused if refusal.instead)
+    return Diagnostic("B505", "no back-end takes this specification", notes=tuple(notes), helps=tuple(helps))
 
 
 def _refusal(backend: Backend, refusal: Refusal, spec: Spec) -> Diagnostic:
