@@ -62,9 +62,7 @@ def _combined(problem: Problem, stages: list[Answer]) -> Answer:
     unproved = next((answer for answer in stages if answer.status is not Status.OPTIMAL), None)
     if unproved is not None:
         number = stages.index(unproved)
-        return replace(
-            common, status=Status.FEASIBLE, stop=unproved.stop, bound=unproved.bound, bounded_goal=number
-        )
+        return replace(common, status=Status.FEASIBLE, stop=unproved.stop, bound=unproved.bound, bounded_goal=number)
     if len(stages) < len(problem.goals):
         return replace(common, status=Status.FEASIBLE, stop=_why_short(stages), bound=None)
     return replace(common, status=Status.OPTIMAL, stop=Stop.PROVED)
