@@ -79,6 +79,34 @@ def minimize(search: Search, model: OrderModel, make: Make, strategy: str, solve
         runner.close()
 
 
+def decide(search: Search, model: OrderModel, sat: Sat) -> bool:
+    """Is there a tree? It ends up in `search`; clauses that were missing are added to the model."""
+    while sat.solve():
+        clauses = _offer(search, model, sat)
+        if not clauses:
+            return True
+        for clause in clauses:
+            sat.add(clause)
+            model.clauses.clauses.append(clause)
+    return False
+
+
+def _offer(search: Search, model: OrderModel, sat: Sat) -> list[list[int]]:
+    """Offers the tree of the solver's model; clauses against the monotonies that it breaks, if it breaks any."""
+    literals = sat.model()
+    # Variables in no clause may be absent from the model.
+    true = np.zeros(max(model.clauses.top, len(literals)) + 1, bool)
+    true[np.array([literal for literal in literals if literal > 0], np.int64)] = True
+    tree = model.decode(true)
+    if search.offer(tree):
+        return []
+    terms = tuple(term for term, _ in search.asked.monotone)
+    clauses = [excluding(model, true, one, other) for one, other in broken_pairs(tree, model.problem, terms)]
+    if not clauses:
+        raise AssertionError("a tree of the clauses does not meet the requirements")
+    return clauses
+
+
 def _flat(model: OrderModel) -> list[tuple[int, int]]:
     """The goal with every variable once, as weights of variables."""
     weights: dict[int, int] = {}
@@ -131,31 +159,18 @@ class _Runner:
         self.sats.append(sat)
         return sat
 
-    def take(self, sat: Sat, literals: list[int]) -> tuple[Node, bool]:
-        """The tree of a model; True if it is an answer. Otherwise what breaks a monotony is excluded."""
-        # Variables in no clause may be absent from the model.
-        true = np.zeros(max(self.model.clauses.top, len(literals)) + 1, bool)
-        positive = np.array([literal for literal in literals if literal > 0], np.int64)
-        true[positive] = True
-        tree = self.model.decode(true)
-        if self.search.offer(tree):
-            return tree, True
-        terms = tuple(term for term, _ in self.search.asked.monotone)
-        excluded = [excluding(self.model, true, one, other) for one, other in broken_pairs(tree, self.model.problem, terms)]
-        if not excluded:
-            raise AssertionError("a tree of the clauses does not meet the requirements")
-        for clause in excluded:
+    def take(self, sat: Sat) -> bool:
+        """Offers the tree of the solver's model; False if it is none, and then what is wrong with it is excluded."""
+        clauses = _offer(self.search, self.model, sat)
+        for clause in clauses:
             for known in self.sats:
                 known.add(clause)
             self.model.clauses.clauses.append(clause)
-        return tree, False
+        return not clauses
 
     def satisfy(self) -> Stop:
-        sat = self.open(self.solver_name or "g4", self.model.clauses.clauses)
-        while sat.solve():
-            if self.take(sat, sat.model())[1]:
-                self.prove(0)
-                return Stop.PROVED
+        if self.search.tree is None or self.search.problem.goals:
+            decide(self.search, self.model, self.open(self.solver_name or "g4", self.model.clauses.clauses))
         if self.search.tree is not None:
             self.prove(0)
         return Stop.PROVED
@@ -171,7 +186,7 @@ class _Runner:
             return Stop.PROVED
         self.prove(1)
         outputs, extra = _count(self.items, cap, self.model.clauses.top)
-        name = self.solver_name or ("g4" if cap <= SMALL else "cadical153")
+        name = self.solver_name or ("g4" if cap <= SMALL else "m22")
         sat = self.open(name, [*self.model.clauses.clauses, *extra])
         self._hint(sat)
         while True:
@@ -187,14 +202,14 @@ class _Runner:
                 if self.search.tree is not None and upper is not None:
                     self.prove(upper)
                 return Stop.PROVED
-            self.take(sat, sat.model())
+            self.take(sat)
 
     def _without_penalty(self) -> bool:
         """Is there a tree that pays nothing? Units, not assumptions, so that the solver can simplify by them."""
         units = [[-literal] for _, literal in self.items]
         sat = self.open(self.solver_name or "g4", [*self.model.clauses.clauses, *units])
         while sat.solve():
-            if self.take(sat, sat.model())[1]:
+            if self.take(sat):
                 self.prove(0)
                 return True
         return False
@@ -213,7 +228,7 @@ class _Runner:
             if self.search.within_gap:
                 return Stop.GAP
             if sat.solve(sorted(weight, key=lambda literal: (-weight[literal], abs(literal)))):
-                if self.take(sat, sat.model())[1]:
+                if self.take(sat):
                     self.prove(lower)
                     return Stop.PROVED
                 continue

@@ -1,0 +1,133 @@
+"""Problem -> Answer by SAT alone: is there a tree that meets every requirement? With a proof where there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from time import monotonic
+from typing import TYPE_CHECKING, ClassVar
+
+from treeml.backends.contract import (
+    NO_LIMITS,
+    Answer,
+    Capabilities,
+    Limits,
+    Node,
+    OnProgress,
+    Option,
+    Problem,
+    Refusal,
+    Stop,
+)
+from treeml.backends.encodings.asked import Unsupported, read_problem
+from treeml.backends.frame import explained, importable, refuse, version_of
+from treeml.backends.maxsat import BOUNDS, CONFLICTS, ENCODING, EXPLAIN, clause_refusals, open_solver, prepare
+
+if TYPE_CHECKING:
+    from treeml.backends.encodings.order import OrderModel
+    from treeml.backends.encodings.search import Search
+
+
+class PlainSat:
+    name: ClassVar[str] = "sat"
+    summary: ClassVar[str] = "SAT for yes-or-no questions (a perfect tree, the least depth), with proofs that are checked"
+    can: ClassVar[Capabilities] = Capabilities(
+        goals=frozenset(),
+        bounds=BOUNDS,
+        sums=True,
+        merges_rows=True,
+        merges_tests=True,
+        numeric=True,
+        starts=True,
+        reports=True,
+        explains=True,
+        writes=(".cnf",),
+    )
+    options: ClassVar[Mapping[str, Option]] = {
+        "encoding": ENCODING,
+        "solver": Option(str, "g4", "which solver of python-sat", ("g3", "g4", "cadical153", "cadical195")),
+        "conflicts": CONFLICTS,
+        "proof": Option(str, "", "where there is no tree, a file for the DRUP proof; its clauses go to the same name + .cnf"),
+        "write": Option(str, "", "a file to write the clauses to (.cnf)"),
+        "explain": EXPLAIN,
+    }  # fmt: skip
+
+    @staticmethod
+    def missing() -> str | None:
+        return importable("pysat", "pip install python-sat")
+
+    @staticmethod
+    def version() -> str:
+        return version_of("python-sat")
+
+    def refusals(self, problem: Problem) -> Iterator[Refusal]:
+        if problem.goals:
+            yield Refusal("a goal", "sat answers yes or no", "use maxsat, or `satisfy` with a bound on the goal")
+        yield from clause_refusals(problem)
+
+    def solve(
+        self,
+        problem: Problem,
+        limits: Limits = NO_LIMITS,
+        start: Node | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> Answer:
+        from treeml.backends.encodings.search import Search
+
+        began = monotonic()
+        try:
+            search = Search(problem, read_problem(problem), limits, on_progress, began)
+            model = prepare(search, start)
+        except Unsupported as unsupported:
+            raise refuse(self.name, unsupported) from unsupported
+        if model is None:
+            return explained(self, problem, limits, search.answer(Stop.PROVED))
+        if isinstance(model, Stop):
+            return search.answer(model)
+        if limits.options.get("write"):
+            write_cnf(model.clauses.clauses, model.clauses.top, limits.options["write"])
+        stop = Stop.PROVED if search.tree is not None else _decide(search, model)
+        return explained(self, problem, limits, search.answer(stop))
+
+
+def _decide(search: Search, model: OrderModel) -> Stop:
+    from treeml.backends.encodings.order_search import decide
+    from treeml.backends.engines.sat import Stopped
+
+    proof = search.limits.options.get("proof", "")
+    if model.clauses.contradiction:
+        if proof:
+            _keep_proof(search, model, proof, ["0"])
+        return Stop.PROVED
+    name = search.limits.options.get("solver", "g4")
+    sat = open_solver(search, name, model.clauses.clauses, proof=bool(proof))
+    try:
+        if not decide(search, model, sat) and proof:
+            _keep_proof(search, model, proof, sat.proof())
+        return Stop.PROVED
+    except Stopped as stopped:
+        return Stop.INTERRUPTED if stopped.reason == "interrupted" else Stop.TIME
+    except KeyboardInterrupt:
+        return Stop.INTERRUPTED
+    finally:
+        search.statistics |= sat.statistics()
+        sat.close()
+
+
+def _keep_proof(search: Search, model: OrderModel, path: str, lines: list[str]) -> None:
+    """The clauses and the proof as files, and the proof checked by a program that shares nothing with the solver."""
+    from treeml.native.rup import check_proof
+
+    write_cnf(model.clauses.clauses, model.clauses.top, path + ".cnf")
+    with open(path, "w", encoding="ascii") as out:
+        out.writelines(line + "\n" for line in lines)
+    verdict = check_proof(path + ".cnf", path)
+    if verdict is not None:
+        raise AssertionError(f"the proof does not hold: {verdict}")
+    search.notes.append(f"proof of {len(lines):,} steps written to {path} and checked")
+
+
+def write_cnf(clauses: list[list[int]], top: int, path: str) -> None:
+    with open(path, "w", encoding="ascii") as out:
+        out.write(f"p cnf {top} {len(clauses)}\n")
+        for clause in clauses:
+            out.write(" ".join(map(str, (*clause, 0))) + "\n")
