@@ -113,7 +113,9 @@ def _backend_row(backend: Backend) -> dict[str, Any]:
 
 def of_failure(result: Result) -> Iterator[Diagnostic]:
     """Why there is no tree: the requirements that conflict, or the limit that was reached."""
-    if result.status is Status.INFEASIBLE:
+    if result.because is not None:
+        yield result.because
+    elif result.status is Status.INFEASIBLE:
         yield _conflict(result)
     elif result.status is Status.UNKNOWN:
         yield _no_tree(result)

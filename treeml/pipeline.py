@@ -35,8 +35,9 @@ def solve(
     `gap`, `seed`, `threads`, `memory`, `options` of the back-end, `start` (a Tree), `params`, `weight` (one per row).
     """
     from treeml.backends.run import run
+    from treeml.feasibility import impossible
     from treeml.request import choose, prepare, starting_tree
-    from treeml.result import assemble
+    from treeml.result import assemble, refuted
     from treeml.validation import validated
 
     begun = monotonic()
@@ -44,6 +45,9 @@ def solve(
     chosen = choose(dataset, request)
     start = starting_tree(dataset, request, chosen.lowered)
     built = monotonic()
+    ruled_out = impossible(chosen.lowered)
+    if ruled_out is not None:
+        return refuted(ruled_out, chosen, request, begun)
     answer = run(chosen.plan, request.limits(begun, chosen.method), start, on_progress)
     result = assemble(answer, chosen, dataset, request, begun, built)
     return validated(result, dataset, request)

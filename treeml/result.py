@@ -13,6 +13,7 @@ from treeml.lang.diagnostic import BackendError, Diagnostic
 
 if TYPE_CHECKING:
     from treeml.data.table import Dataset
+    from treeml.feasibility import Impossible
     from treeml.request import Chosen, Request
     from treeml.spec import Spec
     from treeml.tree import Tree
@@ -52,6 +53,7 @@ class Result:
     validation: Validation | None = None
     reports: tuple[Any, ...] = ()  # what the spec's `report` statement asks for
     spec: Spec | None = field(default=None, repr=False)  # what was asked
+    because: Diagnostic | None = None  # why there is no tree, where the data alone show it
 
     @property
     def is_optimal(self) -> bool:
@@ -145,6 +147,23 @@ def assemble(answer: Answer, chosen: Chosen, dataset: Dataset, request: Request,
         )
     bound, gap = _bound(answer, goals)
     return replace(result, bound=bound, gap=gap, seconds=monotonic() - begun)
+
+
+def refuted(ruled_out: Impossible, chosen: Chosen, request: Request, begun: float) -> Result:
+    """A result without a search: the rows alone show that a requirement cannot be met."""
+    return Result(
+        status=Status.INFEASIBLE,
+        stop=Stop.PROVED,
+        backend=chosen.plan.backend.name,
+        conflict=(ruled_out.name,),
+        notes=chosen.lowered.notes,
+        warnings=request.warnings,
+        raw_status="refuted by counting rows that agree on every feature",
+        reports=request.spec.report,
+        spec=request.spec,
+        because=ruled_out.diagnostic,
+        seconds=monotonic() - begun,
+    )
 
 
 def _bound(answer: Answer, goals: tuple[Goal, ...]) -> tuple[Number | None, float | None]:
