@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from time import monotonic
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from treeml.backends.contract import (
     NO_LIMITS,
@@ -16,16 +16,30 @@ from treeml.backends.contract import (
     Option,
     Problem,
     Refusal,
+    Stop,
 )
-from treeml.backends.encodings.asked import Unsupported, read_problem
+from treeml.backends.encodings.asked import Asked, Unsupported, read_problem
+from treeml.backends.frame import explained, importable, refuse, version_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from treeml.backends.encodings.program import Program
+    from treeml.backends.encodings.search import Search
+    from treeml.backends.engines.outcome import OnIncumbent, Outcome
+
+    Whole = NDArray[np.int64]
 
 
 class Mip:
     name: ClassVar[str] = "mip"
-    summary: ClassVar[str] = "mixed-integer programming"
+    summary: ClassVar[str] = "mixed-integer programming: HiGHS, SCIP or Gurobi on the cover hyperflow, on flows, or BinOCT"
     can: ClassVar[Capabilities] = Capabilities(
         goals=frozenset("Predicted Leaves Depth TestCost Used Loss Largest".split()),
-        bounds=frozenset("Predicted Leaves Depth TestCost Used Loss Support Purity LeafErrors Monotone Largest Ratio".split()),
+        bounds=frozenset(
+            "Predicted Leaves Depth TestCost Used Loss Support Purity LeafErrors Monotone Largest Ratio".split()
+        ),
         sums=True,
         starts=True,
         reports=True,
@@ -33,23 +47,28 @@ class Mip:
         threads=True,
         writes=(".lp", ".mps"),
     )
-    options: ClassVar[dict[str, Option]] = {
+    options: ClassVar[Mapping[str, Option]] = {
         "solver": Option(str, "highs", "which solver", ("highs", "scip", "gurobi")),
-    }
+        "formulation": Option(
+            str, "auto", "cover: states of rows; flow: flows of rows to leaves; binoct: as published, to compare with",
+            ("auto", "cover", "flow", "binoct"),
+        ),
+        "nodes": Option(int, 0, "a limit in nodes of the search, to repeat a run; 0: none", low=0),
+        "write": Option(str, "", "a file to write the model to (.lp or .mps)"),
+        "explain": Option(bool, True, "name conflicting requirements where there is no tree"),
+    }  # fmt: skip
 
     @staticmethod
     def missing() -> str | None:
-        return None
+        return importable("highspy", "pip install 'highspy<1.15'")
 
     @staticmethod
     def version() -> str:
-        from importlib.metadata import version
-
-        return "HiGHS " + version("highspy")
+        return version_of("highspy")
 
     def refusals(self, problem: Problem) -> Iterator[Refusal]:
         try:
-            read_problem(problem)
+            formulation_for(problem, read_problem(problem), "auto")
         except Unsupported as unsupported:
             yield unsupported.refusal
 
@@ -60,15 +79,79 @@ class Mip:
         start: Node | None = None,
         on_progress: OnProgress | None = None,
     ) -> Answer:
-        from treeml.backends.encodings.cover_search import solve_cover
         from treeml.backends.encodings.search import Search
-        from treeml.backends.engines import highs
 
         began = monotonic()
-        asked = read_problem(problem)
-        search = Search(problem, asked, limits, on_progress, began)
+        try:
+            asked = read_problem(problem)
+            formulation = formulation_for(problem, asked, limits.options.get("formulation", "auto"))
+            search = Search(problem, asked, limits, on_progress, began)
+            search.notes.append(f"formulation {formulation}")
+            answer = self._solve(search, formulation, start)
+        except Unsupported as unsupported:
+            raise refuse(self.name, unsupported) from unsupported
+        return explained(self, problem, limits, answer)
 
-        def solver(program, start, on_incumbent):
-            return highs.solve_program(program, limits.deadline, threads=limits.threads, seed=limits.seed, start=start, on_incumbent=on_incumbent)
+    def _solve(self, search: Search, formulation: str, start: Node | None) -> Answer:
+        from treeml.backends.encodings.binoct import build_binoct
+        from treeml.backends.encodings.choices import read_choices
+        from treeml.backends.encodings.cover_search import solve_cover
+        from treeml.backends.encodings.flow import build_flow
+        from treeml.backends.encodings.greedy import greedy_tree
+        from treeml.backends.encodings.node_search import search_nodes
 
-        return solve_cover(search, start, solver, None)
+        problem, asked = search.problem, search.asked
+        run, write = self._engine(search.limits)
+        if formulation == "cover":
+            return solve_cover(search, start, run, write)
+        search.offer(start)
+        if asked.depth < 0:
+            return search.answer(Stop.PROVED)
+        choices = read_choices(problem, binary=True)
+        search.offer(greedy_tree(choices, asked))
+        model = (build_binoct if formulation == "binoct" else build_flow)(problem, asked, choices)
+        return search.answer(search_nodes(search, model, run, write))
+
+    def _engine(
+        self, limits: Limits
+    ) -> tuple[Callable[[Program, Whole | None, OnIncumbent], Outcome], Callable[[Program], None] | None]:
+        from treeml.backends.engines import gurobi, highs, scip
+
+        engine = {"highs": highs, "scip": scip, "gurobi": gurobi}[limits.options.get("solver", "highs")]
+        path = limits.options.get("write", "")
+        nodes = limits.options.get("nodes", 0) or None
+
+        def run(program: Program, begin: Whole | None, on_incumbent: OnIncumbent) -> Outcome:
+            outcome: Outcome = engine.solve_program(  # type: ignore[attr-defined]
+                program, limits.deadline, threads=limits.threads, seed=limits.seed, start=begin,
+                on_incumbent=on_incumbent, deterministic=nodes,
+            )  # fmt: skip
+            return outcome
+
+        def write(program: Program) -> None:
+            highs.write_file(program, path)
+
+        return run, write if path else None
+
+
+def formulation_for(problem: Problem, asked: Asked, wanted: str) -> str:
+    """The cover hyperflow while its tables fit; else flows."""
+    from treeml.backends.encodings.sizes import MOST_CELLS, cover_cells, node_literals, takes_nodes
+
+    if wanted != "auto":
+        if wanted != "cover":
+            takes_nodes(asked)
+        return wanted
+    cells = cover_cells(problem, asked)
+    if cells <= MOST_CELLS:
+        return "cover"
+    try:
+        takes_nodes(asked)
+        node_literals(problem, asked)
+    except Unsupported as unsupported:
+        raise Unsupported(
+            "a problem of this size",
+            f"the cover formulation would hold about {cells:.0e} numbers, and flows cannot: {unsupported}",
+            "bound depth lower, or binarize columns more coarsely",
+        ) from unsupported
+    return "flow"

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     Whole = NDArray[np.int64]
 
 FREE = 2**60  # low = -FREE or high = FREE: no limit on this side
@@ -31,6 +30,7 @@ class Program:
     high: Whole
     offset: int = 0
     integral_relaxation: bool = False  # is an optimum of the linear relaxation known to be whole?
+    whole: NDArray[np.bool_] | None = None  # which columns must be whole numbers; None: all
 
     @property
     def columns(self) -> int:

@@ -29,17 +29,14 @@ def solve_program(
     seed: int = 0,
     start: Whole | None = None,
     on_incumbent: OnIncumbent | None = None,
-    write: str | None = None,
     deterministic: int | None = None,
 ) -> Outcome:
     """The linear relaxation first where it is known to be whole, and whole it is an answer; else branch and bound."""
-    if program.integral_relaxation and write is None:
+    if program.integral_relaxation:
         relaxed = solve_relaxation(program, deadline, threads, seed)
         if relaxed.end is not End.OPTIMAL or relaxed.values is not None:
             return relaxed
     highs = _model(program, whole=True, threads=threads, seed=seed)
-    if write is not None:
-        highs.writeModel(write)
     highs.setOptionValue("mip_abs_gap", INTEGRAL_GOAL)
     highs.setOptionValue("mip_rel_gap", 0.0)
     highs.setOptionValue("mip_feasibility_tolerance", 1e-7)
@@ -58,6 +55,11 @@ def solve_program(
     return _outcome(highs, program, stopped)
 
 
+def write_file(program: Program, path: str) -> None:
+    """As LP or MPS, by the ending of the name."""
+    _model(program, whole=True, threads=1, seed=0).writeModel(path)
+
+
 def solve_relaxation(program: Program, deadline: Deadline, threads: int = 1, seed: int = 0) -> Outcome:
     """OPTIMAL with `values` None means: solved, but not whole; `bound` is then still a bound."""
     import highspy
@@ -73,7 +75,7 @@ def solve_relaxation(program: Program, deadline: Deadline, threads: int = 1, see
         values = np.asarray(highs.getSolution().col_value)
         rounded = np.rint(values).astype(np.int64)
         bound = _safe_bound(program, highs)
-        whole = bool(np.all(np.abs(values - rounded) <= WHOLE)) and _holds(program, rounded)
+        whole = bool(np.all(np.abs(values - rounded) <= WHOLE)) and holds(program, rounded)
         if whole and int(program.cost @ rounded) + program.offset > bound:
             # Rounding in the duals left less than a unit; a whole optimum of value v is proved by a bound above v - 1.
             whole = False
@@ -149,7 +151,9 @@ def _model(program: Program, whole: bool, threads: int, seed: int) -> Any:
     matrix.index_ = program.index
     matrix.value_ = program.value.astype(float)
     if whole:
-        lp.integrality_ = [highspy.HighsVarType.kInteger] * program.columns
+        kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
+        mask = np.ones(program.columns, bool) if program.whole is None else program.whole
+        lp.integrality_ = [kinds[int(whole)] for whole in mask]
     highs = highspy.Highs()
     for option, value in (("output_flag", False), ("threads", threads), ("random_seed", seed)):
         highs.setOptionValue(option, value)
@@ -167,9 +171,9 @@ def _listen(highs: Any, program: Program, on_incumbent: OnIncumbent | None, stop
     def tell(event: Any) -> None:
         if on_incumbent is None:
             return
-        found = np.rint(np.asarray(event.data_out.mip_solution)).astype(np.int64)
-        bound = _whole_bound(event.data_out.mip_dual_bound)
-        if len(found) == program.columns and _holds(program, found) and on_incumbent(found, bound) is False:
+        found = accept(program, np.asarray(event.data_out.mip_solution))
+        bound = whole_bound(event.data_out.mip_dual_bound)
+        if found is not None and on_incumbent(found, bound) is False:
             stopped.append("asked")
 
     def poll(event: Any) -> None:
@@ -196,7 +200,7 @@ def _run(highs: Any, stopped: list[str]) -> None:
                 stopped.append("interrupted")
 
 
-def _holds(program: Program, values: Whole) -> bool:
+def holds(program: Program, values: Whole) -> bool:
     """Exactly, in whole numbers."""
     if np.any(values < program.lower) or np.any(values > program.upper):
         return False
@@ -206,7 +210,17 @@ def _holds(program: Program, values: Whole) -> bool:
     return bool(np.all((sums >= program.low) & (sums <= program.high)))
 
 
-def _whole_bound(bound: float) -> int | None:
+def accept(program: Program, found: NDArray[np.float64]) -> Whole | None:
+    """The assignment in whole numbers if it is one exactly; columns that need not be whole are not looked at."""
+    if len(found) != program.columns:
+        return None
+    rounded = np.rint(found).astype(np.int64)
+    if program.whole is not None:
+        return rounded if np.all(np.abs(found - rounded)[program.whole] <= 1e-4) else None
+    return rounded if holds(program, rounded) else None
+
+
+def whole_bound(bound: float) -> int | None:
     """A whole goal is at least its bound rounded up; a little is taken off first for the solver's tolerances."""
     if not np.isfinite(bound):
         return None
@@ -239,12 +253,10 @@ def _outcome(highs: Any, program: Program, stopped: list[str], relaxed: bool = F
     values = None
     found = np.asarray(highs.getSolution().col_value)
     if len(found) == program.columns and info.primal_solution_status == 2:
-        rounded = np.rint(found).astype(np.int64)
-        if _holds(program, rounded):
-            values = rounded
-    bound = _whole_bound(info.mip_dual_bound)
+        values = accept(program, found)
+    bound = whole_bound(info.mip_dual_bound)
     if end is End.OPTIMAL and values is None:
         end = End.FAILED
-    if end is End.OPTIMAL and values is not None:
+    if end is End.OPTIMAL and values is not None and program.whole is None:
         bound = int(program.cost @ values) + program.offset
     return Outcome(end, values, bound, raw, statistics)

@@ -1,0 +1,67 @@
+"""A mixed-integer program over nodes -> the best tree: solved, and again while what comes out breaks a monotony."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import monotonic
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treeml.backends.contract import Stop
+from treeml.backends.encodings.flow import NodeProgram
+from treeml.backends.encodings.monotone import broken_pairs
+from treeml.backends.encodings.program import Program
+from treeml.backends.encodings.search import Search
+from treeml.backends.engines.outcome import End, OnIncumbent, Outcome
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Whole = NDArray[np.int64]
+
+Run = Callable[[Program, "Whole | None", OnIncumbent], Outcome]
+
+
+def search_nodes(search: Search, model: NodeProgram, run: Run, write: Callable[[Program], None] | None) -> Stop:
+    def told(values: Whole | None, bound: int | None) -> bool:
+        if values is not None:
+            search.offer(model.decode(values))
+        search.raise_bound(bound)
+        return not search.stopped
+
+    program = model.draft.program()
+    search.statistics["build_seconds"] = monotonic() - search.began
+    search.statistics |= {"columns": float(program.columns), "rows": float(program.rows)}
+    if write is not None:
+        write(program)
+    while True:
+        outcome = run(program, None, told)
+        search.raw = outcome.raw
+        for name, value in outcome.statistics.items():
+            search.statistics[name] = search.statistics.get(name, 0.0) + value
+        search.raise_bound(outcome.bound)
+        if outcome.end is End.INFEASIBLE:
+            if search.tree is not None:
+                search.raise_bound(search.best)
+            return Stop.PROVED
+        if outcome.values is not None:
+            tree = model.decode(outcome.values)
+            if not search.offer(tree):
+                terms = tuple(term for term, _ in search.asked.monotone)
+                pairs = list(broken_pairs(tree, search.problem, terms))
+                if not pairs:
+                    # A tree of the program that is none: the solver's tolerances were exceeded.
+                    return Stop.FAILED
+                for one, other in pairs:
+                    model.exclude(outcome.values, one, other)
+                if search.proved and search.problem.goals:
+                    return Stop.PROVED
+                if outcome.end is End.OPTIMAL:
+                    program = model.draft.program()
+                    continue
+        if outcome.end is End.OPTIMAL:
+            return Stop.PROVED if search.proved or not search.problem.goals else Stop.FAILED
+        if search.stopped or outcome.end is End.INTERRUPTED:
+            return Stop.INTERRUPTED
+        return {End.TIME: Stop.TIME, End.MEMORY: Stop.MEMORY}.get(outcome.end, Stop.FAILED)

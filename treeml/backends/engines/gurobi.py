@@ -1,0 +1,140 @@
+"""Program -> Outcome by Gurobi, where it is installed and licensed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treeml.backends.contract import Deadline
+from treeml.backends.encodings.asked import Unsupported
+from treeml.backends.encodings.program import FREE, Program
+from treeml.backends.engines.highs import accept, whole_bound
+from treeml.backends.engines.outcome import End, OnIncumbent, Outcome
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Whole = NDArray[np.int64]
+
+MOST_COLUMNS = MOST_ROWS = 2_000  # of the licence that comes with the package
+
+
+def missing() -> str | None:
+    """None if it can run here, or what to do."""
+    from importlib.util import find_spec
+
+    if find_spec("gurobipy") is None:
+        return "pip install gurobipy, and a licence for models beyond 2,000 columns"
+    return None
+
+
+def solve_program(
+    program: Program,
+    deadline: Deadline,
+    *,
+    threads: int = 1,
+    seed: int = 0,
+    start: Whole | None = None,
+    on_incumbent: OnIncumbent | None = None,
+    deterministic: int | None = None,
+) -> Outcome:
+    lacks = missing()
+    if lacks is not None:
+        raise Unsupported("solver = gurobi", "it is not installed", lacks)
+    import gurobipy
+
+    environment = gurobipy.Env(params={"OutputFlag": 0})
+    if _is_size_limited(environment) and (program.columns > MOST_COLUMNS or program.rows > MOST_ROWS):
+        raise Unsupported(
+            "solver = gurobi",
+            f"its size-limited licence takes {MOST_COLUMNS:,} columns and {MOST_ROWS:,} rows, and this model has "
+            f"{program.columns:,} and {program.rows:,}",
+            "solver = highs, or a full licence",
+        )
+    model, variables = write_model(program, environment)
+    model.Params.Threads = max(1, threads)
+    model.Params.Seed = seed % 2_000_000_000
+    model.Params.MIPGap = 0
+    model.Params.MIPGapAbs = 1 - 1e-4
+    model.Params.IntegralityFocus = 1
+    if deadline.left() < float("inf"):
+        model.Params.TimeLimit = max(0.01, deadline.left())
+    if deterministic is not None:
+        model.Params.NodeLimit = float(deterministic)
+    if start is not None:
+        variables.Start = start.astype(float)
+    stopped: list[str] = []
+
+    def told(here: Any, where: int) -> None:
+        if on_incumbent is None or where != gurobipy.GRB.Callback.MIPSOL:
+            return
+        values = accept(program, np.asarray(here.cbGetSolution(variables)))
+        bound = whole_bound(here.cbGet(gurobipy.GRB.Callback.MIPSOL_OBJBND))
+        if on_incumbent(values, bound) is False:
+            stopped.append("asked")
+            here.terminate()
+
+    model.optimize(told)
+    return _outcome(gurobipy, model, variables, program, stopped)
+
+
+def write_model(program: Program, environment: Any) -> tuple[Any, Any]:
+    import gurobipy
+    from scipy.sparse import csr_matrix
+
+    model = gurobipy.Model(env=environment)
+    whole = np.ones(program.columns, bool) if program.whole is None else program.whole
+    variables = model.addMVar(
+        program.columns,
+        lb=program.lower.astype(float),
+        ub=program.upper.astype(float),
+        obj=program.cost.astype(float),
+        vtype=np.where(whole, "I", "C"),
+    )
+    model.ObjCon = program.offset
+    shape = (program.rows, program.columns)
+    matrix = csr_matrix((program.value.astype(float), program.index, program.start), shape=shape)
+    for side, rows in (("=", program.low == program.high), ("<", program.high < FREE), (">", program.low > -FREE)):
+        chosen = np.flatnonzero(rows if side == "=" else rows & (program.low != program.high))
+        if len(chosen):
+            limit = (program.low if side == ">" else program.high)[chosen].astype(float)
+            model.addMConstr(matrix[chosen], variables, side, limit)
+    return model, variables
+
+
+def _is_size_limited(environment: Any) -> bool:
+    """Asked with an empty model: the licence that comes with the package has no expiry far away and no host."""
+    import gurobipy
+
+    try:
+        probe = gurobipy.Model(env=environment)
+        probe.addMVar(MOST_COLUMNS + 1)
+        probe.optimize()
+    except gurobipy.GurobiError:
+        return True
+    return False
+
+
+def _outcome(gurobipy: Any, model: Any, variables: Any, program: Program, stopped: list[str]) -> Outcome:
+    kinds = gurobipy.GRB
+    ends = {
+        kinds.OPTIMAL: End.OPTIMAL,
+        kinds.INFEASIBLE: End.INFEASIBLE,
+        kinds.INF_OR_UNBD: End.INFEASIBLE,  # every variable is bounded
+        kinds.TIME_LIMIT: End.TIME,
+        kinds.NODE_LIMIT: End.TIME,
+        kinds.INTERRUPTED: End.INTERRUPTED,
+        kinds.MEM_LIMIT: End.MEMORY,
+        kinds.SUBOPTIMAL: End.TIME,
+    }
+    if model.Status not in ends:
+        raise ValueError(f"Gurobi ends with status {model.Status}")
+    end = End.INTERRUPTED if stopped else ends[model.Status]
+    values = accept(program, np.asarray(variables.X)) if model.SolCount else None
+    bound = None if end is End.INFEASIBLE else whole_bound(model.ObjBound)
+    if end is End.OPTIMAL and values is None:
+        end = End.FAILED
+    if end is End.OPTIMAL and values is not None and program.whole is None:
+        bound = int(program.cost @ values) + program.offset
+    return Outcome(end, values, bound, f"status {model.Status}", {"nodes": float(model.NodeCount)})

@@ -1,0 +1,139 @@
+"""Program -> Outcome by SCIP."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treeml.backends.contract import Deadline
+from treeml.backends.encodings.program import FREE, Program
+from treeml.backends.engines.highs import accept, whole_bound
+from treeml.backends.engines.outcome import End, OnIncumbent, Outcome
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Whole = NDArray[np.int64]
+
+ENDS = {
+    "optimal": End.OPTIMAL,
+    "infeasible": End.INFEASIBLE,
+    "inforunbd": End.INFEASIBLE,  # every variable is bounded
+    "timelimit": End.TIME,
+    "nodelimit": End.TIME,
+    "totalnodelimit": End.TIME,
+    "gaplimit": End.OPTIMAL,  # the limit is below one unit of a whole goal
+    "memlimit": End.MEMORY,
+    "userinterrupt": End.INTERRUPTED,
+}
+
+
+def solve_program(
+    program: Program,
+    deadline: Deadline,
+    *,
+    threads: int = 1,
+    seed: int = 0,
+    start: Whole | None = None,
+    on_incumbent: OnIncumbent | None = None,
+    deterministic: int | None = None,
+) -> Outcome:
+    """SCIP searches on one thread, whatever `threads` says."""
+    model, variables = write_model(program)
+    model.setParam("randomization/randomseedshift", seed % 2**31)
+    model.setParam("misc/catchctrlc", False)
+    if program.whole is None:
+        model.setParam("limits/absgap", 1 - 1e-4)
+    if deadline.left() < float("inf"):
+        model.setParam("limits/time", max(0.01, deadline.left()))
+    if deterministic is not None:
+        model.setParam("limits/totalnodes", int(deterministic))
+    if start is not None:
+        solution = model.createSol()
+        for variable, value in zip(variables, start.tolist(), strict=True):
+            model.setSolVal(solution, variable, value)
+        model.addSol(solution)
+    stopped = _listen(model, variables, program, on_incumbent)
+    try:
+        model.optimizeNogil()
+    except KeyboardInterrupt:
+        stopped.append("interrupted")
+    return _outcome(model, variables, program, stopped)
+
+
+def write_model(program: Program) -> tuple[Any, list[Any]]:
+    from pyscipopt import Model, quicksum
+
+    model = Model()
+    model.hideOutput()
+    whole = np.ones(program.columns, bool) if program.whole is None else program.whole
+    variables = []
+    for column in range(program.columns):
+        low, high = int(program.lower[column]), int(program.upper[column])
+        kind = ("B" if (low, high) == (0, 1) else "I") if whole[column] else "C"
+        variables.append(model.addVar(f"x{column}", kind, low, high, int(program.cost[column])))
+    model.addObjoffset(program.offset)
+    start, index, value = program.start.tolist(), program.index.tolist(), program.value.tolist()
+    for row, (low, high) in enumerate(zip(program.low.tolist(), program.high.tolist(), strict=True)):
+        here = range(start[row], start[row + 1])
+        terms = quicksum(value[k] * variables[index[k]] for k in here)
+        if not len(here):
+            if low > 0 or high < 0:
+                model.addCons(model.addVar("never", "B", 0, 1) >= 2)
+            continue
+        if low == high:
+            model.addCons(terms == low)
+        else:
+            if low > -FREE:
+                model.addCons(terms >= low)
+            if high < FREE:
+                model.addCons(terms <= high)
+    if program.whole is None:
+        model.setObjIntegral()
+    return model, variables
+
+
+def _listen(model: Any, variables: list[Any], program: Program, on_incumbent: OnIncumbent | None) -> list[str]:
+    from pyscipopt import SCIP_EVENTTYPE, Eventhdlr
+
+    stopped: list[str] = []
+    if on_incumbent is None:
+        return stopped
+
+    class Listener(Eventhdlr):  # type: ignore[misc]
+        def eventinit(self) -> None:
+            self.model.catchEvent(SCIP_EVENTTYPE.BESTSOLFOUND, self)
+
+        def eventexit(self) -> None:
+            self.model.dropEvent(SCIP_EVENTTYPE.BESTSOLFOUND, self)
+
+        def eventexec(self, event: Any) -> None:
+            best = self.model.getBestSol()
+            found = np.array([self.model.getSolVal(best, variable) for variable in variables])
+            values = accept(program, found)
+            if on_incumbent(values, whole_bound(self.model.getDualbound())) is False:
+                stopped.append("asked")
+                self.model.interruptSolve()
+
+    model.includeEventhdlr(Listener(), "listener", "reports incumbents")
+    return stopped
+
+
+def _outcome(model: Any, variables: list[Any], program: Program, stopped: list[str]) -> Outcome:
+    raw = model.getStatus()
+    if raw not in ENDS:
+        raise ValueError(f"SCIP says {raw}")
+    end = ENDS[raw]
+    if stopped and end is not End.OPTIMAL:
+        end = End.INTERRUPTED
+    values = None
+    if model.getNSols() and end is not End.INFEASIBLE:
+        best = model.getBestSol()
+        values = accept(program, np.array([model.getSolVal(best, variable) for variable in variables]))
+    bound = None if end is End.INFEASIBLE else whole_bound(model.getDualbound())
+    if end is End.OPTIMAL and values is None:
+        end = End.FAILED
+    if end is End.OPTIMAL and values is not None and program.whole is None:
+        bound = int(program.cost @ values) + program.offset
+    return Outcome(end, values, bound, raw, {"nodes": float(model.getNTotalNodes())})
