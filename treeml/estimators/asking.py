@@ -1,0 +1,149 @@
+"""Keyword arguments of an estimator -> the Model that says the same.
+
+The keywords cover the common cases. Whatever else the language can say is said in `spec`, and then the keywords that
+describe a tree stay at their defaults: nothing is said twice, and nothing is ignored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from treeml.formula import Condition, Formula, expression, measure, percent, rows
+from treeml.lang.diagnostic import SpecError
+from treeml.lang.syntax import Comparison, Require
+from treeml.model import Model, load
+
+Counted = Mapping[Any, Fraction]
+
+
+def read_spec(spec: Any) -> Model:
+    """The model in a text, in a .tml file (its path), or a Model itself."""
+    if isinstance(spec, Model):
+        return Model(spec.statements, folder=spec.folder, bindings=spec.bindings)
+    if isinstance(spec, Path) or (isinstance(spec, str) and spec.endswith(".tml") and "\n" not in spec):
+        return load(spec)
+    if isinstance(spec, str):
+        return Model.parse(spec)
+    raise TypeError(f"spec is .tml text, the path of a .tml file, or a Model, not {type(spec).__name__}")
+
+
+def limit_size(model: Model, max_depth: Any, min_support: Any, max_leaves: Any) -> None:
+    """Requirements on depth, support and leaves."""
+    if max_depth is not None:
+        model.require(_named("depth") <= _whole("max_depth", max_depth, least=0))
+    if max_leaves is not None:
+        model.require(_named("leaves") <= _whole("max_leaves", max_leaves, least=1))
+    if _is_share(min_support):
+        if not 0 < min_support < 1:
+            raise ValueError(f"min_support is a number of rows or a share between 0 and 1, not {min_support!r}")
+        model.require(_named("support") >= percent(100 * Fraction(str(min_support))))
+    elif _whole("min_support", min_support, least=1) > 1:
+        model.require(_named("support") >= rows(int(min_support)))
+
+
+def priced(goal: Formula, leaf_price: Any) -> Formula:
+    """A goal in which every leaf has a price."""
+    price = Fraction(str(leaf_price))
+    if price < 0:
+        raise ValueError(f"leaf_price is at least 0, not {leaf_price!r}")
+    return goal + price * _named("leaves") if price else goal
+
+
+def add_class_weights(model: Model, class_weight: Any, weights: Counted) -> None:
+    """`weights` are the weights of the classes in the data; `balanced` makes them equal, their sum unchanged."""
+    if class_weight is None:
+        return
+    if isinstance(class_weight, str):
+        if class_weight != "balanced":
+            raise ValueError(f"class_weight is None, 'balanced' or a dict, not {class_weight!r}")
+        average = sum(weights.values(), Fraction(0)) / len(weights)
+        factors = {name: average / weight for name, weight in weights.items()}
+    elif isinstance(class_weight, Mapping):
+        factors = {_plain(name): Fraction(str(weight)) for name, weight in class_weight.items()}
+    else:
+        raise TypeError(f"class_weight is None, 'balanced' or a dict, not {type(class_weight).__name__}")
+    for name, factor in factors.items():
+        if name in weights:  # scikit-learn lets a dict speak of classes that a fold does not have
+            model.weight_class(name, factor)
+
+
+def add_mistake_costs(model: Model, cost_matrix: Any, classes: Sequence[Any], present: Iterable[Any]) -> None:
+    """Costs as a dict {(predicted, actual): cost}, or as a matrix with a row per actual, a column per predicted class.
+
+    The layout of the matrix is that of scikit-learn's `confusion_matrix`.
+    """
+    there = set(present)
+    for (predicted, actual), cost in _costs(cost_matrix, classes).items():
+        if predicted in there and actual in there:
+            model.cost(predict=predicted, when=actual, cost=cost)
+
+
+def add_fairness(model: Model, fairness: Any) -> None:
+    """Upper bounds on measures: {"parity_gap(sex)": 0.05}."""
+    if fairness is None:
+        return
+    if not isinstance(fairness, Mapping):
+        raise TypeError("fairness is a dict of measures and their bounds, such as {'parity_gap(sex)': 0.05}")
+    for text, bound in fairness.items():
+        model.require(Condition(Comparison((_measure_text(text), expression(bound)), ("<=",))))
+
+
+def _measure_text(text: Any) -> Any:
+    """The node of a measure that is given as text, as it would stand in a requirement."""
+    if isinstance(text, Formula):
+        return text.node
+    try:
+        (statement,) = Model.parse(f"require {text} <= 1").statements
+    except (SpecError, ValueError) as error:
+        raise ValueError(f"{text!r} is no measure: write it as in the language, such as 'parity_gap(sex)'") from error
+    assert isinstance(statement, Require)
+    condition = statement.condition
+    if not isinstance(condition, Comparison) or len(condition.operands) != 2:
+        raise ValueError(f"{text!r} is no measure: write it as in the language, such as 'parity_gap(sex)'")
+    return condition.operands[0]
+
+
+def _costs(cost_matrix: Any, classes: Sequence[Any]) -> dict[tuple[Any, Any], Any]:
+    if isinstance(cost_matrix, Mapping):
+        costs = {(_plain(pair[0]), _plain(pair[1])): cost for pair, cost in cost_matrix.items()}
+        unknown = {name for pair in costs for name in pair} - set(classes)
+        if unknown:
+            raise ValueError(f"cost_matrix speaks of classes that y does not have: {sorted(map(str, unknown))}")
+        return costs
+    matrix = np.asarray(cost_matrix)
+    if matrix.shape != (len(classes), len(classes)):
+        raise ValueError(
+            f"cost_matrix has the shape {matrix.shape}; for {len(classes)} classes it is a square of that size, "
+            "with a row per actual and a column per predicted class"
+        )
+    return {
+        (predicted, actual): matrix[row, place].item()
+        for row, actual in enumerate(classes)
+        for place, predicted in enumerate(classes)
+        if row != place or matrix[row, place]
+    }
+
+
+def _named(name: str) -> Formula:
+    found = measure(name)
+    assert isinstance(found, Formula)
+    return found
+
+
+def _whole(name: str, value: Any, least: int) -> int:
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < least:
+        raise ValueError(f"{name} is a whole number of at least {least}, not {value!r}")
+    return int(value)
+
+
+def _is_share(value: Any) -> bool:
+    return isinstance(value, (float, np.floating))
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value

@@ -1,0 +1,246 @@
+"""What all estimators share: X, y -> Table -> Model -> Result -> fitted attributes; rows -> leaves.
+
+An estimator keeps its arguments as they were given, as scikit-learn asks for, and reads them in `fit`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from treeml.estimators import rows as reading
+from treeml.estimators.asking import read_spec
+from treeml.tree import Branch, Tree
+
+if TYPE_CHECKING:
+    from treeml.data.table import Table
+    from treeml.model import Model
+    from treeml.result import Result
+    from treeml.spec import Spec
+
+RUN = ("spec", "params", "backend", "time_limit", "threads", "random_state")  # may stand beside `spec`
+
+
+class TreeEstimator(BaseEstimator):  # type: ignore[misc]
+    """A tree that is fitted by a back-end of TreeML."""
+
+    tree_: Tree
+    result_: Result
+    n_features_in_: int
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = getattr(self, "missing", None) is not None
+        tags.non_deterministic = False
+        return tags
+
+    @property
+    def objective_(self) -> Any:
+        """The value of the goal, as it was verified; several for several goals."""
+        return self._solved().objective
+
+    @property
+    def bound_(self) -> float | None:
+        """What no tree can be better than; None where the back-end has no bound."""
+        return self._solved().bound
+
+    @property
+    def gap_(self) -> float | None:
+        """How far objective and bound are apart, as a share of the objective."""
+        return self._solved().gap
+
+    @property
+    def status_(self) -> str:
+        """`optimal`, or what else is known: `feasible`, `local`."""
+        return self._solved().status.value
+
+    @property
+    def is_optimal_(self) -> bool:
+        return self._solved().is_optimal
+
+    @property
+    def n_leaves_(self) -> int:
+        check_is_fitted(self)
+        return len(self.tree_.leaves)
+
+    @property
+    def depth_(self) -> int:
+        check_is_fitted(self)
+        return self.tree_.depth
+
+    def get_n_leaves(self) -> int:
+        return self.n_leaves_
+
+    def get_depth(self) -> int:
+        return self.depth_
+
+    def apply(self, X: Any) -> NDArray[np.intp]:
+        """For each row the number of its leaf among all nodes, parents before children, the yes side first."""
+        numbers = [number for number, node in enumerate(self._nodes()) if not isinstance(node, Branch)]
+        return np.array(numbers, dtype=np.intp)[self._reached(X)]
+
+    def decision_path(self, X: Any) -> Any:
+        """A sparse matrix, rows x nodes: 1 where the row passes the node."""
+        from scipy.sparse import csr_array
+
+        passed = self._ancestors()
+        reached = self._reached(X)
+        indices = [passed[leaf] for leaf in reached.tolist()]
+        pointers = np.cumsum([0, *map(len, indices)])
+        flat = np.array([number for path in indices for number in path], dtype=np.int64)
+        return csr_array((np.ones(len(flat), dtype=np.int64), flat, pointers), shape=(len(reached), self._count()))
+
+    def to_json(self) -> dict[str, Any]:
+        """The arguments and the fitted tree as plain JSON values; `from_json` reads them."""
+        from treeml.estimators.stored import write_estimator
+
+        return write_estimator(self)
+
+    @classmethod
+    def from_json(cls, value: Any) -> Self:
+        """The estimator that `to_json` wrote, from its values or their text. Reading runs no code."""
+        from treeml.estimators.stored import read_estimator
+
+        return read_estimator(cls, value)
+
+    def _solved(self) -> Result:
+        check_is_fitted(self)
+        return self.result_
+
+    def _nodes(self) -> Iterable[Any]:
+        check_is_fitted(self)
+        return self.tree_.nodes()
+
+    def _count(self) -> int:
+        return 2 * len(self.tree_.leaves) - 1
+
+    def _ancestors(self) -> list[tuple[int, ...]]:
+        """For every leaf, in order, the numbers of the nodes from the root to it."""
+        check_is_fitted(self)
+        found, number = [], 0
+        todo: list[tuple[Any, tuple[int, ...]]] = [(self.tree_.root, ())]
+        while todo:
+            node, above = todo.pop()
+            path = (*above, number)
+            number += 1
+            if isinstance(node, Branch):
+                todo += [(node.no, path), (node.yes, path)]
+            else:
+                found.append(path)
+        return found
+
+    def _reached(self, X: Any) -> NDArray[np.intp]:
+        """The place of each row's leaf among the leaves."""
+        check_is_fitted(self)
+        return self.tree_.apply(self._checked_rows(X))
+
+    def _checked_rows(self, X: Any) -> Any:
+        """Rows to predict, by name where the estimator was fitted with names."""
+        if reading.is_frame(X) and getattr(self, "from_frame_", False):
+            validate_data(self, X, reset=False, skip_check_array=True)
+            return reading.plain_names(X)
+        dtype = None if getattr(self, "from_frame_", False) else "numeric"
+        finite = "allow-nan" if dtype is None or self.__sklearn_tags__().input_tags.allow_nan else True
+        return validate_data(self, X, reset=False, dtype=dtype, ensure_all_finite=finite)
+
+    def _checked_training(self, X: Any, y: Any, **y_checks: Any) -> tuple[Any, Any]:
+        """X and y as scikit-learn wants them: arrays of finite numbers, or a frame as it is."""
+        self.from_frame_ = reading.is_frame(X)
+        if self.from_frame_:
+            if y is None:
+                validate_data(self, X, skip_check_array=True)
+                return X, None
+            validate_data(self, X, y, skip_check_array=True)
+            from sklearn.utils.validation import check_consistent_length, column_or_1d
+
+            y = column_or_1d(y, warn=True)
+            check_consistent_length(X, y)
+            return X, y
+        finite = "allow-nan" if self.__sklearn_tags__().input_tags.allow_nan else True
+        if y is None:
+            return validate_data(self, X, ensure_all_finite=finite, dtype="numeric"), None
+        checked: tuple[Any, Any] = validate_data(self, X, y, ensure_all_finite=finite, dtype="numeric", **y_checks)
+        return checked
+
+    def _own_spec(self) -> tuple[Model, Spec] | None:
+        """The model of `spec` and what it means, if there is one; it leaves the keywords nothing to say."""
+        given = self.get_params(deep=False)
+        if given.get("spec") is None:
+            if given.get("params") is not None:
+                raise ValueError("params are those of a spec: give spec=... as well")
+            return None
+        defaults = inspect.signature(type(self)).parameters
+        also = [
+            name
+            for name, value in given.items()
+            if name not in RUN and value is not defaults[name].default and value != defaults[name].default
+        ]
+        if also:
+            raise ValueError(f"with spec=..., say it there and leave out {', '.join(also)}")
+        from treeml.asked import checked
+
+        model = read_spec(given["spec"])
+        if given.get("params"):
+            model.bind(**given["params"])
+        return model, checked(model, has_target=True)[0]
+
+    def _solve(self, model: Model, table: Table) -> None:
+        """Solve and keep what was found, or say why there is nothing."""
+        given = self.get_params(deep=False)
+        result = model.solve(
+            table,
+            backend=given["backend"],
+            within=given["time_limit"],
+            threads=given["threads"],
+            seed=_seed(given["random_state"]),
+        )
+        if result.tree is None:
+            raise _no_tree(result)
+        if not result.is_optimal:
+            warnings.warn(
+                f"the tree is {result.status.value}, not proved optimal: {result.stop.value}",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        apart = {table.target, table.weight}
+        inputs = tuple(name for name in table.columns if name not in apart)
+        self.tree_ = replace(result.tree, inputs=inputs)
+        self.result_ = replace(result, tree=self.tree_)
+        self.model_ = model
+
+    def _declare_missing(self, model: Model, table: Table) -> None:
+        """What `missing` says, for the columns that have gaps."""
+        if getattr(self, "missing", None) is None:
+            return
+        if self.missing not in ("separate", "median"):
+            raise ValueError(f"missing is None, 'separate' or 'median', not {self.missing!r}")
+        for name, column in table.columns.items():
+            if column.missing is not None and column.missing.any():
+                model.column(name, column.type, missing=self.missing)
+
+
+def _seed(random_state: Any) -> int | None:
+    if random_state is None:
+        return None
+    if isinstance(random_state, (int, np.integer)):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def _no_tree(result: Result) -> Exception:
+    from treeml.backends.contract import Status
+    from treeml.explain import of_failure
+    from treeml.lang.diagnostic import BackendError, InfeasibleError
+
+    diagnostics = list(of_failure(result))
+    return InfeasibleError(diagnostics) if result.status is Status.INFEASIBLE else BackendError(diagnostics)
