@@ -1,57 +1,31 @@
 """codes, costs -> best tree over every threshold, proved best or with a bound.
 
-A thin, reusable object over the numeric half of the C library, and on top of it the answer to a Problem. Ordered
-features go in as they are; a level, a binary feature or a subset becomes a column of two codes; a feature that keeps
-its missing values apart becomes two columns, with the missing rows below all others and above all others, so that
-every cut is tried with them on either side.
+A thin, reusable object over the numeric half of the C library: only the order of the codes matters, and every cut
+between two of them is tried.
 """
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from ctypes import CFUNCTYPE, POINTER, c_char_p, c_double, c_int, c_int32, c_int64, c_void_p
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from math import isfinite
-from time import monotonic
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treeml.backends.contract import (
-    NO_LIMITS,
-    Answer,
-    Feature,
-    Leaf,
-    Leaves,
-    Limits,
-    Loss,
-    Node,
-    OnProgress,
-    Predicted,
-    Problem,
-    Progress,
-    Split,
-    Status,
-    Stop,
-    Test,
-)
-from treeml.data.whole import whole_fractions
 from treeml.native.library import open_library
 
 Codes = NDArray[np.int32]
 Whole = NDArray[np.int64]
-Watch = Callable[[float, int | None, int, "Flat | None"], bool]  # seconds, value, bound, a better tree; True stops
-
-MOST_SUBSET_LEVELS = 10  # 511 columns of two codes
-LARGEST = 2**60  # what all costs may add up to
+Watch = Callable[[float, int | None, int], bool | None]  # seconds, value, bound; False stops
 
 _PROGRESS = CFUNCTYPE(c_int, c_void_p, c_double, c_int64, c_int64, c_int)
-_STATUS = {0: Status.UNKNOWN, 1: Status.OPTIMAL, 2: Status.FEASIBLE, 3: Status.INFEASIBLE}
-_STOP = {0: Stop.PROVED, 1: Stop.TIME, 2: Stop.INTERRUPTED, 3: Stop.MEMORY}
+_STATUS = {0: "unknown", 1: "optimal", 2: "feasible", 3: "infeasible"}
+_STOP = {0: "proved", 1: "time", 2: "interrupted", 3: "memory", 4: "enough"}
+_NO_VALUE = 2**63 - 1
 _ERRORS: Mapping[int, type[Exception]] = {1: ValueError, 2: MemoryError, 3: OverflowError, 5: ValueError}
 
 
@@ -67,14 +41,15 @@ class Flat:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    status: Status
-    stop: Stop
-    value: int | None  # in units of 1 / unit; with `base` already in it
+class Outcome:
+    """Values are whole numbers of 1 / unit: 1 for costs, a power of two for squared error."""
+
+    status: str  # optimal, feasible, infeasible or unknown
+    stop: str  # proved, time, interrupted, memory or enough
+    value: int | None
     bound: int
-    unit: int
+    unit: Fraction
     tree: Flat | None
-    statistics: Mapping[str, float] = field(default_factory=dict)
     kernel: str = ""
 
 
@@ -129,30 +104,30 @@ class NumericSolver:
         for name, value in options.items():
             self._call("set", name.encode(), int(value))
 
-    def solve(self, watch: Watch | None = None) -> Found:
-        """The best tree within the options. `watch` is called now and then; an exception in it stops and comes out."""
+    def solve(self, watch: Watch | None = None) -> Outcome:
+        """The best tree within the options.
+
+        `watch` is called now and then. An exception in it ends the search and comes out, but for KeyboardInterrupt:
+        that ends it with the best tree so far.
+        """
         raised: list[BaseException] = []
 
-        def relay(_state: Any, seconds: float, value: int, bound: int, better: int) -> int:
+        def relay(_state: Any, seconds: float, value: int, bound: int, _better: int) -> int:
             try:
-                assert watch is not None
-                tree = self._tree() if better else None
-                return int(bool(watch(seconds, None if value == 2**63 - 1 else value, bound, tree)))
+                return int(watch is not None and watch(seconds, None if value == _NO_VALUE else value, bound) is False)
             except BaseException as problem:  # it must not unwind through C
                 raised.append(problem)
                 return 1
 
-        relayed = _PROGRESS(relay) if watch is not None else _PROGRESS()
+        relayed = _PROGRESS(relay)
         self._call("watch", relayed, None)
-        try:
-            code = self._library.treeml_numeric_solve(self._handle)
-        finally:
-            self._library.treeml_numeric_watch(self._handle, _PROGRESS(), None)
-        if raised:
+        code = self._library.treeml_numeric_solve(self._handle)
+        self._call("watch", _PROGRESS(), None)
+        if raised and not isinstance(raised[0], KeyboardInterrupt):
             raise raised[0]
         if code:
             self._raise(code)
-        return self._found()
+        return self._outcome()
 
     def interrupt(self) -> None:
         """From any thread: the search ends with its best tree."""
@@ -167,17 +142,20 @@ class NumericSolver:
             found[name.value.decode()] = value.value
         return found
 
-    def _found(self) -> Found:
+    @property
+    def unit(self) -> Fraction:
+        return Fraction(self._library.treeml_numeric_unit(self._handle))
+
+    def _outcome(self) -> Outcome:
         library, handle = self._library, self._handle
         value = library.treeml_numeric_value(handle)
-        return Found(
+        return Outcome(
             _STATUS[library.treeml_numeric_status(handle)],
             _STOP[library.treeml_numeric_stop(handle)],
-            None if value == 2**63 - 1 else value,
+            None if value == _NO_VALUE else value,
             library.treeml_numeric_bound(handle),
-            library.treeml_numeric_unit(handle),
+            self.unit,
             self._tree(),
-            self.statistics(),
             library.treeml_numeric_kernel(handle).decode(),
         )
 

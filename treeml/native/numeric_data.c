@@ -22,6 +22,13 @@ static void release_columns (treeml_numeric *solver) {
   arena_release (arena, solver->order);
   arena_release (arena, solver->source);
   arena_release (arena, solver->levels);
+  for (int32_t i = 0; solver->alias_codes && i < solver->given; i++)
+    arena_release (arena, solver->alias_codes[i]);
+  arena_release (arena, solver->alias_codes);
+  arena_release (arena, solver->alias);
+  arena_release (arena, solver->single);
+  solver->alias = solver->single = NULL;
+  solver->alias_codes = NULL;
   solver->rank = solver->code_of = solver->order = NULL;
   solver->source = solver->levels = NULL;
   solver->columns = 0;
@@ -92,6 +99,8 @@ static int keep_column (treeml_numeric *solver, const int32_t *codes, int32_t nu
   int64_t differs = 1;
   while (differs < rows && codes[differs] == codes[0])
     differs++;
+  solver->single[number] = codes[0];
+  solver->alias[number] = -1;
   if (differs == rows)
     return 1;
   const int32_t f = solver->columns;
@@ -106,22 +115,25 @@ static int keep_column (treeml_numeric *solver, const int32_t *codes, int32_t nu
       level++;
     rank[order[i]] = level;
   }
+  if (!(code_of = arena_allocate (arena, (size_t) level + 1, sizeof *code_of)))
+    goto failed;
+  for (int64_t i = 0; i < rows; i++)
+    code_of[rank[i]] = codes[i];
   keys[f] = fingerprint (rank, rows);
   for (int32_t g = 0; g < f; g++)
     if (keys[g] == keys[f] && !memcmp (solver->rank[g], rank, (size_t) rows * sizeof *rank)) {
       arena_release (arena, order);
       arena_release (arena, rank);
+      solver->alias[number] = g;
+      solver->alias_codes[number] = code_of;
       return 1;
     }
-  if (!(code_of = arena_allocate (arena, (size_t) level + 1, sizeof *code_of)))
-    goto failed;
-  for (int64_t i = 0; i < rows; i++)
-    code_of[rank[i]] = codes[i];
   solver->order[f] = order;
   solver->rank[f] = rank;
   solver->code_of[f] = code_of;
   solver->levels[f] = level + 1;
   solver->source[f] = number;
+  solver->alias[number] = f;
   solver->columns = f + 1;
   return 1;
 failed:
@@ -157,8 +169,12 @@ int treeml_numeric_columns (treeml_numeric *solver, const int32_t *codes, int64_
   solver->order = arena_allocate (arena, room, sizeof *solver->order);
   solver->source = arena_allocate (arena, room, sizeof *solver->source);
   solver->levels = arena_allocate (arena, room, sizeof *solver->levels);
+  solver->alias = arena_allocate (arena, room, sizeof *solver->alias);
+  solver->alias_codes = arena_allocate (arena, room, sizeof *solver->alias_codes);
+  solver->single = arena_allocate (arena, room, sizeof *solver->single);
   uint64_t *keys = arena_allocate (arena, room, sizeof *keys);
-  int fine = solver->rank && solver->code_of && solver->order && solver->source && solver->levels && keys;
+  int fine = solver->rank && solver->code_of && solver->order && solver->source && solver->levels &&
+             solver->alias && solver->alias_codes && solver->single && keys;
   for (int32_t f = 0; fine && f < columns; f++)
     fine = keep_column (solver, codes + f * rows, f, keys);
   arena_release (arena, keys);

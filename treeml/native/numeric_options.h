@@ -9,11 +9,12 @@
   OPTION (support, 1, INT64_MAX, 1, "fewest rows in a leaf") \
   OPTION (leaves, 1, INT64_MAX, INT64_MAX, "most leaves of the tree") \
   OPTION (leaf_price, 0, INT64_MAX, 0, "added to the value for every leaf, in units of the value") \
+  OPTION (upper, INT64_MIN, INT64_MAX, INT64_MAX, "only trees of a value below this are wanted") \
+  OPTION (enough, INT64_MIN, INT64_MAX, INT64_MIN, "stop at the first tree of a value below this") \
   OPTION (microseconds, 0, INT64_MAX, INT64_MAX, "time limit") \
   OPTION (memory, 1 << 16, INT64_MAX, INT64_MAX, "limit on allocated bytes") \
   OPTION (threads, 1, 256, 1, "worker threads") \
   OPTION (cross, 0, 1, 1, "bound the thresholds of a column by those solved of the others") \
-  OPTION (proofs, 0, 1, 1, "begin a search with what the search of a similar set has shown") \
   OPTION (lazy, 0, 1, 1, "sweep only the columns that may hold the best stump") \
   OPTION (greedy, 0, 1, 1, "begin with a greedy tree") \
   OPTION (slack, 0, 1000, 50, "how far beyond the upper bound to solve a threshold, in percent of its open interval") \

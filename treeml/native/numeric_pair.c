@@ -198,13 +198,22 @@ static int32_t evaluate (struct search *search, const struct numeric_interval *o
     else
       turn[place++ - (first == second)] = i;
   }
+  /* More than this on a side closes the half of the interval that needs it, and the cut itself. */
+  int64_t enough[2] = {NUMERIC_NONE, NUMERIC_NONE};
+  if (!search->price && search->leaves >= 4) {
+    enough[0] = search->upper - b->stump[1];
+    enough[1] = search->upper - a->stump[0];
+  }
   for (int32_t i = 0; i < columns; i++) {
     const int32_t g = turn[i];
     const int64_t low[2] = {greatest (cost_a[g], cost_b[g] - to_b),
                             greatest (cost_b[columns + g], cost_a[columns + g] - from_a)};
-    if (solver->options.lazy && low[0] >= point->stump[0] && low[1] >= point->stump[1]) {
-      cost[g] = low[0];
-      cost[columns + g] = low[1];
+    if (solver->options.lazy && low[0] >= least (enough[0], point->stump[0]) &&
+        low[1] >= least (enough[1], point->stump[1])) {
+      for (int s = 0; s < 2; s++) {
+        cost[s * columns + g] = low[s];
+        point->stump[s] = least (point->stump[s], low[s]);
+      }
       continue;
     }
     sweep (search, open->column, g, code, &sides);

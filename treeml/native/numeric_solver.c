@@ -78,7 +78,21 @@ int treeml_numeric_watch (treeml_numeric *solver, treeml_numeric_progress watch,
   return TREEML_OK;
 }
 
-/* Columns and codes as given become those kept: a cut between two codes is one at the last rank that is not above. */
+/* A cut as given -> the last rank that is not above it; -1 where there is none. */
+static int32_t rank_of (const treeml_numeric *solver, int32_t column, int32_t cut) {
+  const int32_t kept = solver->alias[column];
+  const int32_t *codes = solver->alias_codes[column] ? solver->alias_codes[column] : solver->code_of[kept];
+  int32_t low = 0, high = solver->levels[kept];
+  while (low < high) {
+    const int32_t half = low + (high - low) / 2;
+    if (codes[half] <= cut)
+      low = half + 1;
+    else
+      high = half;
+  }
+  return low - 1;
+}
+
 int treeml_numeric_start (treeml_numeric *solver, const int32_t *column, const int32_t *cut, const int32_t *yes,
                           const int32_t *no, int64_t nodes) {
   if (!solver)
@@ -89,26 +103,27 @@ int treeml_numeric_start (treeml_numeric *solver, const int32_t *column, const i
   if (!column || !cut || !yes || !no || nodes < 0 || !solver->rows)
     return numeric_fail (solver, TREEML_BAD_ARGUMENT, "a start needs columns, cuts and children, after the data");
   for (int64_t i = 0; i < nodes; i++) {
-    if (column[i] >= 0 && (column[i] >= solver->given || yes[i] <= i || no[i] <= i || yes[i] >= nodes || no[i] >= nodes))
+    const int split = column[i] >= 0;
+    if (split && (column[i] >= solver->given || yes[i] <= i || no[i] <= i || yes[i] >= nodes || no[i] >= nodes)) {
+      solver->start.nodes = 0;
       return numeric_fail (solver, TREEML_BAD_ARGUMENT, "node %lld of the start is no node of a tree", (long long) i);
-    int32_t kept = -1, rank = -1;
-    for (int32_t f = 0; column[i] >= 0 && f < solver->columns; f++)
-      if (solver->source[f] == column[i])
-        kept = f;
-    if (kept >= 0)
-      for (int32_t r = 0; r < solver->levels[kept] && solver->code_of[kept][r] <= cut[i]; r++)
-        rank = r;
-    if (column[i] >= 0 && kept < 0) {
-      solver->start.nodes = 0; /* a column that splits nothing, or is another by another name */
-      return numeric_fail (solver, TREEML_BAD_ARGUMENT, "column %d of the start was not kept", column[i]);
     }
+    /* A constant column sends all rows one way: any other column does so with a cut beyond its ends. */
+    int32_t kept = split ? solver->alias[column[i]] : -1, rank = 0;
+    if (split && kept < 0 && !solver->columns)
+      return solver->start.nodes = 0, TREEML_OK; /* without columns there is only one tree */
+    if (split && kept < 0) {
+      kept = 0;
+      rank = solver->single[column[i]] <= cut[i] ? solver->levels[0] - 1 : -1;
+    } else if (split)
+      rank = rank_of (solver, column[i], cut[i]);
     const int64_t node = numeric_tree_add (&solver->arena, &solver->start, kept, rank);
     if (node < 0) {
       solver->start.nodes = 0;
       return numeric_fail (solver, TREEML_OUT_OF_MEMORY, "no memory for the start");
     }
-    solver->start.yes[node] = column[i] < 0 ? -1 : yes[i];
-    solver->start.no[node] = column[i] < 0 ? -1 : no[i];
+    solver->start.yes[node] = split ? yes[i] : -1;
+    solver->start.no[node] = split ? no[i] : -1;
   }
   return TREEML_OK;
 }
@@ -166,13 +181,15 @@ void numeric_offer (struct numeric_worker *worker, const struct numeric_tree *tr
   }
   const int64_t value = numeric_tree_finish (solver, &copy);
   pthread_mutex_lock (&solver->best_lock);
-  if (value < atomic_load (&solver->best_value)) {
+  if (value < atomic_load (&solver->best_value) && value < solver->upper) {
     struct numeric_tree old = solver->best;
     solver->best = copy;
     copy = old;
     atomic_store (&solver->best_value, value);
     solver->better = 1;
     worker->statistics.improvements++;
+    if (value < solver->enough)
+      numeric_stop_search (solver, TREEML_ENOUGH);
   }
   pthread_mutex_unlock (&solver->best_lock);
   numeric_tree_release (&solver->arena, &copy);
@@ -226,6 +243,15 @@ static void limit_shape (treeml_numeric *solver) {
   solver->leaves = leaves;
 }
 
+/* A limit on the whole value as one on what the search sees. */
+static int64_t beside_base (const treeml_numeric *solver, int64_t limit) {
+  if (limit > INT64_MAX / 2)
+    return NUMERIC_NONE;
+  if (limit < -(INT64_MAX / 2))
+    return -NUMERIC_NONE;
+  return limit - solver->base;
+}
+
 static void first_trees (struct numeric_worker *worker, struct numeric_set *set) {
   treeml_numeric *solver = worker->solver;
   struct numeric_tree tree = {0};
@@ -246,7 +272,7 @@ static void search_all (struct numeric_worker *worker, struct numeric_set *set) 
   treeml_numeric *solver = worker->solver;
   if (solver->depth == 0 || numeric_poll (worker))
     return;
-  const int64_t budget = atomic_load (&solver->best_value);
+  const int64_t best = atomic_load (&solver->best_value), budget = best < solver->upper ? best : solver->upper;
   struct numeric_outcome outcome;
   if (solver->depth <= 2) {
     const struct numeric_part part = {.set = set, .column = -1};
@@ -294,6 +320,8 @@ int treeml_numeric_solve (treeml_numeric *solver) {
   atomic_store (&solver->best_value, NUMERIC_NONE);
   atomic_store (&solver->bound, 0);
   solver->better = 0;
+  solver->upper = beside_base (solver, solver->options.upper);
+  solver->enough = beside_base (solver, solver->options.enough);
   limit_shape (solver);
   if (solver->total_count < solver->options.support) {
     solver->status = TREEML_INFEASIBLE;

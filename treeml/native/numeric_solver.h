@@ -43,6 +43,9 @@ struct treeml_numeric {
   int32_t given;    /* columns as given */
   int32_t columns;  /* columns kept: neither constant nor equal to another */
   int32_t *source;  /* of a kept column: its number as given */
+  int32_t *alias;   /* of a given column: the kept one equal to it, or -1 where it is constant */
+  int32_t **alias_codes; /* of a given column equal to another: its own code of every rank */
+  int32_t *single;  /* of a given column: its first code */
   int32_t **rank;   /* of a kept column: for every row the rank of its code */
   int32_t **code_of; /* of a kept column: the code of every rank */
   int32_t *levels;
@@ -66,6 +69,7 @@ struct treeml_numeric {
   /* The search under way. */
   const struct numeric_kernel *kernel;
   int64_t depth, leaves;
+  int64_t upper, enough; /* as the search sees values */
   double began, deadline, next_watch;
   atomic_int stopping; /* 1 + enum treeml_stop, or 0 */
   atomic_int interrupted;
