@@ -7,6 +7,10 @@
 
 enum { block = 16 };
 
+/* Said as vectors where the compiler does not see them by itself. */
+typedef double eight_reals __attribute__ ((vector_size (64), aligned (8), may_alias));
+typedef int64_t eight_wholes __attribute__ ((vector_size (64), aligned (8), may_alias));
+
 /* Sums of one side: the matrix as it is, or what is left of it without another. */
 static inline int32_t whole_at (const int32_t *from, const int32_t *without, int64_t at) {
   return without ? from[at] - without[at] : from[at];
@@ -99,57 +103,72 @@ static inline double real_at (const double *from, const double *without, int64_t
 /* sum^2 / weight, and 0 for a cell without weight. */
 static inline double share (double sum, double weight) { return weight > 0.5 ? sum * sum / weight : 0; }
 
-static void moments (const struct shape *shape, const struct cell_question *question, const struct cell_sums *sums,
-                     const struct cell_sums *without, struct cell_answer *answer) {
+/* What two cells save together, in one division; nothing where one of them is empty, which the leaf covers. */
+static inline double shares (double one, double one_weight, double two, double two_weight) {
+  const double product = one_weight * two_weight;
+  return (one * one * two_weight + two * two * one_weight) / (product > 0.25 ? product : 1e300);
+}
+
+static inline __attribute__ ((always_inline)) void
+moments_of (const struct shape *shape, const struct cell_question *question, const struct cell_sums *sums,
+            const struct cell_sums *without, struct cell_answer *answer, const int supported) {
   enum { width = 8 };
   const int64_t stride = shape->stride, matrix = (int64_t) shape->padded * stride;
   const int32_t outputs = question->classes, counting = 1 + outputs;
   const double *test_without = without ? without->real_test : NULL, *pair_without = without ? without->real : NULL;
+  const double *total_without = without ? without->real_total : NULL;
   const double invalid = -1e300, support = question->support;
   for (int32_t j = 0; j < shape->tests; j += width) {
-    double best[2][width], leaf[2][width] = {{0}};
-    const double total_weight = real_at (sums->real_total, without ? without->real_total : NULL, 0);
+    double best[2][width], leaf[2][width] = {{0}}, weight[width];
+    const double total_weight = real_at (sums->real_total, total_without, 0);
+    for (int l = 0; l < width; l++)
+      weight[l] = real_at (sums->real_test, test_without, j + l);
     for (int32_t o = 1; o <= outputs; o++) {
-      const double total = real_at (sums->real_total, without ? without->real_total : NULL, o);
+      const double total = real_at (sums->real_total, total_without, o);
       for (int l = 0; l < width; l++) {
         const double mine = real_at (sums->real_test, test_without, o * stride + j + l);
-        const double weight = real_at (sums->real_test, test_without, j + l);
-        leaf[1][l] += share (mine, weight);
-        leaf[0][l] += share (total - mine, total_weight - weight);
+        leaf[1][l] += share (mine, weight[l]);
+        leaf[0][l] += share (total - mine, total_weight - weight[l]);
       }
     }
-    const double count = real_at (sums->real_total, without ? without->real_total : NULL, counting);
-    for (int l = 0; l < width; l++) {
-      const double mine = real_at (sums->real_test, test_without, counting * stride + j + l);
-      leaf[1][l] = mine >= support ? leaf[1][l] : invalid;
-      leaf[0][l] = count - mine >= support ? leaf[0][l] : invalid;
-      best[0][l] = leaf[0][l];
-      best[1][l] = leaf[1][l];
+    if (supported) {
+      const double count = real_at (sums->real_total, total_without, counting);
+      for (int l = 0; l < width; l++) {
+        const double mine = real_at (sums->real_test, test_without, counting * stride + j + l);
+        leaf[1][l] = mine >= support ? leaf[1][l] : invalid;
+        leaf[0][l] = count - mine >= support ? leaf[0][l] : invalid;
+      }
     }
+    memcpy (best, leaf, sizeof best);
     for (int32_t i = 0; i < shape->tests; i++) {
-      double yes[width] = {0}, no[width] = {0};
+      double yes[width] = {0}, no[width] = {0}, heavy[width];
       const double other_weight = real_at (sums->real_test, test_without, i);
+      for (int l = 0; l < width; l++)
+        heavy[l] = real_at (sums->real, pair_without, i * stride + j + l);
       for (int32_t o = 1; o <= outputs; o++) {
-        const double total = real_at (sums->real_total, without ? without->real_total : NULL, o);
+        const double total = real_at (sums->real_total, total_without, o);
         const double other = real_at (sums->real_test, test_without, o * stride + i);
         for (int l = 0; l < width; l++) {
           const double both = real_at (sums->real, pair_without, o * matrix + i * stride + j + l);
-          const double heavy = real_at (sums->real, pair_without, i * stride + j + l);
           const double mine = real_at (sums->real_test, test_without, o * stride + j + l);
-          const double weight = real_at (sums->real_test, test_without, j + l);
-          yes[l] += share (both, heavy) + share (mine - both, weight - heavy);
-          no[l] += share (other - both, other_weight - heavy) +
-                   share (total - mine - other + both, total_weight - weight - other_weight + heavy);
+          yes[l] += shares (both, heavy[l], mine - both, weight[l] - heavy[l]);
+          no[l] += shares (other - both, other_weight - heavy[l], total - mine - other + both,
+                           total_weight - weight[l] - other_weight + heavy[l]);
         }
       }
-      const double other_count = real_at (sums->real_test, test_without, counting * stride + i);
+      if (supported) {
+        const double count = real_at (sums->real_total, total_without, counting);
+        const double other_count = real_at (sums->real_test, test_without, counting * stride + i);
+        for (int l = 0; l < width; l++) {
+          const double both = real_at (sums->real, pair_without, counting * matrix + i * stride + j + l);
+          const double mine = real_at (sums->real_test, test_without, counting * stride + j + l);
+          yes[l] = both >= support && mine - both >= support ? yes[l] : invalid;
+          no[l] = other_count - both >= support && count - mine - other_count + both >= support ? no[l] : invalid;
+        }
+      }
       for (int l = 0; l < width; l++) {
-        const double both = real_at (sums->real, pair_without, counting * matrix + i * stride + j + l);
-        const double mine = real_at (sums->real_test, test_without, counting * stride + j + l);
-        const double y = both >= support && mine - both >= support ? yes[l] : invalid;
-        const double n = other_count - both >= support && count - mine - other_count + both >= support ? no[l] : invalid;
-        best[1][l] = best[1][l] > y ? best[1][l] : y;
-        best[0][l] = best[0][l] > n ? best[0][l] : n;
+        best[1][l] = best[1][l] > yes[l] ? best[1][l] : yes[l];
+        best[0][l] = best[0][l] > no[l] ? best[0][l] : no[l];
       }
     }
     for (int side = 0; side < 2; side++) {
@@ -159,35 +178,66 @@ static void moments (const struct shape *shape, const struct cell_question *ques
   }
 }
 
-/* Row by row: the lanes of the tests that a row passes are ones, and each of them adds the row's numbers to its line. */
+static void moments (const struct shape *shape, const struct cell_question *question, const struct cell_sums *sums,
+                     const struct cell_sums *without, struct cell_answer *answer) {
+  if (question->support > 1)
+    moments_of (shape, question, sums, without, answer, 1);
+  else
+    moments_of (shape, question, sums, without, answer, 0);
+}
+
+/* Rows in chunks: their numbers stand in the lanes of the tests they pass, and the line of a test sums the rows that pass
+   it, in registers. The lower half of the matrix is mirrored. */
 static void add_moments (const struct shape *shape, const uint8_t *row_bits, int64_t row_bytes, const int32_t *ids,
-                         int32_t count, const double *moment, struct cell_sums *sums) {
+                         int32_t count, const double *moment, int32_t moment_stride, struct cell_sums *sums,
+                         double *scratch) {
+  enum { chunk = 64, width = 8 };
   const int64_t stride = shape->stride, matrix = (int64_t) shape->padded * stride;
-  const int32_t channels = sums->channels;
-  memset (sums->real, 0, (size_t) (channels * matrix) * sizeof *sums->real);
-  memset (sums->real_test, 0, (size_t) (channels * stride) * sizeof *sums->real_test);
-  memset (sums->real_total, 0, (size_t) channels * sizeof *sums->real_total);
-  double *lanes = sums->real_total + channels;
-  for (int32_t r = 0; r < count; r++) {
-    const uint8_t *row = row_bits + ids[r] * row_bytes;
-    int32_t passed[8192], length = 0;
-    for (int32_t j = 0; j < shape->tests; j++) {
-      const int on = row[j >> 3] >> (j & 7) & 1;
-      lanes[j] = on;
-      passed[length] = j;
-      length += on;
-    }
-    for (int32_t c = 0; c < channels; c++) {
-      const double number = moment[(int64_t) ids[r] * channels + c];
-      sums->real_total[c] += number;
-      double *restrict test = sums->real_test + c * stride;
-      for (int32_t j = 0; j < shape->tests; j++)
-        test[j] += number * lanes[j];
-      for (int32_t p = 0; p < length; p++) {
-        double *restrict line = sums->real + c * matrix + passed[p] * stride;
-        for (int32_t j = 0; j < shape->tests; j++)
-          line[j] += number * lanes[j];
+  const int32_t channels = sums->channels, tests = shape->tests;
+  for (int32_t c = 0; c < channels; c++) {
+    memset (sums->real + c * matrix, 0, (size_t) matrix * sizeof *sums->real);
+    sums->real_total[c] = 0;
+  }
+  const eight_wholes lane = {1, 2, 4, 8, 16, 32, 64, 128};
+  for (int32_t first = 0; first < count; first += chunk) {
+    const int32_t here = count - first < chunk ? count - first : chunk;
+    for (int32_t r = 0; r < here; r++) {
+      const double *numbers = moment + (int64_t) ids[first + r] * moment_stride;
+      const uint8_t *row = row_bits + ids[first + r] * row_bytes;
+      for (int32_t c = 0; c < channels; c++) {
+        const eight_reals number = numbers[c] - (eight_reals){0};
+        double *lanes = scratch + (c * chunk + r) * stride;
+        sums->real_total[c] += numbers[c];
+        for (int32_t j = 0; j < stride; j += width) {
+          const eight_wholes on = ((lane & (int64_t) row[j >> 3]) != 0) & (eight_wholes) number;
+          *(eight_reals *) (lanes + j) = (eight_reals) on;
+        }
       }
+    }
+    for (int32_t i = 0; i < tests; i++) {
+      int32_t passing[chunk], length = 0;
+      for (int32_t r = 0; r < here; r++) {
+        passing[length] = r;
+        length += row_bits[ids[first + r] * row_bytes + (i >> 3)] >> (i & 7) & 1;
+      }
+      for (int32_t c = 0; c < channels; c++) {
+        double *line = sums->real + c * matrix + i * stride;
+        const double *lanes = scratch + (int64_t) c * chunk * stride;
+        for (int32_t j = i / width * width; j < tests; j += width) {
+          eight_reals sum = *(const eight_reals *) (line + j);
+          for (int32_t p = 0; p < length; p++)
+            sum += *(const eight_reals *) (lanes + passing[p] * stride + j);
+          *(eight_reals *) (line + j) = sum;
+        }
+      }
+    }
+  }
+  for (int32_t c = 0; c < channels; c++) {
+    double *restrict pairs = sums->real + c * matrix;
+    for (int32_t i = 0; i < tests; i++) {
+      sums->real_test[c * stride + i] = pairs[i * stride + i];
+      for (int32_t j = i / width * width + width; j < tests; j++)
+        pairs[j * stride + i] = pairs[i * stride + j];
     }
   }
 }

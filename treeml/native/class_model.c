@@ -40,20 +40,20 @@ static int worker_make (struct worker *worker) {
   const struct shape *shape = &worker->rows->shape;
   int fits = slice_allocate (worker, &worker->small);
   fits = sums_make (worker, &worker->small_sums) && fits;
-  worker->unused = arena_allocate (arena, (size_t) (shape->padded + 4) * (size_t) shape->stride, sizeof (int32_t));
+  worker->workspace = arena_allocate (arena, (size_t) (shape->padded + 4) * (size_t) shape->stride, sizeof (int32_t));
   for (int side = 0; side < 2; side++) {
     struct cell_answer *answer = &worker->answer;
     answer->whole_leaf[side] = arena_allocate (arena, (size_t) shape->stride + 64, sizeof (int32_t));
     answer->whole_best[side] = arena_allocate (arena, (size_t) shape->stride + 64, sizeof (int32_t));
     fits = fits && answer->whole_leaf[side] && answer->whole_best[side];
   }
-  return fits && worker->unused;
+  return fits && worker->workspace;
 }
 
 static void worker_release (struct worker *worker) {
   slice_release (worker, &worker->small);
   sums_release (worker, &worker->small_sums);
-  arena_release (&worker->solver->arena, worker->unused);
+  arena_release (&worker->solver->arena, worker->workspace);
   for (int side = 0; side < 2; side++) {
     arena_release (&worker->solver->arena, worker->answer.whole_leaf[side]);
     arena_release (&worker->solver->arena, worker->answer.whole_best[side]);
@@ -133,7 +133,7 @@ static void count_pairs (struct worker *worker, const struct slice *slice, struc
     if (channel == worth_channel (worker) && !with_worth)
       continue;
     const struct slice one = view (worker, slice, channel);
-    worker->kernel->pairs (&one, shape, worker->unused, sums->whole + channel * matrix);
+    worker->kernel->pairs (&one, shape, worker->workspace, sums->whole + channel * matrix);
   }
   worker->work += matrix * (slice->group[worker->rows->lists] + 8 * worker->rows->channels) / 4;
 }

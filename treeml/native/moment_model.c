@@ -11,7 +11,7 @@ static int sums_make (struct worker *worker, struct cell_sums *sums) {
   sums->channels = worker->rows->channels;
   sums->real = arena_allocate (arena, channels * (size_t) shape->padded * stride + 64, sizeof *sums->real);
   sums->real_test = arena_allocate (arena, channels * stride + 64, sizeof *sums->real_test);
-  sums->real_total = arena_allocate (arena, channels + stride + 64, sizeof *sums->real_total); /* and a row's lanes */
+  sums->real_total = arena_allocate (arena, channels, sizeof *sums->real_total);
   return sums->real && sums->real_test && sums->real_total;
 }
 
@@ -29,6 +29,10 @@ static int worker_make (struct worker *worker) {
   struct arena *arena = &worker->solver->arena;
   const size_t tests = (size_t) worker->rows->shape.stride + 64;
   int fits = sums_make (worker, &worker->small_sums);
+  /* A pass asks for no worth, and for the count only where support is bounded. */
+  worker->small_sums.channels = worker->rows->outputs + 1 + (worker->solver->options.support > 1);
+  worker->workspace = arena_allocate (arena, 64 * tests * (size_t) worker->rows->channels, sizeof (double));
+  fits = fits && worker->workspace;
   for (int side = 0; side < 2; side++) {
     worker->answer.real_leaf[side] = arena_allocate (arena, tests, sizeof (double));
     worker->answer.real_best[side] = arena_allocate (arena, tests, sizeof (double));
@@ -39,6 +43,7 @@ static int worker_make (struct worker *worker) {
 
 static void worker_release (struct worker *worker) {
   sums_release (worker, &worker->small_sums);
+  arena_release (&worker->solver->arena, worker->workspace);
   for (int side = 0; side < 2; side++) {
     arena_release (&worker->solver->arena, worker->answer.real_leaf[side]);
     arena_release (&worker->solver->arena, worker->answer.real_best[side]);
@@ -65,7 +70,7 @@ static void measure (struct worker *worker, struct level *level) {
 /* What a mean saves of the squares, or less than 0 where there are too few rows. */
 static double leaf_gain (const struct worker *worker, const double *total) {
   const int32_t outputs = worker->rows->outputs;
-  if (total[1 + outputs] < (double) worker->solver->options.support)
+  if (worker->solver->options.support > 1 && total[1 + outputs] < (double) worker->solver->options.support)
     return -1;
   double gain = 0;
   for (int32_t output = 1; output <= outputs && total[0] > 0.5; output++)
@@ -86,13 +91,24 @@ static int64_t leaf (const struct worker *worker, const struct level *level) {
 
 static void add_rows (struct worker *worker, const int32_t *ids, int32_t count, struct cell_sums *sums) {
   const struct rows *rows = worker->rows;
-  worker->cells->add_moments (&rows->shape, rows->row_bits, rows->row_bytes, ids, count, rows->moment, sums);
-  worker->work += (int64_t) rows->shape.padded * rows->shape.stride * rows->channels + (int64_t) count * rows->shape.stride;
-  worker->work += (int64_t) count * rows->channels * rows->shape.padded * rows->shape.stride / 16;
+  worker->cells->add_moments (&rows->shape, rows->row_bits, rows->row_bytes, ids, count, rows->moment, rows->channels,
+                              sums, worker->workspace);
+  worker->work += (int64_t) rows->shape.padded * rows->shape.stride * sums->channels + (int64_t) count * rows->shape.stride;
+  worker->work += (int64_t) count * sums->channels * rows->shape.padded * rows->shape.stride / 16;
 }
 
 static void sums (struct worker *worker, struct level *level) {
-  add_rows (worker, level->ids, level->start[1], &level->sums);
+  const struct rows *rows = worker->rows;
+  const int32_t tests = rows->shape.tests, channels = rows->channels;
+  memset (level->sums.real_test, 0, (size_t) channels * (size_t) rows->shape.stride * sizeof (double));
+  for (int32_t i = 0; i < level->start[1]; i++) {
+    const uint8_t *row = rows->row_bits + level->ids[i] * rows->row_bytes;
+    const double *moment = rows->moment + (int64_t) level->ids[i] * channels;
+    for (int32_t test = 0; test < tests; test++)
+      if (row[test >> 3] >> (test & 7) & 1)
+        for (int32_t channel = 0; channel < channels; channel++)
+          level->sums.real_test[(int64_t) channel * rows->shape.stride + test] += moment[channel];
+  }
 }
 
 static double side_gain (const struct worker *worker, double leaf_saves, double best_saves, int64_t *leaves) {
@@ -125,6 +141,7 @@ static int idle (const struct worker *worker, const struct level *level, int32_t
 }
 
 static void pairs (struct worker *worker, struct level *level) {
+  add_rows (worker, level->ids, level->start[1], &level->sums);
   ask (worker, &level->sums, NULL);
   for (int32_t test = 0; test < worker->rows->shape.tests; test++)
     level->root_value[test] = root_value (worker, &worker->answer, level->squares, test);
@@ -157,7 +174,8 @@ static double information (const struct worker *worker, const struct level *leve
 static int64_t best_value (struct worker *worker, const struct cell_sums *all, const struct cell_sums *without,
                            double squares) {
   double total[1024 + 3];
-  for (int32_t channel = 0; channel < worker->rows->channels; channel++)
+  total[1 + worker->rows->outputs] = 1;
+  for (int32_t channel = 0; channel < worker->small_sums.channels; channel++)
     total[channel] = all->real_total[channel] - (without ? without->real_total[channel] : 0);
   int64_t best = value_of (worker, squares, leaf_gain (worker, total), 1);
   ask (worker, all, without);

@@ -486,35 +486,44 @@ static int32_t rebuild (struct worker *worker, struct tree *tree, struct level *
   return node;
 }
 
-/* A better tree at the root: kept as a tree at once, so that nothing it needs can be wiped. */
+/* The tree behind the best fact of the root. Its parts are in the cache; what is not is solved again, or, when the
+   search has been stopped, left as leaves: then the tree is worth what it is worth. */
+static void settle (struct worker *worker, struct level *level, int32_t depth) {
+  treeml_solver *solver = worker->solver;
+  struct shared *shared = worker->shared;
+  struct tree tree = {0};
+  if (!shared->pending)
+    return;
+  shared->pending = 0;
+  int64_t value = shared->fact.upper;
+  const int32_t root = rebuild (worker, &tree, level, depth, &shared->fact);
+  if (root >= 0 && solver_stopping (solver))
+    value = minus (tree_finish (solver, worker->leaf, &tree, 0), worker->rows->offset);
+  if (root < 0 || value < 0 || value >= shared->tree_value) {
+    tree_release (&solver->arena, &tree);
+    atomic_store (&shared->value, shared->tree_value);
+    return;
+  }
+  tree_release (&solver->arena, &shared->tree);
+  shared->tree = tree;
+  shared->tree_value = value;
+  shared->has_tree = 1;
+  atomic_store (&shared->value, value);
+}
+
+/* A better tree is known at the root. Where the cache may lose its parts, it is built at once. */
 static void publish (struct worker *worker, struct level *level, int32_t depth, const struct fact *fact) {
   treeml_solver *solver = worker->solver;
   struct shared *shared = worker->shared;
   if (fact->upper >= atomic_load (&shared->value))
     return;
-  struct tree tree = {0};
-  const int32_t length = worker->path_length;
-  worker->path_length = 0;
-  const int32_t root = rebuild (worker, &tree, level, depth, fact);
-  worker->path_length = length;
-  if (root < 0 || fact->upper >= atomic_load (&shared->value)) {
-    tree_release (&solver->arena, &tree);
-    return;
-  }
-  int64_t value = fact->upper;
-  if (solver_stopping (solver)) { /* parts may have been left as leaves */
-    value = tree_finish (solver, worker->leaf, &tree, 0) - worker->rows->offset;
-    if (value >= atomic_load (&shared->value)) {
-      tree_release (&solver->arena, &tree);
-      return;
-    }
-  }
-  tree_release (&solver->arena, &shared->tree);
-  shared->tree = tree;
-  atomic_store (&shared->value, value);
-  shared->has_tree = 1;
+  shared->fact = *fact;
+  shared->pending = 1;
+  atomic_store (&shared->value, fact->upper);
   worker->statistics.improvements++;
-  const int64_t offset = worker->rows->offset + solver->offset;
+  if (!solver->options.cache || solver->options.memory != UNLIMITED || solver_stopping (solver))
+    settle (worker, level, depth);
+  const int64_t value = atomic_load (&shared->value), offset = worker->rows->offset + solver->offset;
   if (value + offset < solver->options.enough)
     solver_stop (solver, TREEML_ENOUGH);
   solver_poll (solver, worker->first, value + offset, atomic_load (&shared->bound) + offset, 1);
@@ -587,7 +596,8 @@ static const struct model *model_for (const treeml_solver *solver) {
     if (!solver->count || options->support > 1)
       return &class_model;
   }
-  if (solver->goal == goal_loss && solver->loss == TREEML_SQUARED && solver->outputs <= 1024)
+  if (solver->goal == goal_loss && solver->loss == TREEML_SQUARED && solver->outputs <= 1024 &&
+      (!solver->count || options->support > 1))
     return &moment_model;
   return NULL;
 }
@@ -638,7 +648,7 @@ static void begin_with_start (struct worker *worker) {
   if (value < UNREACHABLE && value - worker->rows->offset < shared->value &&
       tree_height (&start) <= solver->options.depth && tree_allowed (solver, &start)) {
     shared->tree = start;
-    shared->value = value - worker->rows->offset;
+    shared->value = shared->tree_value = value - worker->rows->offset;
     shared->has_tree = 1;
   } else
     tree_release (&solver->arena, &start);
@@ -659,12 +669,14 @@ static void deepen (struct worker *worker) {
     struct fact fact = {0, leaf, leaf < UNREACHABLE ? is_leaf : is_unknown, 0};
     if (leaf < UNREACHABLE)
       publish (worker, level, depth, &fact);
+    settle (worker, level, depth);
     shared->bound = smaller (leaf, 2 * shared->price);
     if (shared->value <= shared->bound)
       return;
     solve (worker, depth, shared->value, &fact);
     if (fact.upper < UNREACHABLE)
       publish (worker, level, depth, &fact);
+    settle (worker, level, depth);
     if (depth == shared->whole_depth)
       shared->bound = fact.lower;
     if (solver_stopping (solver) || depth == shared->whole_depth)
@@ -720,6 +732,7 @@ int search_run (treeml_solver *solver) {
     shared.whole_depth = (int32_t) smaller (smaller (solver->options.depth, deepest), rows.shape.tests);
     shared.value = solver->options.upper == UNLIMITED ? UNREACHABLE
                                                       : solver->options.upper - rows.offset - solver->offset;
+    shared.tree_value = shared.value;
     solver->statistics.tests = rows.shape.tests;
     solver->statistics.rows = rows.rows;
     solver->statistics.unavoidable = rows.offset + solver->offset;

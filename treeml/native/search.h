@@ -64,7 +64,7 @@ struct worker {
   struct side counted, rest;
   struct cell_sums small_sums;
   struct cell_answer answer;
-  void *unused; /* a matrix that the kernel fills and nobody reads */
+  void *workspace; /* of the model */
   void *scratch;
   int32_t *path, *path_stack;
   int32_t path_length;
@@ -81,7 +81,10 @@ struct worker {
 struct shared {
   pthread_mutex_t lock;
   struct tree tree;     /* over the caller's tests */
-  atomic_llong value;   /* of the tree, without the offset */
+  int64_t tree_value;
+  struct fact fact;     /* of the root, where it is better than the tree */
+  int pending;
+  atomic_llong value;   /* of the best known, without the offset */
   atomic_llong bound;   /* of the root */
   int64_t price;
   int64_t slack;        /* by which real values may be off */

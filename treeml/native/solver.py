@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treeml.backends.interrupt import listening
 from treeml.native.load import LEAF_COSTS, PROGRESS, library, options
 
 Whole = NDArray[np.int64]
@@ -339,12 +340,11 @@ class Solver:
         self._raised = None
 
         def watch(_state: Any, seconds: float, value: int, bound: int, better: int) -> int:
-            # An empty callback still matters: it lets Python deliver Ctrl-C while C is at work.
             try:
+                if interrupted():
+                    return 1
                 if on_progress is not None:
                     return int(on_progress(seconds, self._amount(value), self._amount(bound)) is False)
-            except KeyboardInterrupt:
-                return 1
             except BaseException as error:  # it must not unwind through C
                 self._raised = error
                 return 1
@@ -353,7 +353,8 @@ class Solver:
         callback = PROGRESS(watch)
         self._call("treeml_watch", callback, None)
         try:
-            self._call("treeml_solve")
+            with listening() as interrupted:
+                self._call("treeml_solve")
         finally:
             self._call("treeml_watch", PROGRESS(), None)
         if self._raised is not None:
