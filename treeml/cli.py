@@ -25,16 +25,22 @@ NO_TREE = 4
 INFEASIBLE = 3
 
 
-def main() -> None:
-    """The `treeml` command."""
-    treeml(prog_name="treeml")
+def run() -> None:
+    """The command line, once: `treeml/__main__.py` calls it."""
+    try:
+        sys.exit(treeml.main(prog_name="treeml", standalone_mode=False))
+    except click.Abort:
+        raise KeyboardInterrupt from None
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
 
 
 def _version(context: click.Context, _parameter: click.Parameter, value: bool) -> None:
     if value and not context.resilient_parsing:
-        from importlib.metadata import version
+        from treeml import __version__
 
-        click.echo(f"treeml {version('treeml')}")
+        click.echo(f"treeml {__version__}")
         context.exit()
 
 
@@ -386,9 +392,6 @@ def _mistakes(style: str) -> Iterator[None]:
         for diagnostic in error.diagnostics:
             _echo(diagnostic, style)
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        click.echo("interrupted before there was a tree", err=True)
-        sys.exit(NO_TREE)
     except BrokenPipeError:
         sys.stderr.close()  # the reader has gone: `treeml show tree.json | head`
         sys.exit(0)

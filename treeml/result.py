@@ -168,11 +168,11 @@ def refuted(ruled_out: Impossible, chosen: Chosen, request: Request, begun: floa
 
 def _bound(answer: Answer, goals: tuple[Goal, ...]) -> tuple[Number | None, float | None]:
     """The bound in the user's sense, and the relative gap, on the goal that the answer's bound speaks of."""
+    from treeml.backends.run import bounded_goal
+
     if answer.bound is None or not goals:
         return None, 0.0 if answer.status is Status.OPTIMAL else None
-    number = answer.bounded_goal
-    if number is None:
-        number = len(goals) - 1 if answer.status is Status.OPTIMAL else 0
+    number = bounded_goal(answer)
     goal, value = goals[number], answer.objective[number] if answer.objective else None
     gap = None
     if value is not None:

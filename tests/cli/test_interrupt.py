@@ -1,0 +1,56 @@
+"""Ctrl-C while a back-end works: the best tree so far comes back, or a clear word that there is none."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+SPEC = 'data "noise.csv"\npredict y\nminimize errors\nrequire depth <= 7\n'
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> Path:
+    chance = random.Random(1)
+    lines = [",".join([*(f"x{i}" for i in range(120)), "y"])]
+    lines += [",".join(str(chance.randint(0, 1)) for _ in range(121)) for _ in range(3000)]
+    (tmp_path / "noise.csv").write_text("\n".join(lines))
+    path = tmp_path / "noise.tml"
+    path.write_text(SPEC)
+    return path
+
+
+def interrupted(*arguments: str, after: float) -> tuple[int, str, str]:
+    command = [sys.executable, "-m", "treeml", "solve", *arguments]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        time.sleep(after)
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    return process.returncode, output, errors
+
+
+def test_the_incumbent_survives(spec: Path) -> None:
+    code, output, errors = interrupted(str(spec), "--with", "native", "--json", after=6)
+    assert code == 0, errors
+    result = json.loads(output)
+    assert result["stop"] == "interrupted"
+    assert result["status"] == "feasible"
+    assert result["verified"]
+    assert result["bound"] <= result["objective"]
+
+
+def test_no_traceback_at_any_moment(spec: Path) -> None:
+    for after in (1.0, 1.5, 2.0, 3.0):
+        code, output, errors = interrupted(str(spec), "--with", "native", "--json", after=after)
+        assert "Traceback" not in errors, errors
+        assert code in (0, 4, -signal.SIGINT)
+        assert (code == 0) == bool(output)

@@ -1,0 +1,53 @@
+"""The built wheel, installed into an empty virtual environment, solves an example from outside the checkout."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
+    done = subprocess.run([str(part) for part in command], cwd=cwd, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, ROOT, cwd=folder)
+    return next(folder.glob("treeml-*.whl"))
+
+
+def test_the_wheel_holds_grammar_library_and_types_but_no_sources(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    assert "treeml/lang/treeml.lark" in names
+    assert "treeml/py.typed" in names
+    assert any(name.startswith("treeml/native/libtreeml_native.") for name in names)
+    assert not [name for name in names if name.endswith((".c", ".h", "CMakeLists.txt"))]
+    assert not [name for name in names if name.startswith(("tests/", "examples/", "benchmarks/"))]
+
+
+def test_an_empty_environment_solves_an_example(wheel: Path, tmp_path: Path) -> None:
+    home = tmp_path / "environment"
+    venv.create(home, with_pip=True)
+    python = home / "bin" / "python"
+    run(python, "-m", "pip", "install", "--quiet", wheel, cwd=tmp_path)
+    for name in ("plain.tml", "heart.csv"):
+        (tmp_path / name).write_bytes((ROOT / "examples" / "plain" / name).read_bytes())
+    assert run(home / "bin" / "treeml", "check", "plain.tml", cwd=tmp_path).stdout == "plain.tml: ok\n"
+    solved = json.loads(run(home / "bin" / "treeml", "solve", "plain.tml", "--json", cwd=tmp_path).stdout)
+    assert solved["verified"] is True
+    assert solved["status"] == "optimal"
+    where = run(python, "-c", "import treeml; print(treeml.__file__)", cwd=tmp_path).stdout
+    assert str(home) in where

@@ -1,0 +1,35 @@
+"""Ctrl-C -> a question that a callback can ask, instead of an exception in the middle of a solver's code.
+
+Python delivers a signal between two of its own steps: in the first line of a callback as well as inside its `try`. An
+exception there is lost on its way through C, and with it the wish to stop. While a solver works, the signal therefore
+only sets a flag; pressing Ctrl-C again raises as usual, for whoever will not wait.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+
+@contextmanager
+def listening() -> Iterator[Callable[[], bool]]:
+    """A function that says whether Ctrl-C was pressed since the block began."""
+    pressed = False
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False  # only the main thread is told of signals
+        return
+
+    def note(number: int, frame: FrameType | None) -> None:
+        nonlocal pressed
+        if pressed:
+            raise KeyboardInterrupt
+        pressed = True
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield lambda: pressed
+    finally:
+        signal.signal(signal.SIGINT, before)
