@@ -1,0 +1,1 @@
+"""Forests that are provably best: trees weighted by a master problem, grown by pricing, until none improves."""

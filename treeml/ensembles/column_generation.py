@@ -1,0 +1,250 @@
+"""A master problem and a way to price -> the best weighted choice of columns, with a bound that proves it.
+
+The columns are too many to list, so the master knows a few of them. Its prices say what a column would have to be to
+help; pricing looks for such a column, and when there is none the master's choice is best among all (Gilmore and Gomory
+1961). Prices are smoothed: pricing happens between the master's own prices and those that gave the best bound so far,
+which keeps them from swinging about (Wentges 1997). The loop maximizes; turn the sign of what is to be least.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import inf
+from time import monotonic
+from typing import Generic, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treeml.backends.contract import Deadline, Stop
+from treeml.lang.diagnostic import SpecError
+
+Prices = NDArray[np.float64]
+Column = TypeVar("Column")
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Restricted:
+    """The optimum over the columns known so far."""
+
+    value: float  # -inf where there are no columns yet
+    weights: NDArray[np.float64]  # one per column
+    prices: Prices
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Priced(Generic[Column]):
+    """Columns worth adding, the best first; and, where a proof was made, what no choice of columns can exceed."""
+
+    columns: Sequence[Column]
+    bound: Fraction | None = None
+    stop: Stop | None = None  # why pricing ended early, if it did
+
+
+class Master(Protocol[Column]):
+    """The problem over the columns known so far."""
+
+    def solve(self, seconds: float) -> Restricted | None:
+        """Its optimum, found in about so much time; None where the time was too short."""
+
+    def reduced_cost(self, column: Column, restricted: Restricted) -> float:
+        """How much a unit of the column would add to the value: above 0, it helps."""
+
+    def add(self, columns: Sequence[Column]) -> None: ...
+
+    def forget(self, columns: NDArray[np.bool_]) -> None:
+        """Drop the columns marked: they have been idle for long, and can be found again."""
+
+
+Pricing = Callable[[Prices, float, Deadline], Priced[Column]]
+"""Prices, the bound below which a claim must be proved, and the moment to end -> columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One turn of the loop, for a progress line and for plots."""
+
+    iteration: int
+    columns: int  # known to the master
+    value: float
+    bound: float
+    reduced_cost: float  # of the best column found
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Settings:
+    tolerance: float = 1e-6  # the proof is complete at this gap, relative to max(1, |value|)
+    gap: float = 0.0  # stop at this relative gap, without claiming a proof
+    smoothing: float = 0.7  # the share of the prices that gave the best bound
+    iterations: int | None = None
+    patience: int = 8  # rounds without weight after which a column may be forgotten
+    deadline: Deadline = Deadline()
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Generated(Generic[Column]):
+    """How it ended. `columns` and `weights` belong together; those without weight are left out."""
+
+    stop: Stop
+    columns: tuple[Column, ...]
+    weights: NDArray[np.float64]
+    value: float
+    bound: Fraction | None
+    rounds: tuple[Round, ...]
+    failure: SpecError | None = None  # of the pricing, where that is why it stopped
+
+
+FEWEST_FORGOTTEN = 20  # the master is rebuilt in part when columns go, so they go together
+NOISE = 1e-9  # a smaller reduced cost, relative to the value, is a solver's noise
+TINY = 1e-11  # smaller weights are a solver's noise
+
+
+def generate(
+    master: Master[Column],
+    pricing: Pricing[Column],
+    settings: Settings,
+    columns: Sequence[Column] = (),
+    on_round: Callable[[Round, Sequence[Column], Restricted], bool | None] | None = None,
+) -> Generated[Column]:
+    """Solve the master, price, add what helps; until the bound meets the value, or a limit is reached."""
+    return _Loop(master, pricing, settings, list(columns), on_round).run()
+
+
+class _Loop(Generic[Column]):
+    def __init__(
+        self,
+        master: Master[Column],
+        pricing: Pricing[Column],
+        settings: Settings,
+        columns: list[Column],
+        on_round: Callable[[Round, Sequence[Column], Restricted], bool | None] | None,
+    ) -> None:
+        self.master, self.pricing, self.settings, self.on_round = master, pricing, settings, on_round
+        self.columns = columns
+        self.idle = np.zeros(len(columns), dtype=np.int64)
+        self.restricted: Restricted | None = None
+        self.center: Prices | None = None  # where the best bound was found
+        self.bound: Fraction | None = None
+        self.patience: float = settings.patience
+        self.rounds: list[Round] = []
+        self.began = monotonic()
+        if columns:
+            master.add(columns)
+
+    def run(self) -> Generated[Column]:
+        failure = None
+        try:
+            stop = self.loop()
+        except KeyboardInterrupt:
+            stop = Stop.INTERRUPTED
+        except SpecError as error:
+            if self.restricted is None or not self.columns:
+                raise
+            stop, failure = Stop.FAILED, error
+        return self.generated(stop, failure)
+
+    def loop(self) -> Stop:
+        settings = self.settings
+        iteration = 0
+        while True:
+            restricted = self.master.solve(settings.deadline.left())
+            if restricted is None:
+                return Stop.TIME
+            self.restricted = restricted
+            if self.reached(settings.tolerance):
+                return Stop.PROVED
+            if settings.gap and self.reached(settings.gap):
+                return Stop.GAP
+            if settings.deadline.passed:
+                return Stop.TIME
+            if settings.iterations is not None and iteration >= settings.iterations:
+                return Stop.FINISHED
+            self.clean()
+            iteration += 1
+            found, stop = self.priced(self.restricted)
+            if self.told(iteration, found, self.restricted) is False:
+                return Stop.INTERRUPTED
+            if found:
+                self.columns += found
+                self.idle = np.append(self.idle, np.zeros(len(found), dtype=np.int64))
+                self.master.add(found)
+            if stop is not None and (not found or stop is not Stop.FINISHED):
+                return stop
+
+    def priced(self, restricted: Restricted) -> tuple[list[Column], Stop | None]:
+        """Columns that help at the master's own prices, looked for at smoothed prices first."""
+        deadline, enough = self.settings.deadline, restricted.value + self.allowed(restricted.value)
+        for prices in self.points(restricted):
+            priced = self.pricing(prices, enough, deadline)
+            if priced.bound is not None and (self.bound is None or priced.bound < self.bound):
+                self.bound, self.center = priced.bound, prices
+            helpful = [column for column in priced.columns if self.helps(column, restricted)]
+            if helpful or priced.stop is not None:
+                return helpful, priced.stop
+            if self.reached(self.settings.tolerance):
+                return [], Stop.PROVED
+        # At the master's own prices nothing helps. If pricing proves, the value is the optimum up to the noise of the
+        # arithmetic, which the bound measures; a heuristic has merely come to its end.
+        return [], Stop.FINISHED
+
+    def points(self, restricted: Restricted) -> list[Prices]:
+        share = self.settings.smoothing
+        if self.center is None or share == 0:
+            return [restricted.prices]
+        return [share * self.center + (1 - share) * restricted.prices, restricted.prices]
+
+    def helps(self, column: Column, restricted: Restricted) -> bool:
+        if restricted.value == -inf:
+            return True
+        return self.master.reduced_cost(column, restricted) > NOISE * max(1.0, abs(restricted.value))
+
+    def allowed(self, value: float) -> float:
+        return 0.0 if value == -inf else self.settings.tolerance * max(1.0, abs(value))
+
+    def reached(self, gap: float) -> bool:
+        if self.bound is None or self.restricted is None or self.restricted.value == -inf:
+            return False
+        value = self.restricted.value
+        # The float of the value is off by less than a tenth of any tolerance that makes sense.
+        return float(self.bound) - value <= 0.9 * gap * max(1.0, abs(value))
+
+    def clean(self) -> None:
+        """Forget columns that have been idle for long."""
+        assert self.restricted is not None
+        if not self.columns:
+            return
+        self.idle = np.where(self.restricted.weights > TINY, 0, self.idle + 1)
+        old = self.idle > self.patience
+        if np.count_nonzero(old) < FEWEST_FORGOTTEN:
+            return
+        self.master.forget(old)
+        self.patience *= 1.25  # what is forgotten and found again and again has to end
+        self.columns = [column for column, gone in zip(self.columns, old, strict=True) if not gone]
+        self.idle = self.idle[~old]
+        self.restricted = Restricted(self.restricted.value, self.restricted.weights[~old], self.restricted.prices)
+
+    def told(self, iteration: int, found: Sequence[Column], restricted: Restricted) -> bool | None:
+        best = max((self.master.reduced_cost(column, restricted) for column in found), default=0.0)
+        bound = inf if self.bound is None else float(self.bound)
+        seconds = monotonic() - self.began
+        self.rounds.append(Round(iteration, len(self.columns), restricted.value, bound, best, seconds))
+        return None if self.on_round is None else self.on_round(self.rounds[-1], self.columns, restricted)
+
+    def generated(self, stop: Stop, failure: SpecError | None) -> Generated[Column]:
+        if self.restricted is None:
+            return Generated(stop, (), np.zeros(0), -inf, self.bound, tuple(self.rounds), failure)
+        # Columns that came after the last optimum have no weight yet.
+        weights = self.restricted.weights
+        used = [number for number in range(len(weights)) if weights[number] > TINY]
+        return Generated(
+            stop,
+            tuple(self.columns[number] for number in used),
+            weights[used],
+            self.restricted.value,
+            self.bound,
+            tuple(self.rounds),
+            failure,
+        )

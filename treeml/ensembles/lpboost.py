@@ -1,0 +1,251 @@
+"""The soft minimum margin: max r - D * sum of slacks, every margin at least r less its slack (Demiriz et al. 2002).
+
+The master is solved in its dual form, min r such that no known tree's signs times the prices exceed r, with prices
+that add up to 1 and at most D for each example. A tree is a row there, so HiGHS continues with its dual simplex from
+the last basis. Most examples have margins far above r and no price: they are left out until their margin says
+otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from math import inf, isfinite
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treeml.ensembles.column_generation import Restricted
+from treeml.ensembles.criterion import Grown
+from treeml.ensembles.examples import Examples, Whole
+from treeml.lang.diagnostic import BackendError, DataError, Diagnostic
+
+DEFAULT_NU = Fraction(1, 10)
+CHUNK = 50  # margins that join the linear program at a time
+NOISE = 1e-9
+
+
+class LPBoost:
+    """Options: `penalty` (D, for a row of weight 1) or `nu` (the share of the weight that may be given up)."""
+
+    name: ClassVar[str] = "lpboost"
+    many_classes: ClassVar[bool] = True
+    total = Fraction(1)
+
+    def __init__(self, examples: Examples, options: Mapping[str, Any]) -> None:
+        self.examples = examples
+        self.penalty = self._penalty(options)
+        if self.penalty is not None and self.penalty * examples.total < 1:
+            raise DataError(_too_cheap(self.penalty, examples.total))
+        self.program = _Program(examples, self.penalty)
+
+    def _penalty(self, options: Mapping[str, Any]) -> Fraction | None:
+        """D; None where no margin may fall short."""
+        if "penalty" in options and "nu" in options:
+            raise DataError(_both_given())
+        if "penalty" in options:
+            return Fraction(options["penalty"])
+        return 1 / (Fraction(options.get("nu", DEFAULT_NU)) * self.examples.total)
+
+    def solve(self, seconds: float) -> Restricted | None:
+        return self.program.solve(seconds)
+
+    def reduced_cost(self, column: Grown, restricted: Restricted) -> float:
+        return float(column.signs @ restricted.prices) - max(restricted.value, -1.0)
+
+    def add(self, columns: Sequence[Grown]) -> None:
+        self.program.add(np.array([column.signs for column in columns], dtype=np.float64))
+
+    def forget(self, columns: NDArray[np.bool_]) -> None:
+        self.program.forget(columns)
+
+    def value(self, margins: Whole, unit: Fraction) -> Fraction:
+        """The best r lies on the lowest margin up to which the penalties add up to 1."""
+        examples = self.examples
+        worst = np.full(len(examples.row), np.iinfo(np.int64).max)
+        np.minimum.at(worst, examples.example, margins)
+        if self.penalty is None:
+            return int(worst.min()) * unit
+        price = self.penalty * examples.unit
+        spent, shortfall = Fraction(0), Fraction(0)
+        for number in np.argsort(worst, kind="stable").tolist():
+            margin, share = int(worst[number]), price * int(examples.count[number])
+            if spent + share >= 1:
+                return (margin - (spent * margin - shortfall)) * unit
+            spent += share
+            shortfall += share * margin
+        raise AssertionError("the penalties add up to less than 1")
+
+    def bound(self, prices: Whole, edge: int) -> Fraction | None:
+        """edge / sum, for prices scaled to add up to 1; what an example pays above its limit counts twice.
+
+        By duality any such prices bound the value. A slack is never above 2, since margins lie between -1 and 1, so a
+        price that rounding brought above its limit costs at most twice the excess.
+        """
+        total = int(prices.sum())
+        if total <= 0 or (prices < 0).any():
+            return None
+        result = Fraction(edge, total)
+        if self.penalty is not None:
+            limit = self.penalty * self.examples.unit * total
+            paid = np.zeros(len(self.examples.row), dtype=np.int64)
+            np.add.at(paid, self.examples.example, prices)
+            likely = np.flatnonzero(paid > (1 - 1e-9) * float(limit) * self.examples.count)
+            excess = sum(
+                (
+                    max(Fraction(0), int(paid[number]) - limit * int(self.examples.count[number]))
+                    for number in likely.tolist()
+                ),
+                Fraction(0),
+            )
+            result += 2 * excess / total
+        return result
+
+
+class _Program:
+    """min r over r and the prices u: for each tree signs @ u <= r, sum u = 1, 0 <= u, at most D for an example."""
+
+    def __init__(self, examples: Examples, penalty: Fraction | None) -> None:
+        import highspy
+
+        self.examples = examples
+        self.limit = np.full(len(examples.row), np.inf) if penalty is None else float(penalty) * examples.weight
+        self.several = examples.classes > 2  # margins of one example then share its limit
+        self.signs = np.zeros((0, examples.margins))
+        self.inside: list[int] = []  # the margins that are columns of the program, in its order
+        self.is_inside = np.zeros(examples.margins, dtype=np.bool_)
+        self.limit_row: dict[int, int] = {}  # example -> its row of the program
+        self.tree_rows: list[int] = []  # tree -> its row of the program
+        self.highs = highspy.Highs()
+        self.highs.silent()
+        for option, value in (
+            ("solver", "simplex"),
+            ("presolve", "off"),
+            ("threads", 1),
+            ("simplex_scale_strategy", 0),  # all coefficients are 1, 0 and -1
+        ):
+            self.highs.setOptionValue(option, value)
+        self.highs.addCol(1.0, -np.inf, np.inf, 0, np.zeros(0, np.int32), np.zeros(0))
+        self.highs.addRow(1.0, 1.0, 0, np.zeros(0, np.int32), np.zeros(0))
+
+    def solve(self, seconds: float) -> Restricted | None:
+        examples = self.examples
+        if not len(self.signs):
+            return Restricted(-inf, np.zeros(0), self._even())
+        if not self.inside:
+            self._begin()
+        while True:
+            solution = self._run(seconds)
+            if solution is None:
+                return None
+            values, duals = solution
+            weights = np.maximum(-duals[self.tree_rows], 0.0)
+            margins = weights @ self.signs
+            missing = np.flatnonzero(~self.is_inside & (margins < duals[0] - NOISE))
+            if not len(missing):
+                break
+            self._join(missing[np.argsort(margins[missing], kind="stable")][:CHUNK])
+        prices = np.zeros(examples.margins)
+        prices[self.inside] = np.maximum(values[1:], 0.0)
+        return Restricted(float(values[0]), weights, prices)
+
+    def add(self, signs: NDArray[np.float64]) -> None:
+        columns = np.arange(len(self.inside) + 1, dtype=np.int32)
+        for row in signs:
+            self.tree_rows.append(self.highs.getNumRow())
+            self.highs.addRow(-np.inf, 0.0, len(columns), columns, np.append(-1.0, row[self.inside]))
+        self.signs = np.vstack([self.signs, signs])
+
+    def forget(self, trees: NDArray[np.bool_]) -> None:
+        gone = np.array(self.tree_rows, dtype=np.int32)[trees]
+        self.highs.deleteRows(len(gone), np.sort(gone))
+        before = np.sort(gone)
+        self.signs = self.signs[~trees]
+        kept = [row for row, out in zip(self.tree_rows, trees, strict=True) if not out]
+        self.tree_rows = [row - int(np.searchsorted(before, row)) for row in kept]
+        self.limit_row = {e: row - int(np.searchsorted(before, row)) for e, row in self.limit_row.items()}
+
+    def _even(self) -> NDArray[np.float64]:
+        """Prices before there is a tree: every row alike."""
+        share = self.examples.weight / self.examples.weight.sum() / (self.examples.classes - 1)
+        return np.asarray(share[self.examples.example])
+
+    def _begin(self) -> None:
+        """The margins that the first trees leave lowest, and enough of them for prices that add up to 1."""
+        order = np.argsort(self.signs.sum(axis=0), kind="stable")
+        room = np.cumsum(np.minimum(self.limit, 1.0)[self.examples.example[order]])
+        needed = int(np.searchsorted(room, 2.0)) + 1
+        self._join(order[: max(needed, self.examples.margins // 6)])
+        shares = np.zeros(len(self.limit))
+        np.maximum.at(shares, self.examples.example[self.inside], self.limit[self.examples.example[self.inside]])
+        if shares.sum() < 1:
+            self._join(np.flatnonzero(~self.is_inside))
+
+    def _join(self, margins: NDArray[np.intp]) -> None:
+        """Make these margins columns of the program."""
+        for margin in margins.tolist():
+            example = int(self.examples.example[margin])
+            rows, entries = [0, *self.tree_rows], [1.0, *self.signs[:, margin]]
+            upper = float(self.limit[example])
+            if self.several and isfinite(upper):
+                rows.append(self._limit_row(example, upper))
+                entries.append(1.0)
+                upper = np.inf
+            order = np.argsort(rows)
+            self.highs.addCol(
+                0.0, 0.0, upper, len(rows), np.array(rows, dtype=np.int32)[order], np.array(entries)[order]
+            )
+            self.is_inside[margin] = True
+            self.inside.append(margin)
+
+    def _limit_row(self, example: int, upper: float) -> int:
+        if example not in self.limit_row:
+            self.limit_row[example] = self.highs.getNumRow()
+            self.highs.addRow(-np.inf, upper, 0, np.zeros(0, np.int32), np.zeros(0))
+        return self.limit_row[example]
+
+    def _run(self, seconds: float) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        import highspy
+
+        if isfinite(seconds):
+            self.highs.setOptionValue("time_limit", self.highs.getRunTime() + seconds)
+        self.highs.run()
+        status = self.highs.getModelStatus()
+        if status == highspy.HighsModelStatus.kTimeLimit:
+            return None
+        if status != highspy.HighsModelStatus.kOptimal:
+            raise BackendError(_failed(self.highs.modelStatusToString(status)))
+        solution = self.highs.getSolution()
+        return np.array(solution.col_value), np.array(solution.row_dual)
+
+
+def _too_cheap(penalty: Fraction, total: Fraction) -> Diagnostic:
+    least = 1 / total
+    return Diagnostic(
+        "D450",
+        f"a penalty of {float(penalty):.6g} is too small for rows of weight {float(total):.6g}",
+        notes=(
+            "giving up every row would then cost less than it gains, and the margin would have no upper limit",
+            f"the smallest penalty for these rows is 1/{float(total):.6g} = {float(least):.6g}",
+        ),
+        helps=("write `lpboost(nu = 0.1)`: the share of the rows that may be given up, whatever their number",),
+    )
+
+
+def _both_given() -> Diagnostic:
+    return Diagnostic(
+        "D451",
+        "`penalty` and `nu` say the same thing twice",
+        notes=("for rows of weight W, nu is 1 / (penalty * W)",),
+        helps=("give one of the two",),
+    )
+
+
+def _failed(status: str) -> Diagnostic:
+    return Diagnostic(
+        "B515",
+        "the linear program of the forest failed",
+        notes=(f"HiGHS says: {status}",),
+        helps=("please report it with the specification and the data",),
+    )
