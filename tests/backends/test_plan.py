@@ -28,10 +28,9 @@ from treeml.backends.contract import (
     Status,
     Stop,
     Sum,
-    Support,
 )
 from treeml.backends.oracle import Oracle
-from treeml.backends.plan import Plan, choose, plan
+from treeml.backends.plan import Plan, plan
 from treeml.backends.run import run
 from treeml.lang.diagnostic import BackendError, RefusedError
 from treeml.testing.fuzz import Tally, fuzz
@@ -223,21 +222,6 @@ def test_a_problem_of_any_depth_is_refused_with_what_to_write() -> None:
     refusals = plan(binary(many, 2, minimize(errors([0, 1] * 16, 2))), Plain())  # type: ignore[arg-type]
     assert isinstance(refusals, list)
     assert refusals[0].instead.startswith("add `require depth <= 4`")
-
-
-def test_choose_names_the_back_end_and_why() -> None:
-    planned = choose(xor())
-    assert planned.backend.name == "oracle" or planned.backend.name in planned.reason
-    assert planned.backend.name != "cart"
-    assert planned.explain()[0] == planned.reason
-
-
-def test_choose_says_why_nobody_can() -> None:
-    rows = [format(number, "010b") for number in range(1024)]
-    problem = binary(rows, 2, minimize(Largest((single(Support(), -1), single(Depth())))))
-    with pytest.raises(RefusedError) as refused:
-        choose(problem)
-    assert refused.value.diagnostics[0].code == "B505"
 
 
 def test_a_start_reaches_a_reduced_problem() -> None:

@@ -35,7 +35,6 @@ from treeml.backends.lacks import depth_is_found, lacks, needs_deepening, needs_
 from treeml.backends.lexicographic import lexicographic
 from treeml.backends.lowerings import Step, bounded, reduction, rewriting, spread
 from treeml.backends.shapes import deepest
-from treeml.lang.diagnostic import Diagnostic, RefusedError
 
 # A back-end that needs a depth bound gets one that follows from the rows and the other bounds, up to this depth; a
 # model of deeper trees would be too large to be what the user had in mind.
@@ -50,12 +49,14 @@ class Plan:
     backend: Backend
     steps: tuple[Step, ...]
     reason: str = ""  # why this back-end, where it was chosen and not asked for
+    remark: str = ""  # how the back-end will go about it
 
     def explain(self) -> list[str]:
         """The plan in sentences, the first thing done first."""
         opening = [self.reason] if self.reason else []
         closing = f"{self.backend.name} solves what is left: {self.backend.summary}"
-        return [*opening, *(step.sentence for step in self.steps), closing]
+        remark = [self.remark] if self.remark else []
+        return [*opening, *(step.sentence for step in self.steps), closing, *remark]
 
     def solve(
         self, limits: Limits = NO_LIMITS, start: Node | None = None, on_progress: OnProgress | None = None
@@ -75,25 +76,6 @@ def plan(problem: Problem, backend: Backend, options: Mapping[str, Any] | None =
         return outcome
     able = [other.name for other in _candidates() if other.name != backend.name and _takes(reductions, other)]
     return [replace(refusal, instead=_instead(refusal, able)) for refusal in outcome]
-
-
-def choose(problem: Problem) -> Plan:
-    """The first back-end of the stated order that takes the problem; the plan says why it is this one."""
-    reductions = _Reductions(problem)
-    refused: list[Refusal] = []
-    for backend in _candidates():
-        outcome = _plan(reductions, backend)
-        if isinstance(outcome, Plan):
-            return replace(outcome, reason=_reason(backend.name, refused))
-        refused += outcome
-    raise RefusedError(
-        Diagnostic(
-            "B505",
-            "no back-end takes this problem",
-            notes=tuple(f"{refusal.feature}: {refusal.because}" for refusal in refused),
-            helps=tuple(dict.fromkeys(refusal.instead for refusal in refused if refusal.instead)),
-        )
-    )
 
 
 class _Reductions:
@@ -145,7 +127,10 @@ def _plan(reductions: _Reductions, backend: Backend, options: Mapping[str, Any] 
         for stage in _stages(lowered, can)
         for refusal in _own_refusals(backend, spread(stage) if spreads else stage, options)
     ]
-    return list(dict.fromkeys(own)) or Plan(problem, backend, tuple(steps))
+    if own:
+        return list(dict.fromkeys(own))
+    remark = getattr(backend, "remark", None)
+    return Plan(problem, backend, tuple(steps), remark="" if remark is None else remark(lowered, options or {}))
 
 
 def _stages(problem: Problem, can: Capabilities) -> Iterator[Problem]:
@@ -194,13 +179,6 @@ def _any_depth(backend: Backend, depth: int) -> Refusal:
 def _instead(refusal: Refusal, able: list[str]) -> str:
     takers = f"{_listed(able)} {'takes' if len(able) == 1 else 'take'} this problem" if able else ""
     return "; ".join(part for part in (refusal.instead, takers) if part) or "no registered back-end takes this problem"
-
-
-def _reason(name: str, refused: list[Refusal]) -> str:
-    order = ", ".join(registry.PREFERENCE)
-    return "; ".join(
-        [f"{name} is the first of {order} that takes this problem", *(refusal.because for refusal in refused)]
-    )
 
 
 def _listed(names: list[str]) -> str:

@@ -1,0 +1,72 @@
+"""Which back-end solves: the one asked for, the first of several that can, or the first of the stated order."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import treeml as tml
+
+X = np.array([[i & 1, i >> 1 & 1, i >> 2 & 1] for i in range(8)])
+Y = X[:, 0] ^ X[:, 1]
+
+
+def model() -> tml.Model:
+    asked = tml.Model()
+    asked.minimize(tml.errors)
+    asked.require(tml.depth <= 2)
+    return asked
+
+
+def test_without_a_wish_the_stated_order_decides_and_is_named() -> None:
+    result = model().solve(X, Y)
+    assert result.backend == "native"
+    assert result.plan[0].startswith("native is the first of native, cpsat, mip, maxsat, oracle")
+
+
+def test_several_wishes_are_in_order_of_preference() -> None:
+    wished = tml.Model().minimize(tml.errors).require(tml.depth <= 4).solve_with("oracle", "cart")
+    assert wished.solve(X, Y).backend == "oracle"
+    large = np.random.default_rng(1).integers(0, 2, (300, 60))
+    assert wished.solve(large, large[:, 0]).backend == "cart"
+
+
+def test_what_is_asked_of_a_run_beats_the_statement() -> None:
+    wished = model().solve_with("cart")
+    assert wished.solve(X, Y, backend="oracle").backend == "oracle"
+
+
+def test_options_reach_the_back_end_and_unknown_ones_are_refused() -> None:
+    result = model().solve(X, Y, backend="cart", options={"criterion": "entropy"})
+    assert result.backend == "cart"
+    with pytest.raises(tml.SpecError, match="criterium"):
+        model().solve(X, Y, backend="cart", options={"criterium": "entropy"})
+    with pytest.raises(tml.SpecError, match="criterium"):
+        model().solve(X, Y, backend="cart(criterium = entropy)")
+
+
+def test_when_nobody_can_every_back_end_says_why() -> None:
+    asked = tml.Model()
+    asked.maximize(tml.precision(1))
+    asked.require(tml.depth <= 6)
+    large = np.random.default_rng(1).integers(0, 2, (300, 40))
+    with pytest.raises(tml.RefusedError, match="B505") as refusal:
+        asked.solve(large, large[:, 0] ^ large[:, 1])
+    notes = refusal.value.diagnostics[0].notes
+    assert {"native", "oracle"} <= {note.split(":")[0] for note in notes}
+
+
+@pytest.mark.parametrize(
+    ("asked", "code"),
+    [
+        ({"backend": "natve"}, "N204"),
+        ({"within": "60"}, "T305"),
+        ({"within": "soon"}, "N202"),
+        ({"gap": -1}, "T309"),
+        ({"threads": 0}, "T309"),
+        ({"memory": "much"}, "T330"),
+    ],
+)
+def test_wrong_wishes_are_named(asked: dict[str, object], code: str) -> None:
+    with pytest.raises(tml.SpecError, match=code):
+        model().solve(X, Y, **asked)
