@@ -2,20 +2,22 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+NATIVE := $(wildcard treeml/native/*.c treeml/native/*.h) treeml/native/CMakeLists.txt CMakeLists.txt
+SANITIZED := build/sanitized
 
 .PHONY: demo test lint bench clean native-sanitized
 
-$(VENV)/.installed: pyproject.toml CMakeLists.txt $(wildcard treeml/native/*.c treeml/native/*.h treeml/native/CMakeLists.txt)
+$(VENV)/.installed: pyproject.toml $(NATIVE)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $@
 
 demo: $(VENV)/.installed
-	$(BIN)/treeml --version
+	@echo "The spec, examples/plain/plain.tml:" && sed 's/^/    /' examples/plain/plain.tml && echo
+	@$(BIN)/treeml compare examples/plain/plain.tml --within 20s
 
 test: $(VENV)/.installed
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .
@@ -24,6 +26,15 @@ lint: $(VENV)/.installed
 
 bench: $(VENV)/.installed
 	$(BIN)/python -m benchmarks
+
+# The C code once more, with every warning an error and under AddressSanitizer and UBSan. Python itself is not built
+# for them, so the runtime is loaded first and leaks of the interpreter are not counted.
+native-sanitized: $(VENV)/.installed
+	$(BIN)/cmake -S . -B $(SANITIZED) -DTREEML_SANITIZE=address,undefined -DTREEML_CHECK=ON \
+	  -DTREEML_OUTPUT=$(CURDIR)/$(SANITIZED) -DCMAKE_C_FLAGS=-Werror
+	$(BIN)/cmake --build $(SANITIZED)
+	LD_PRELOAD=$$($(CC) -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1 \
+	  TREEML_LIBRARY=$(CURDIR)/$(SANITIZED)/libtreeml_native.so $(BIN)/python -m pytest tests/native tests/numeric
 
 clean:
 	rm -rf $(VENV) build dist treeml/native/*.so
