@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from math import lcm
 from time import monotonic
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -45,12 +46,14 @@ from treeml.backends.contract import (
     Used,
 )
 from treeml.backends.evaluate import evaluate_goals
+from treeml.lang.diagnostic import Diagnostic, RefusedError
 from treeml.native import load
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from treeml.native.solver import Found, Solver
+    from treeml.native.thresholds import ThresholdSolver
 
 MOST = 2**58  # sums of whole numbers that the solver takes without overflow
 
@@ -65,20 +68,30 @@ _STOP = {"proved": Stop.PROVED, "time": Stop.TIME, "interrupted": Stop.INTERRUPT
 # What the problem and the limits say is no option.
 _SET_ELSEWHERE = frozenset(
     {"depth", "support", "leaves", "leaf_price", "upper", "enough", "milliseconds", "memory", "threads", "seed"}
-    | {"fail_allocation", "poll_milliseconds"}
+    | {"fail_allocation", "poll_milliseconds", "microseconds", "cell", "kernel"}
 )
+_MOST_BITS = 2**31  # tests times rows that the binary kernel is given
+_KERNELS = ("auto", "binary", "numeric")
 
 
 class _Options(Mapping[str, Option]):
-    """The C library's own table, read when somebody looks."""
+    """The C library's own tables, read when somebody looks, and which of the two kernels is meant."""
 
     def _table(self) -> dict[str, Option]:
         if load.missing() is not None:
             return {}
-        return {
+        tables = _tables()
+        own = {
             name: Option(int, initial, text, low=low, high=high)
-            for name, (low, high, initial, text) in load.options().items()
+            for table in tables.values()
+            for name, (low, high, initial, text) in table.items()
             if name not in _SET_ELSEWHERE
+        }
+        low, high, initial, text = tables["binary"]["kernel"]
+        return {
+            "kernel": Option(str, "auto", "binary: on tests; numeric: on columns as they are; auto: by size", _KERNELS),
+            "instructions": Option(int, initial, text, low=low, high=high),
+            **own,
         }
 
     def __getitem__(self, name: str) -> Option:
@@ -91,6 +104,41 @@ class _Options(Mapping[str, Option]):
         return len(self._table())
 
 
+def _tables() -> dict[str, dict[str, tuple[int, int, int, str]]]:
+    from treeml.native import numeric
+
+    return {"binary": load.options(), "numeric": numeric.options()}
+
+
+def choose_kernel(problem: Problem, options: Mapping[str, Any]) -> tuple[str, str]:
+    """Which kernel runs, and the sentence that says why; a Refusal's text is raised as ValueError."""
+    from treeml.native.thresholds import can_take, prefer_numeric
+
+    if not options:
+        numeric, reason = prefer_numeric(problem)
+        return ("numeric" if numeric else "binary"), reason
+    asked = options.get("kernel", "auto")
+    binary_table, numeric_table = _tables().values()
+    only = {
+        "binary": sorted(set(options) & (set(binary_table) - set(numeric_table))),
+        "numeric": sorted(set(options) & (set(numeric_table) - set(binary_table))),
+    }
+    for kernel, other in (("binary", "numeric"), ("numeric", "binary")):
+        if asked == kernel and only[other]:
+            raise ValueError(f"`{only[other][0]}` is an option of the {other} kernel")
+    if asked == "binary":
+        return "binary", "the binary kernel runs, as asked"
+    obstacle = can_take(problem)
+    if asked == "numeric" or (only["numeric"] and not only["binary"]):
+        if obstacle is not None:
+            raise ValueError(f"the numeric kernel cannot take this problem: {obstacle}")
+        return "numeric", "the numeric kernel runs, as asked"
+    if only["binary"]:
+        return "binary", f"the binary kernel runs: `{only['binary'][0]}` is an option of it"
+    numeric, reason = prefer_numeric(problem)
+    return ("numeric" if numeric else "binary"), reason
+
+
 class Native:
     name: ClassVar[str] = "native"
     summary: ClassVar[str] = "branch and bound with a cache, in C; for every additive goal"
@@ -101,6 +149,7 @@ class Native:
         lexicographic=True,
         merges_rows=True,
         merges_tests=True,
+        numeric=True,
         starts=True,
         reports=True,
         threads=True,
@@ -115,7 +164,8 @@ class Native:
     def version() -> str:
         return str(load.library().treeml_version().decode())
 
-    def refusals(self, problem: Problem) -> Iterator[Refusal]:
+    def refusals(self, problem: Problem, options: Mapping[str, Any] = MappingProxyType({})) -> Iterator[Refusal]:
+        yield from _kernel_refusals(problem, options)
         for bound in problem.bounds:
             yield from _bound_refusals(problem, bound)
         for goal in problem.goals:
@@ -126,6 +176,10 @@ class Native:
             yield from _size_refusals(problem)
         yield from _shape_refusals(problem)
 
+    def remark(self, problem: Problem, options: Mapping[str, Any]) -> str:
+        """Which kernel runs and why, for the plan."""
+        return choose_kernel(problem, options)[1]
+
     def solve(
         self,
         problem: Problem,
@@ -133,7 +187,26 @@ class Native:
         start: Node | None = None,
         on_progress: OnProgress | None = None,
     ) -> Answer:
-        return _Solve(problem, limits, start, on_progress, monotonic()).answer()
+        try:
+            kernel, _ = choose_kernel(problem, limits.options)
+        except ValueError as error:
+            raise RefusedError(Diagnostic("B501", "native cannot take its options so", notes=(str(error),))) from error
+        return _Solve(problem, limits, start, on_progress, monotonic(), kernel).answer()
+
+
+def _kernel_refusals(problem: Problem, options: Mapping[str, Any]) -> Iterator[Refusal]:
+    try:
+        kernel, reason = choose_kernel(problem, options)
+    except ValueError as error:
+        yield Refusal("the kernel asked for", str(error))
+        return
+    size = len(problem.tests) * problem.rows
+    if kernel == "binary" and problem.given_bits is None and size > _MOST_BITS:
+        yield Refusal(
+            f"{len(problem.tests):,} tests on {problem.rows:,} rows",
+            f"{reason}, and their answers do not fit in memory",
+            "take fewer cuts: `binarize all by quantiles(16)`",
+        )
 
 
 def _goal_refusals(problem: Problem, goal: Goal) -> Iterator[Refusal]:
@@ -335,6 +408,7 @@ class _Solve:
     start: Node | None
     on_progress: OnProgress | None
     began: float
+    kernel: str = "binary"
     trace: list[Progress] = field(default_factory=list)
     reached_gap: bool = False
 
@@ -359,10 +433,12 @@ class _Solve:
         found = self.run(self.solver(objective), objective, settings)
         return self.answered(found, objective)
 
-    def solver(self, objective: _Objective) -> Solver:
+    def solver(self, objective: _Objective) -> Solver | ThresholdSolver:
         from treeml.native.solver import Solver
 
         problem = self.problem
+        if self.kernel == "numeric":
+            return self.threshold_solver(objective)
         given: dict[str, Any] = {"columns": np.array([test.feature for test in problem.tests], dtype=np.int32)}
         support = problem.bound_on("Support", ">=")
         if (support is not None and support > 1) or objective.column_cost is not None:
@@ -391,6 +467,19 @@ class _Solve:
             cost = np.zeros((problem.rows, max(1, problem.classes)), dtype=np.int64)
         return Solver(problem.bits, cost=cost, **given)
 
+    def threshold_solver(self, objective: _Objective) -> ThresholdSolver:
+        from treeml.native.thresholds import ThresholdSolver
+
+        problem, loss, cost = self.problem, objective.loss, objective.cost
+        if loss is not None:
+            weight = loss.weight * objective.factor
+            return ThresholdSolver(
+                problem, targets=loss.targets, weight=weight, count=problem.count, forbidden=self.forbidden()
+            )
+        if cost is None:
+            cost = np.zeros((problem.rows, max(1, problem.classes)), dtype=np.int64)
+        return ThresholdSolver(problem, cost=cost, count=problem.count, forbidden=self.forbidden())
+
     def forbidden(self) -> frozenset[int]:
         return frozenset().union(
             *(
@@ -413,7 +502,10 @@ class _Solve:
             settings["support"] = max(1, -_floor(-support))
         if limits.memory is not None:
             settings["memory"] = limits.memory
-        settings["options"] = {"seed": limits.seed, **{name: int(value) for name, value in limits.options.items()}}
+        chosen = {name: int(value) for name, value in limits.options.items() if name != "kernel"}
+        if "instructions" in chosen:
+            chosen["kernel"] = chosen.pop("instructions")
+        settings["options"] = chosen if self.kernel == "numeric" else {"seed": limits.seed, **chosen}
         return settings
 
     def impossible(self, settings: Mapping[str, Any]) -> bool:
@@ -427,7 +519,7 @@ class _Solve:
             or any(_limit(bound) > 1 for bound in pure)
         )
 
-    def run(self, solver: Solver, objective: _Objective, settings: Mapping[str, Any]) -> Found | None:
+    def run(self, solver: Solver | ThresholdSolver, objective: _Objective, settings: Mapping[str, Any]) -> Found | None:
         """None where the bounds contradict themselves."""
         if self.impossible(settings):
             return None
@@ -463,7 +555,9 @@ class _Solve:
         share = (value - later) / objective.first_weighs if objective.first_weighs > 1 else value
         return share / objective.scale + objective.constant
 
-    def fewest_leaves(self, solver: Solver, objective: _Objective, settings: dict[str, Any]) -> Answer:
+    def fewest_leaves(
+        self, solver: Solver | ThresholdSolver, objective: _Objective, settings: dict[str, Any]
+    ) -> Answer:
         """The fewest leaves of a tree within the bounds: one leaf, two, and so on."""
         factor, constant = self.problem.goals[0].sum.parts[0][0], self.problem.goals[0].sum.constant
         most = settings.get("leaves", self.problem.rows)
@@ -488,7 +582,7 @@ class _Solve:
                 )
         return Answer(Status.INFEASIBLE, Stop.PROVED, raw_status="infeasible")
 
-    def any_tree(self, solver: Solver, settings: dict[str, Any]) -> Answer:
+    def any_tree(self, solver: Solver | ThresholdSolver, settings: dict[str, Any]) -> Answer:
         found = self.run(solver, _Objective(), settings)
         return self.answered(found, _Objective())
 

@@ -187,6 +187,7 @@ class NumericSolver:
         raise _ERRORS.get(code, RuntimeError)(message)
 
 
+@cache
 def options() -> dict[str, tuple[int, int, int, str]]:
     """The C library's table of options: name -> lowest, highest, initial value and help."""
     table = {}
