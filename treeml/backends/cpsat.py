@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from time import monotonic
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from treeml.backends.contract import (
@@ -67,9 +68,9 @@ class CpSat:
     def version() -> str:
         return version_of("ortools")
 
-    def refusals(self, problem: Problem) -> Iterator[Refusal]:
+    def refusals(self, problem: Problem, options: Mapping[str, Any] = MappingProxyType({})) -> Iterator[Refusal]:
         try:
-            encoding_for(problem, read_problem(problem), "auto")
+            encoding_for(problem, read_problem(problem), options.get("encoding", "auto"))
         except Unsupported as unsupported:
             yield unsupported.refusal
 
@@ -86,11 +87,16 @@ class CpSat:
         try:
             asked = read_problem(problem)
             encoding = encoding_for(problem, asked, limits.options.get("encoding", "auto"))
-            search = Search(problem, asked, limits, on_progress, began)
+        except Unsupported as unsupported:
+            raise refuse(self.name, unsupported) from unsupported
+        search = Search(problem, asked, limits, on_progress, began)
+        try:
             search.notes.append(f"encoding {encoding}")
             answer = self._solve(search, encoding, start)
         except Unsupported as unsupported:
             raise refuse(self.name, unsupported) from unsupported
+        except KeyboardInterrupt:
+            answer = search.answer(Stop.INTERRUPTED)
         return explained(self, problem, limits, answer)
 
     def _solve(self, search: Search, encoding: str, start: Node | None) -> Answer:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from time import monotonic
-from typing import TYPE_CHECKING, ClassVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from treeml.backends.contract import (
     NO_LIMITS,
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from treeml.backends.engines.outcome import OnIncumbent, Outcome
 
     Whole = NDArray[np.int64]
+
+
+LARGEST_GOAL = 10**9  # up to here floats prove a goal to its last unit
 
 
 class Mip:
@@ -66,9 +70,9 @@ class Mip:
     def version() -> str:
         return version_of("highspy")
 
-    def refusals(self, problem: Problem) -> Iterator[Refusal]:
+    def refusals(self, problem: Problem, options: Mapping[str, Any] = MappingProxyType({})) -> Iterator[Refusal]:
         try:
-            formulation_for(problem, read_problem(problem), "auto")
+            formulation_for(problem, read_problem(problem), options.get("formulation", "auto"))
         except Unsupported as unsupported:
             yield unsupported.refusal
 
@@ -85,11 +89,16 @@ class Mip:
         try:
             asked = read_problem(problem)
             formulation = formulation_for(problem, asked, limits.options.get("formulation", "auto"))
-            search = Search(problem, asked, limits, on_progress, began)
+        except Unsupported as unsupported:
+            raise refuse(self.name, unsupported) from unsupported
+        search = Search(problem, asked, limits, on_progress, began)
+        try:
             search.notes.append(f"formulation {formulation}")
             answer = self._solve(search, formulation, start)
         except Unsupported as unsupported:
             raise refuse(self.name, unsupported) from unsupported
+        except KeyboardInterrupt:
+            answer = search.answer(Stop.INTERRUPTED)
         return explained(self, problem, limits, answer)
 
     def _solve(self, search: Search, formulation: str, start: Node | None) -> Answer:
@@ -136,14 +145,22 @@ class Mip:
 
 def formulation_for(problem: Problem, asked: Asked, wanted: str) -> str:
     """The cover hyperflow while its tables fit; else flows."""
+    from treeml.backends.encodings.cover import couples
+    from treeml.backends.encodings.cover_rows import form_range
     from treeml.backends.encodings.sizes import MOST_CELLS, cover_cells, node_literals, takes_nodes
 
+    low, high = form_range(asked.goal, problem, asked)
+    huge = max(abs(low), abs(high)) > LARGEST_GOAL
+    if huge and (wanted in ("flow", "binoct") or couples(asked)):
+        raise Unsupported(
+            "a goal of this size", "with floats a solver cannot prove the last unit of it", "use cpsat, which counts exactly"
+        )
     if wanted != "auto":
         if wanted != "cover":
             takes_nodes(asked)
         return wanted
     cells = cover_cells(problem, asked)
-    if cells <= MOST_CELLS:
+    if cells <= MOST_CELLS or huge:
         return "cover"
     try:
         takes_nodes(asked)

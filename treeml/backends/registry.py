@@ -20,6 +20,10 @@ BUILT_IN: Mapping[str, str] = {
     "native": "treeml.backends.native:Native",
     "oracle": "treeml.backends.oracle:Oracle",
     "cart": "treeml.backends.cart:Cart",
+    "cpsat": "treeml.backends.cpsat:CpSat",
+    "mip": "treeml.backends.mip:Mip",
+    "maxsat": "treeml.backends.maxsat:MaxSat",
+    "sat": "treeml.backends.sat:PlainSat",
 }
 
 # The order in which a problem without `solve with` is offered; a greedy tree is nobody's answer unless asked for.

@@ -76,9 +76,14 @@ class PlainSat:
         began = monotonic()
         try:
             search = Search(problem, read_problem(problem), limits, on_progress, began)
+        except Unsupported as unsupported:
+            raise refuse(self.name, unsupported) from unsupported
+        try:
             model = prepare(search, start)
         except Unsupported as unsupported:
             raise refuse(self.name, unsupported) from unsupported
+        except KeyboardInterrupt:
+            return search.answer(Stop.INTERRUPTED)
         if model is None:
             return explained(self, problem, limits, search.answer(Stop.PROVED))
         if isinstance(model, Stop):

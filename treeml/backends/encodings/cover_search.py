@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     Whole = NDArray[np.int64]
 
 FIRST_ROUND = 2_000  # columns
+LARGEST_GOAL = 10**9  # beyond, the exact bounds of the relaxation are better than what floats prove
 WHOLE_FLOW = 12_000  # up to so many columns a solver gets the whole flow at once
 
 
@@ -77,7 +78,7 @@ def _whole_flow(search: Search, cover: Cover, coupling: Coupling, solver: Solver
     columns = take(cover, best_columns(cover), coupling)
     if not columns.size:
         return Stop.PROVED
-    if columns.size > WHOLE_FLOW:
+    if columns.size > WHOLE_FLOW or int(np.abs(columns.value[0]).max(initial=0)) > LARGEST_GOAL:
         return _by_thresholds(search, cover, coupling, solver)
     program = write_program(cover, columns, coupling)
     search.statistics |= {"columns": float(program.columns), "rows": float(program.rows)}

@@ -87,7 +87,7 @@ def build_flow(problem: Problem, asked: Asked, choices: Choices) -> NodeProgram:
     depth = asked.depth if choices.choices else 0
     model = NodeProgram(problem, asked, choices, Nodes(max(0, depth)), free=asked.counts_shape)
     sums = [part for form in asked.forms for part in parts_of(form) if part.predicted is not None]
-    projected = len(sums) <= 1 and (not sums or sums[0] is asked.goal) and not model.free
+    projected = not asked.requirements and len(sums) <= 1 and (not sums or sums[0] is asked.goal) and not model.free
     _write_nodes(model)
     if projected:
         _write_projected(model)

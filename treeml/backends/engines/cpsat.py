@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import ceil
-from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from treeml.backends.contract import Deadline
 from treeml.backends.encodings.program import FREE, Program
-from treeml.backends.engines.outcome import End, OnIncumbent, Outcome
+from treeml.backends.engines.outcome import End, OnIncumbent, Outcome, run_in_thread
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -101,7 +99,12 @@ def run_model(
                 solver.stop_search()
 
         solver.best_bound_callback = told
-    status = _run(lambda: solver.solve(model, listener), solver, stopped)
+
+    def interrupt() -> None:
+        stopped.append("interrupted")
+        solver.stop_search()
+
+    status = run_in_thread(lambda: solver.solve(model, listener), interrupt)
     return _outcome(cp_model, solver, status, variables, stopped, bool(model.has_objective()))
 
 
@@ -117,30 +120,6 @@ def _listener(cp_model: Any, variables: list[Any], on_incumbent: OnIncumbent | N
                 self.stop_search()
 
     return Listener()
-
-
-def _run(solve: Callable[[], Any], solver: Any, stopped: list[str]) -> Any:
-    """In a thread of its own, so that Ctrl-C reaches Python and stops the solver with what it has."""
-    result: list[Any] = []
-    failure: list[BaseException] = []
-
-    def work() -> None:
-        try:
-            result.append(solve())
-        except BaseException as error:
-            failure.append(error)
-
-    worker = Thread(target=work, daemon=True)
-    worker.start()
-    while worker.is_alive():
-        try:
-            worker.join(0.1)
-        except KeyboardInterrupt:
-            stopped.append("interrupted")
-            solver.stop_search()
-    if failure:
-        raise failure[0]
-    return result[0]
 
 
 def _whole_bound(bound: float) -> int | None:

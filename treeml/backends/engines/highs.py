@@ -10,7 +10,7 @@ import numpy as np
 
 from treeml.backends.contract import Deadline
 from treeml.backends.encodings.program import FREE, Program
-from treeml.backends.engines.outcome import End, OnIncumbent, Outcome
+from treeml.backends.engines.outcome import End, OnIncumbent, Outcome, run_in_thread
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -186,18 +186,9 @@ def _listen(highs: Any, program: Program, on_incumbent: OnIncumbent | None, stop
 
 
 def _run(highs: Any, stopped: list[str]) -> None:
-    """In a thread of its own, so that Ctrl-C reaches Python and stops the solver with what it has."""
-    from threading import Thread
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        worker = Thread(target=highs.run, daemon=True)
-        worker.start()
-        while worker.is_alive():
-            try:
-                worker.join(0.1)
-            except KeyboardInterrupt:
-                stopped.append("interrupted")
+        run_in_thread(highs.run, lambda: stopped.append("interrupted"))
 
 
 def holds(program: Program, values: Whole) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -39,3 +40,29 @@ class Outcome:
 
 # Called with an assignment (or None) and a lower bound (or None); False stops the search.
 OnIncumbent = Callable[["Whole | None", "int | None"], bool | None]
+
+
+def run_in_thread(work: Callable[[], Any], interrupt: Callable[[], None]) -> Any:
+    """Runs a solver in a thread of its own, so that Ctrl-C reaches Python: it then asks the solver to stop, and waits."""
+    results: list[Any] = []
+    failures: list[BaseException] = []
+
+    def body() -> None:
+        try:
+            results.append(work())
+        except BaseException as failure:
+            failures.append(failure)
+        finally:
+            done.set()
+
+    # An event, not `join`: a Ctrl-C inside `join` can make a running thread look ended.
+    done = Event()
+    Thread(target=body, daemon=True).start()
+    while not done.is_set():
+        try:
+            done.wait(0.1)
+        except KeyboardInterrupt:
+            interrupt()
+    if failures:
+        raise failures[0]
+    return results[0]

@@ -9,7 +9,7 @@ import numpy as np
 from treeml.backends.contract import Deadline
 from treeml.backends.encodings.program import FREE, Program
 from treeml.backends.engines.highs import accept, whole_bound
-from treeml.backends.engines.outcome import End, OnIncumbent, Outcome
+from treeml.backends.engines.outcome import End, OnIncumbent, Outcome, run_in_thread
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,10 +55,12 @@ def solve_program(
             model.setSolVal(solution, variable, value)
         model.addSol(solution)
     stopped = _listen(model, variables, program, on_incumbent)
-    try:
-        model.optimizeNogil()
-    except KeyboardInterrupt:
+
+    def interrupt() -> None:
         stopped.append("interrupted")
+        model.interruptSolve()
+
+    run_in_thread(model.optimizeNogil, interrupt)
     return _outcome(model, variables, program, stopped)
 
 
