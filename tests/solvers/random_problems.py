@@ -65,7 +65,11 @@ def _features(make: np.random.Generator, rows: int, numeric: bool) -> tuple[tupl
     features: list[Feature] = []
     tests: list[Test] = []
     for number in range(int(make.integers(1, 5))):
-        kinds = ("ordered", "ordered", "levels", "subsets", "binary") if numeric else ("binary", "binary", "ordered", "levels")
+        kinds = (
+            ("ordered", "ordered", "levels", "subsets", "binary")
+            if numeric
+            else ("binary", "binary", "ordered", "levels")
+        )
         kind = str(make.choice(kinds))
         levels = 2 if kind == "binary" else int(make.integers(2, 5))
         codes = make.integers(0, levels, rows).astype(np.int32)
@@ -102,7 +106,9 @@ def _alone(term: object, factor: Fraction = ONE) -> Sum:
 
 
 def _errors(actual: np.ndarray, weight: np.ndarray, classes: int) -> Predicted:
-    return Predicted((np.arange(classes)[None, :] != actual[:, None]).astype(np.int64) * weight[:, None].astype(np.int64))
+    return Predicted(
+        (np.arange(classes)[None, :] != actual[:, None]).astype(np.int64) * weight[:, None].astype(np.int64)
+    )
 
 
 def _class_goal(make: np.random.Generator, actual: np.ndarray, weight: np.ndarray, classes: int, features: int) -> Sum:
@@ -161,7 +167,9 @@ def _used_bound(make, name, rows, features, *shared):  # type: ignore[no-untyped
 
 def _test_cost_bound(make, name, rows, features, *shared):  # type: ignore[no-untyped-def]
     costs = tuple(int(c) for c in make.integers(0, 4, len(features)))
-    return Bound(_alone(TestCost(costs)), str(make.choice(["<=", ">="])), Fraction(int(make.integers(0, 3 * rows))), name)
+    return Bound(
+        _alone(TestCost(costs)), str(make.choice(["<=", ">="])), Fraction(int(make.integers(0, 3 * rows))), name
+    )
 
 
 def _purity_bound(make, name, rows, features, actual, weight, classes):  # type: ignore[no-untyped-def]
@@ -178,7 +186,9 @@ def _leaf_errors_bound(make, name, rows, features, actual, weight, classes):  # 
 
 def _predicted_bound(make, name, rows, features, actual, weight, classes):  # type: ignore[no-untyped-def]
     cost = make.integers(-2, 4, (rows, classes))
-    return Bound(_alone(Predicted(cost, Fraction(1, 2))), _sense(make), Fraction(int(make.integers(-2, rows + 1)), 2), name)
+    return Bound(
+        _alone(Predicted(cost, Fraction(1, 2))), _sense(make), Fraction(int(make.integers(-2, rows + 1)), 2), name
+    )
 
 
 def _gap_bound(make, name, rows, features, actual, weight, classes):  # type: ignore[no-untyped-def]

@@ -37,9 +37,22 @@ class CpSat:
     name: ClassVar[str] = "cpsat"
     summary: ClassVar[str] = "constraint programming: OR-tools CP-SAT on the cover hyperflow, on rows, or on orders"
     can: ClassVar[Capabilities] = Capabilities(
-        goals=frozenset("Predicted Leaves Depth TestCost Used Loss Largest".split()),
+        goals=frozenset(["Predicted", "Leaves", "Depth", "TestCost", "Used", "Loss", "Largest"]),
         bounds=frozenset(
-            "Predicted Leaves Depth TestCost Used Loss Support Purity LeafErrors Monotone Largest Ratio".split()
+            [
+                "Predicted",
+                "Leaves",
+                "Depth",
+                "TestCost",
+                "Used",
+                "Loss",
+                "Support",
+                "Purity",
+                "LeafErrors",
+                "Monotone",
+                "Largest",
+                "Ratio",
+            ]
         ),
         sums=True,
         merges_tests=True,
@@ -101,8 +114,8 @@ class CpSat:
 
     def _solve(self, search: Search, encoding: str, start: Node | None) -> Answer:
         from treeml.backends.encodings.choices import read_choices
-        from treeml.backends.encodings.cp_search import search_order, search_rows
         from treeml.backends.encodings.cover_search import solve_cover
+        from treeml.backends.encodings.cp_search import search_order, search_rows
         from treeml.backends.encodings.greedy import greedy_tree
         from treeml.backends.encodings.order import build_order
         from treeml.backends.encodings.rows import build_rows

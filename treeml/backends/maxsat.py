@@ -26,7 +26,21 @@ if TYPE_CHECKING:
     from treeml.backends.encodings.search import Search
     from treeml.backends.engines.sat import Sat
 
-BOUNDS = frozenset("Predicted Leaves Depth TestCost Used Support Purity LeafErrors Monotone Largest Ratio".split())
+BOUNDS = frozenset(
+    [
+        "Predicted",
+        "Leaves",
+        "Depth",
+        "TestCost",
+        "Used",
+        "Support",
+        "Purity",
+        "LeafErrors",
+        "Monotone",
+        "Largest",
+        "Ratio",
+    ]
+)
 SOLVERS = ("auto", "g3", "g4", "m22", "mgh", "cadical153", "cadical195")
 ENCODING = Option(
     str, "order", "order: numeric and subset columns as they are; binary: every test by itself", ("order", "binary")
@@ -38,9 +52,11 @@ EXPLAIN = Option(bool, True, "name conflicting requirements where there is no tr
 
 class MaxSat:
     name: ClassVar[str] = "maxsat"
-    summary: ClassVar[str] = "MaxSAT on directions and orders; numeric columns as they are, by the solvers of python-sat"
+    summary: ClassVar[str] = (
+        "MaxSAT on directions and orders; numeric columns as they are, by the solvers of python-sat"
+    )
     can: ClassVar[Capabilities] = Capabilities(
-        goals=frozenset("Predicted Leaves Depth TestCost Used Largest".split()),
+        goals=frozenset(["Predicted", "Leaves", "Depth", "TestCost", "Used", "Largest"]),
         bounds=BOUNDS,
         sums=True,
         merges_rows=True,
@@ -123,7 +139,7 @@ def clause_refusals(problem: Problem) -> Iterator[Refusal]:
 
 
 def prepare(search: Search, start: Node | None) -> OrderModel | Stop | None:
-    """The clauses of the problem, sums included; None if no tree is that shallow, a Stop if there is no room or time."""
+    """The clauses of the problem, sums included; None if no tree is so shallow, a Stop without room or time."""
     from treeml.backends.encodings.choices import read_choices
     from treeml.backends.encodings.greedy import greedy_tree
     from treeml.backends.encodings.order import build_order, estimate_clauses

@@ -38,11 +38,26 @@ LARGEST_GOAL = 10**9  # up to here floats prove a goal to its last unit
 
 class Mip:
     name: ClassVar[str] = "mip"
-    summary: ClassVar[str] = "mixed-integer programming: HiGHS, SCIP or Gurobi on the cover hyperflow, on flows, or BinOCT"
+    summary: ClassVar[str] = (
+        "mixed-integer programming: HiGHS, SCIP or Gurobi on the cover hyperflow, on flows, or BinOCT"
+    )
     can: ClassVar[Capabilities] = Capabilities(
-        goals=frozenset("Predicted Leaves Depth TestCost Used Loss Largest".split()),
+        goals=frozenset(["Predicted", "Leaves", "Depth", "TestCost", "Used", "Loss", "Largest"]),
         bounds=frozenset(
-            "Predicted Leaves Depth TestCost Used Loss Support Purity LeafErrors Monotone Largest Ratio".split()
+            [
+                "Predicted",
+                "Leaves",
+                "Depth",
+                "TestCost",
+                "Used",
+                "Loss",
+                "Support",
+                "Purity",
+                "LeafErrors",
+                "Monotone",
+                "Largest",
+                "Ratio",
+            ]
         ),
         sums=True,
         starts=True,
@@ -131,7 +146,7 @@ class Mip:
         nodes = limits.options.get("nodes", 0) or None
 
         def run(program: Program, begin: Whole | None, on_incumbent: OnIncumbent) -> Outcome:
-            outcome: Outcome = engine.solve_program(  # type: ignore[attr-defined]
+            outcome: Outcome = engine.solve_program(
                 program, limits.deadline, threads=limits.threads, seed=limits.seed, start=begin,
                 on_incumbent=on_incumbent, deterministic=nodes,
             )  # fmt: skip
@@ -153,7 +168,9 @@ def formulation_for(problem: Problem, asked: Asked, wanted: str) -> str:
     huge = max(abs(low), abs(high)) > LARGEST_GOAL
     if huge and (wanted in ("flow", "binoct") or couples(asked)):
         raise Unsupported(
-            "a goal of this size", "with floats a solver cannot prove the last unit of it", "use cpsat, which counts exactly"
+            "a goal of this size",
+            "with floats a solver cannot prove the last unit of it",
+            "use cpsat, which counts exactly",
         )
     if wanted != "auto":
         if wanted != "cover":

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 
 class PlainSat:
     name: ClassVar[str] = "sat"
-    summary: ClassVar[str] = "SAT for yes-or-no questions (a perfect tree, the least depth), with proofs that are checked"
+    summary: ClassVar[str] = (
+        "SAT for yes-or-no questions (a perfect tree, the least depth), with proofs that are checked"
+    )
     can: ClassVar[Capabilities] = Capabilities(
         goals=frozenset(),
         bounds=BOUNDS,
@@ -46,7 +48,7 @@ class PlainSat:
         "encoding": ENCODING,
         "solver": Option(str, "g4", "which solver of python-sat", ("g3", "g4", "cadical153", "cadical195")),
         "conflicts": CONFLICTS,
-        "proof": Option(str, "", "where there is no tree, a file for the DRUP proof; its clauses go to the same name + .cnf"),
+        "proof": Option(str, "", "a file for the DRUP proof that there is no tree; its clauses go beside it (.cnf)"),
         "write": Option(str, "", "a file to write the clauses to (.cnf)"),
         "explain": EXPLAIN,
     }  # fmt: skip

@@ -375,6 +375,7 @@ def _flattened(bound: Bound) -> Iterator[Bound]:
         return
     if len(parts) == 1 and isinstance(parts[0][1], Largest):
         factor, term = parts[0]
+        assert isinstance(term, Largest)
         limit = (bound.limit - bound.sum.constant) / factor
         sense = bound.sense if factor > 0 or bound.sense == "=" else {"<=": ">=", ">=": "<="}[bound.sense]
         if sense == "<=":

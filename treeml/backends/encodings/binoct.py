@@ -57,7 +57,7 @@ def build_binoct(problem: Problem, asked: Asked, choices: Choices) -> NodeProgra
     return model
 
 
-def _class_weights(problem: Problem, asked: Asked, choices: Choices) -> tuple[np.ndarray, int]:  # type: ignore[type-arg]
+def _class_weights(problem: Problem, asked: Asked, choices: Choices) -> tuple[np.ndarray, int]:
     """groups x classes, with which predicting c costs the weight of all classes but c; and what is lost anyway."""
     goal = asked.goal
     if asked.requirements or asked.counts_shape or not goal.additive or goal.predicted is None or not problem.classes:
@@ -68,8 +68,12 @@ def _class_weights(problem: Problem, asked: Asked, choices: Choices) -> tuple[np
     # cost[u, c] = total[u] - weight[u, c], so total = sum of cost / (classes - 1).
     total = cost.sum(axis=1)
     if np.any(total % (problem.classes - 1)):
-        raise Unsupported("this goal", "BinOCT counts weights of classes, not costs of predictions", "formulation = flow")
+        raise Unsupported(
+            "this goal", "BinOCT counts weights of classes, not costs of predictions", "formulation = flow"
+        )
     weight = (total // (problem.classes - 1))[:, None] - cost
     if np.any(weight < 0):
-        raise Unsupported("this goal", "BinOCT counts weights of classes, not costs of predictions", "formulation = flow")
+        raise Unsupported(
+            "this goal", "BinOCT counts weights of classes, not costs of predictions", "formulation = flow"
+        )
     return weight, goal.offset

@@ -223,7 +223,8 @@ def _paid_already(
     marks = np.unpackbits(np.ascontiguousarray(states.keys[:, words:]).view(np.uint8), axis=1, bitorder="little")
     if not asked.monotone:
         return marks[:, : len(paid)].astype(bool)
-    answered = marks[:, : 2 * len(feature)].reshape(states.size, len(feature), 2).any(axis=2)
+    pairs = marks[:, : 2 * len(feature)].reshape(states.size, len(feature), 2)
+    answered: Bits = (pairs != 0).any(axis=2)
     result = np.zeros((states.size, len(paid)), bool)
     for i, f in enumerate(paid):
         result[:, i] = answered[:, feature == f].any(axis=1)
@@ -319,8 +320,8 @@ def _tables(
     if np.abs(leaf).max(initial=0) >= NEVER // 64:
         raise Unsupported("weights of this size", "their sum is beyond what solvers handle exactly")
     return Cover(
-        states, tests.astype(np.int32), feature, labels, bool(problem.classes), last, splits_last, forms, leaf, allowed[0], yes, no,
-        allowed[1], allowed[2], arc_price, bottom_price, None, rounded, 0,
+        states, tests.astype(np.int32), feature, labels, bool(problem.classes), last, splits_last, forms, leaf,
+        allowed[0], yes, no, allowed[1], allowed[2], arc_price, bottom_price, None, rounded, 0,
     )  # fmt: skip
 
 
@@ -361,6 +362,8 @@ def _squared(
     bits: NDArray[np.uint64],
 ) -> tuple[Whole, Whole]:
     """sum w y^2 - (sum w y)^2 / sum w, about the mean of all rows so that floats keep their digits."""
+    if factor < 0:
+        raise Unsupported("a squared loss that is to be large", "it is rounded down, which is only safe where it costs")
     outputs = loss.targets.shape[1]
     weight = loss.weight.astype(np.int64)
     total = max(1, int(weight.sum()))
@@ -375,7 +378,8 @@ def _squared(
         firsts = (sums[..., 1:-1].astype(float) ** 2).sum(axis=-1)
         real = squares - np.divide(firsts, weights, out=np.zeros_like(firsts), where=weights > 0)
         slack = 1e-12 * squares
-        return np.floor(np.maximum(0.0, real - slack) * float(factor) - 1e-6).clip(min=0).astype(np.int64)
+        steps: Whole = np.floor(np.maximum(0.0, real - slack) * float(factor) - 1e-6).clip(min=0).astype(np.int64)
+        return steps
 
     whole = native.sums(states.keys, problem.rows, values)
     last = whole[states.size - len(keys) :] if len(keys) else whole[:0]

@@ -93,7 +93,9 @@ class Relaxation:
         leaf[~cover.leaf_allowed] = NEVER
         inside = leaf.min(axis=1)
         if cover.splits_last:
-            inside[cover.last :] = np.minimum(inside[cover.last :], self._bottoms(weights)[2].min(axis=1, initial=NEVER))
+            inside[cover.last :] = np.minimum(
+                inside[cover.last :], self._bottoms(weights)[2].min(axis=1, initial=NEVER)
+            )
         if cover.pairs is not None:
             inside[cover.last :] = np.minimum(inside[cover.last :], cover.pairs[0] * self.unit)
         states = cover.states
@@ -185,9 +187,7 @@ class Relaxation:
         for side, multiplier in zip(self.sides, multipliers.tolist(), strict=True):
             for extra, value in coupling.rows[side.row].extras.items():
                 price[extra] += multiplier * side.sign * value
-        at = {
-            extra: (known.lower if price[extra] >= 0 else known.upper) for extra, known in enumerate(coupling.extras)
-        }
+        at = {extra: (known.lower if price[extra] >= 0 else known.upper) for extra, known in enumerate(coupling.extras)}
         slope = np.zeros(len(self.sides), np.int64)
         for number, side in enumerate(self.sides):
             row = coupling.rows[side.row]
@@ -269,7 +269,7 @@ def _cap(relaxation: Relaxation) -> Whole:
 
 def _magnitude(cover: Cover, number: int) -> int:
     """No tree has more than this of a form, in either sign."""
-    leaves = 2 ** len(cover.states.level_start)
+    leaves: int = 1 << len(cover.states.level_start)
     if number >= len(cover.forms):
         return leaves
     form = cover.forms[number]

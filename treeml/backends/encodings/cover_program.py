@@ -81,9 +81,7 @@ def all_columns(cover: Cover) -> Keep:
         allowed = cover.yes_allowed[:, :, :, None] & cover.no_allowed[:, :, None, :]
         state, test, one, zero = np.nonzero(allowed)
         bottom = (state + cover.last, test, one, zero)
-    return Keep(
-        cover.leaf_allowed, np.ones(len(cover.states.parent), bool), bottom, np.zeros(cover.states.size, bool)
-    )
+    return Keep(cover.leaf_allowed, np.ones(len(cover.states.parent), bool), bottom, np.zeros(cover.states.size, bool))
 
 
 def take(cover: Cover, keep: Keep, coupling: Coupling) -> Columns:
@@ -91,7 +89,9 @@ def take(cover: Cover, keep: Keep, coupling: Coupling) -> Columns:
     states = cover.states
     watched = {extra.number for extra in coupling.extras if extra.kind == "used"}
     leaf_state, label = np.nonzero(keep.leaf)
-    bottom_state, test, one, zero = keep.bottom if coupling.told_apart else _without_doubles(cover, keep.bottom, watched)
+    bottom_state, test, one, zero = (
+        keep.bottom if coupling.told_apart else _without_doubles(cover, keep.bottom, watched)
+    )
     reached, arc = _reachable(cover, keep, np.union1d(np.union1d(leaf_state, bottom_state), np.flatnonzero(keep.pair)))
     chosen = reached[leaf_state]
     leaf_state, label = leaf_state[chosen], label[chosen]

@@ -1,8 +1,8 @@
 """Problem -> Answer through the cover hyperflow, by any solver of whole-number programs.
 
-Where nothing couples the subtrees, a flow of moderate size goes to the solver whole. Otherwise the relaxation bounds every column, and
-the solver gets those that a tree below a threshold can use: a tree it finds there is best of all, and if there is none
-the threshold rises. Each round takes four times as many columns, so the last round dominates the time.
+Where nothing couples the subtrees, a flow of moderate size goes to the solver whole. Otherwise the relaxation bounds
+every column, and the solver gets those that a tree below a threshold can use: a tree it finds there is best of all, and
+if there is none the threshold rises. Each round takes four times as many columns, so the last one dominates the time.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from time import monotonic
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -47,8 +47,7 @@ LARGEST_GOAL = 10**9  # beyond, the exact bounds of the relaxation are better th
 WHOLE_FLOW = 12_000  # up to so many columns a solver gets the whole flow at once
 
 
-class Solver(Protocol):
-    def __call__(self, program: Program, start: Whole | None, on_incumbent: OnIncumbent) -> Outcome: ...
+Solver = Callable[[Program, "Whole | None", OnIncumbent], Outcome]
 
 
 def solve_cover(search: Search, start: Node | None, solver: Solver, write: Callable[[Program], None] | None) -> Answer:
@@ -301,9 +300,7 @@ def _identity(columns: Columns, column: int) -> tuple[int, int, int, int]:
     )
 
 
-def _without(
-    program: Program, columns: Columns, excluded: list[tuple[tuple[int, int, int, int], ...]]
-) -> Program:
+def _without(program: Program, columns: Columns, excluded: list[tuple[tuple[int, int, int, int], ...]]) -> Program:
     """The program with one row per excluded set of columns, not all of which may be used together."""
     if not excluded:
         return program

@@ -16,7 +16,7 @@ class Draft:
         self.lower: list[int] = []
         self.upper: list[int] = []
         self.whole: list[bool] = []
-        self.rows: list[tuple[np.ndarray, np.ndarray, int, int]] = []  # type: ignore[type-arg]
+        self.rows: list[tuple[np.ndarray, np.ndarray, int, int]] = []
         self.goal: dict[int, int] = {}
         self.offset = 0
 

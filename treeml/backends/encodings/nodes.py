@@ -12,11 +12,11 @@ class Nodes:
 
     @property
     def branches(self) -> int:
-        return 2**self.depth - 1
+        return (1 << self.depth) - 1
 
     @property
     def leaves(self) -> int:
-        return 2**self.depth
+        return 1 << self.depth
 
     @cached_property
     def paths(self) -> tuple[tuple[tuple[int, bool], ...], ...]:

@@ -20,9 +20,9 @@ cost into steps, e[u, k] pays for step k, and for every leaf
 Where several sums depend on the predictions, y[u, c] ("u is predicted c") is shared by all of them instead:
 u on the path to l and g[l, c] -> y[u, c], one of y[u, .].
 
-Where the shape counts, p[t] says that t is split (else everything goes left), and z[u, l] that u ends in l; a leaf exists
-where the last node it lies right of is split, and then holds a group. Support, purity and errors of leaves are sums over
-z; D[k] is the or of p on a level, used[f] of a over the nodes; q[u, f] pays for testing f on the way of u.
+Where the shape counts, p[t] says that t is split (else everything goes left), and z[u, l] that u ends in l; a leaf
+exists where the last node it lies right of is split, and then holds a group. Support, purity and errors of leaves are
+sums over z; D[k] is the or of p on a level, used[f] of a over the nodes; q[u, f] pays for testing f on the way of u.
 Rows not at a node are directed too: only so the order clauses need no literal for presence.
 """
 
@@ -294,7 +294,9 @@ def _write_leaf_rule(model: OrderModel, presence: _Presence, rule: LeafRule) -> 
         exists = _exists(model, leaf)
         if rule.kind == "errors":
             for label in range(model.problem.classes):
-                terms = [(int(cost) * bottom, literal) for cost, literal in zip(sums[:, label], here, strict=True) if cost]
+                terms = [
+                    (int(cost) * bottom, literal) for cost, literal in zip(sums[:, label], here, strict=True) if cost
+                ]
                 model.limits.append(AtMost(terms, top, (*model.label_is(leaf, label), *exists)))
             continue
         heaviest = list(model.clauses.fresh(model.problem.classes))
@@ -418,7 +420,7 @@ class _Quantities:
         return made
 
     def _from_steps(self, extra: Whole) -> Terms:
-        """Literals e[u, k] for costs above the least; groups with the same cheap classes at a step are done together."""
+        """Literals e[u, k] for costs above the least; groups with the same cheap classes are done together."""
         model, clauses = self.model, self.model.clauses
         classes = extra.shape[1]
         terms: Terms = []
@@ -534,7 +536,6 @@ class _Quantities:
             top = [(-weight, literal) for weight, literal in bits]
             self.model.limits.append(AtMost([*terms, *top], least - constant))
         return bits, least
-
 
     def _largest_at_most(self, parts: tuple[Form, ...]) -> tuple[Terms, int]:
         sums = [self.small(part, -1) for part in parts]

@@ -1,8 +1,8 @@
 """Weighted sums of literals at most a limit -> clauses.
 
 Two encodings, chosen by size. The generalized totalizer (Joshi, Martins and Manquinho 2015) has an output for every sum
-that a part of the literals can reach, and propagates fully; it is small where few different sums occur. Otherwise binary
-adders count, in one full adder per bit and literal, and a comparison against the limit follows; that is always small.
+that a part of the literals can reach, and propagates fully; it is small where few different sums occur. Otherwise
+binary adders count, in one full adder per bit and literal, and a comparison with the limit follows: always small.
 """
 
 from __future__ import annotations

@@ -52,9 +52,7 @@ def gather_rows(rows: list[tuple[Whole, Whole, int, int]]) -> tuple[Whole, NDArr
     return start, index.astype(np.int32), value.astype(np.int64), low, high
 
 
-def sorted_rows(
-    row: Whole, column: Whole, value: Whole, rows: int
-) -> tuple[Whole, NDArray[np.int32], Whole]:
+def sorted_rows(row: Whole, column: Whole, value: Whole, rows: int) -> tuple[Whole, NDArray[np.int32], Whole]:
     """Entries in any order -> start, index, value by rows."""
     order = np.argsort(row, kind="stable")
     start = np.searchsorted(row[order], np.arange(rows + 1)).astype(np.int64)

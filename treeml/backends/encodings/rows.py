@@ -11,8 +11,8 @@ Nodes t and leaves l are those of the complete tree of the depth, u are groups o
     minimize the sum of e
 
 Where the shape counts a node may also not be split, and then nothing goes right. Where it does not, splits are free:
-no test need be asked twice on a path, and of f over g, g and g over f, f one suffices. The search decides the tests from
-the root down and then the labels, which measured best for a single worker; with several, that is one strategy of many.
+no test need be asked twice on a path, and of f over g, g and g over f, f one suffices. The search decides the tests
+from the root down, which measured best for a single worker; with several, that is one strategy among others.
 """
 
 from __future__ import annotations
@@ -99,10 +99,16 @@ def build_rows(problem: Problem, asked: Asked, choices: Choices) -> RowsModel:
             model.model.add(value >= item.low)
     if not isinstance(model.goal, int):
         model.model.minimize(model.goal)
-    strategy = [literal for row in [*model.ask, *model.label] for literal in row]
+    # Labels follow from small sums by themselves; with huge ones the search would try value by value.
+    decided = model.ask if _is_small(asked.goal) else [*model.ask, *model.label]
+    strategy = [literal for row in decided for literal in row]
     if strategy:
         model.model.add_decision_strategy(strategy, cp_model.CHOOSE_FIRST, cp_model.SELECT_MAX_VALUE)
     return model
+
+
+def _is_small(form: Form) -> bool:
+    return form.predicted is None or int(np.abs(form.predicted).sum()) < 10**6
 
 
 def _write_tree(rows: RowsModel) -> None:

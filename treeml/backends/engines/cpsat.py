@@ -111,11 +111,12 @@ def run_model(
 def _listener(cp_model: Any, variables: list[Any], on_incumbent: OnIncumbent | None, stopped: list[str]) -> Any:
     if on_incumbent is None:
         return None
+    told = on_incumbent
 
-    class Listener(cp_model.CpSolverSolutionCallback):  # type: ignore[misc, name-defined]
+    class Listener(cp_model.CpSolverSolutionCallback):  # type: ignore[misc]
         def on_solution_callback(self) -> None:
             values = np.array([self.value(variable) for variable in variables], np.int64)
-            if on_incumbent(values, _whole_bound(self.best_objective_bound)) is False:
+            if told(values, _whole_bound(self.best_objective_bound)) is False:
                 stopped.append("asked")
                 self.stop_search()
 
@@ -158,4 +159,4 @@ def _outcome(cp_model: Any, solver: Any, status: Any, variables: list[Any], stop
 
 def write_file(model: Any, path: str) -> None:
     """The model as a protocol buffer: as text where the name ends in .txt, else in binary."""
-    model.export_to_file(path if path.endswith(".txt") else path)
+    model.export_to_file(path)

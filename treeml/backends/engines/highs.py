@@ -92,14 +92,14 @@ def _safe_bound(program: Program, highs: Any) -> int:
     # A dual of the wrong sign on a one-sided row would be worth minus infinity: it is taken as zero.
     duals = np.where((duals > 0) & (program.low <= -FREE), 0.0, duals)
     duals = np.where((duals < 0) & (program.high >= FREE), 0.0, duals)
-    reduced = program.cost - np.bincount(
-        program.index, weights=program.value * duals[row], minlength=program.columns
-    )
+    reduced = program.cost - np.bincount(program.index, weights=program.value * duals[row], minlength=program.columns)
     chosen = np.where(duals > 0, low, high)
     from_rows = float(np.sum(np.where(duals != 0, duals * chosen, 0.0)))
     from_columns = float(np.sum(np.minimum(reduced * program.lower, reduced * program.upper)))
     total = from_rows + from_columns
-    size = float(np.sum(np.abs(np.where(duals != 0, duals * chosen, 0.0)))) + float(np.sum(np.abs(reduced) < 1e-9)) * 1e-9
+    size = (
+        float(np.sum(np.abs(np.where(duals != 0, duals * chosen, 0.0)))) + float(np.sum(np.abs(reduced) < 1e-9)) * 1e-9
+    )
     return ceil(total - 1e-6 - 1e-11 * size) + program.offset
 
 

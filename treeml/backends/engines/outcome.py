@@ -43,7 +43,7 @@ OnIncumbent = Callable[["Whole | None", "int | None"], bool | None]
 
 
 def run_in_thread(work: Callable[[], Any], interrupt: Callable[[], None]) -> Any:
-    """Runs a solver in a thread of its own, so that Ctrl-C reaches Python: it then asks the solver to stop, and waits."""
+    """Runs a solver in a thread of its own, so that Ctrl-C reaches Python, which asks it to stop and waits."""
     results: list[Any] = []
     failures: list[BaseException] = []
 

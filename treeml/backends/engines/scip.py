@@ -102,6 +102,7 @@ def _listen(model: Any, variables: list[Any], program: Program, on_incumbent: On
     stopped: list[str] = []
     if on_incumbent is None:
         return stopped
+    told = on_incumbent
 
     class Listener(Eventhdlr):  # type: ignore[misc]
         def eventinit(self) -> None:
@@ -114,7 +115,7 @@ def _listen(model: Any, variables: list[Any], program: Program, on_incumbent: On
             best = self.model.getBestSol()
             found = np.array([self.model.getSolVal(best, variable) for variable in variables])
             values = accept(program, found)
-            if on_incumbent(values, whole_bound(self.model.getDualbound())) is False:
+            if told(values, whole_bound(self.model.getDualbound())) is False:
                 stopped.append("asked")
                 self.model.interruptSolve()
 
