@@ -25,6 +25,9 @@ OPTION_SETS: tuple[dict[str, int], ...] = (
     {"reversible": 1, "general": 1, "order": 0},
     {"archive": 8, "order_everywhere": 0},
     {"kernel": 1},
+    {"threads": 3},
+    {"memory": 1 << 19, "wipe": 1},
+    {"memory": 1 << 19, "wipe": 2, "cache": 3},
 )
 
 

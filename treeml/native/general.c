@@ -887,7 +887,11 @@ static int run (struct general *general) {
   treeml_solver *solver = general->solver;
   if (!general_make (general))
     return solver_fail (solver, TREEML_OUT_OF_MEMORY, "no memory for the search");
-  struct level *root = level_at (general, general->depths);
+  /* Under a memory limit the levels come first, and the cache gets what is left. */
+  int fits = 1;
+  for (int32_t depth = 0; fits && solver->options.memory != UNLIMITED && depth < general->depths && depth <= 64; depth++)
+    fits = level_at (general, depth) != NULL;
+  struct level *root = fits ? level_at (general, general->depths) : NULL;
   if (!root)
     return solver_fail (solver, TREEML_OUT_OF_MEMORY, "no memory for the search");
   uint64_t *all = root->rows;

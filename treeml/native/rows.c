@@ -369,7 +369,14 @@ int rows_make_moments (treeml_solver *solver, struct rows *rows) {
         rows->moment[i * width + 2 + outputs] += rows->moment[i * width] * far * far;
       }
   }
-  return make_codes (solver, rows) ? TREEML_OK : no_memory (solver, rows);
+  rows->worth = arena_allocate (arena, (size_t) count, sizeof *rows->worth);
+  if (!rows->worth || !make_codes (solver, rows))
+    return no_memory (solver, rows);
+  for (int64_t i = 0; i < count; i++) {
+    const double worth = rows->moment[i * width + 2 + outputs] * solver->unit;
+    rows->worth[i] = worth < 1e15 ? (int64_t) worth + 2 : (int64_t) 1e15;
+  }
+  return TREEML_OK;
 }
 
 void rows_release (treeml_solver *solver, struct rows *rows) {

@@ -6,6 +6,7 @@
    weight of the rows that only the other has more (the similarity bound of Demirovic et al. 2022, here between siblings,
    where all differences are in the weight matrix already). */
 #include "search.h"
+#include "team.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -318,20 +319,25 @@ static int64_t lowest_split (const struct worker *worker, const struct level *le
   return most;
 }
 
-/* All splits of an opened level, best first; leaves a bound for the level in `fact`. */
-static void search_splits (struct worker *worker, struct level *level, int32_t depth, int32_t useful, int64_t upper,
-                           struct fact *fact) {
-  treeml_solver *solver = worker->solver;
+static void begin_bounds (const struct worker *worker, struct level *level) {
+  for (int32_t test = 0; test < worker->rows->shape.tests; test++) {
+    level->low_yes[test] = level->low_no[test] = worker->shared->price;
+    level->bound[test] = worker->model->idle (worker, level, test) ? UNREACHABLE : INT64_MIN;
+  }
+}
+
+static void spread (struct worker *worker, struct level *level, int32_t test, int64_t yes, int64_t no) {
+  if (worker->shared->similar)
+    worker->model->similar (worker, level, test, smaller (yes, UNREACHABLE), smaller (no, UNREACHABLE));
+}
+
+/* All splits of an opened level, best first, by one thread. */
+static void search_alone (struct worker *worker, struct level *level, int32_t depth, int32_t useful, int64_t upper,
+                          struct fact *fact) {
   struct shared *shared = worker->shared;
   const int at_root = worker->path_length == 0;
-  const int32_t tests = worker->rows->shape.tests;
   const int64_t floor = fact->lower;
-  order_tests (worker, level, at_root);
-  for (int32_t i = 0; i < tests; i++) {
-    level->low_yes[i] = level->low_no[i] = shared->price;
-    level->bound[i] = worker->model->idle (worker, level, i) ? UNREACHABLE : INT64_MIN;
-  }
-  for (int32_t i = 0; i < tests; i++) {
+  for (int32_t i = 0; i < worker->rows->shape.tests; i++) {
     const int32_t test = level->order[i];
     const int64_t goal = smaller (upper, fact->upper);
     if (level->bound[test] >= UNREACHABLE) /* says nothing about these rows */
@@ -341,7 +347,7 @@ static void search_splits (struct worker *worker, struct level *level, int32_t d
       continue;
     }
     if (poll_now (worker))
-      break;
+      return;
     struct fact split;
     int64_t low[2];
     try_split (worker, level, depth, useful, test, goal, &split, low);
@@ -351,17 +357,141 @@ static void search_splits (struct worker *worker, struct level *level, int32_t d
       if (at_root)
         publish (worker, level, depth, fact);
       if (fact->upper <= floor)
-        break;
+        return;
     }
-    if (shared->similar)
-      worker->model->similar (worker, level, test, smaller (low[1], UNREACHABLE), smaller (low[0], UNREACHABLE));
+    spread (worker, level, test, low[1], low[0]);
     if (at_root && depth == shared->whole_depth)
       atomic_store (&shared->bound, larger (floor, lowest_split (worker, level, fact->upper)));
   }
+}
+
+/* Takes splits of a team until none is left; `level` holds its rows, opened, in this thread. */
+static void work_in_team (struct worker *worker, struct level *level, struct team *team, int32_t *known) {
+  enum { room = 64 };
+  struct pool *pool = worker->shared->pool;
+  const int32_t tests = worker->rows->shape.tests;
+  const int at_root = worker->path_length == 0;
+  for (;;) {
+    struct solved_split news[room];
+    int32_t count;
+    while ((count = team_news (pool, team, *known, news, room)) > 0) {
+      for (int32_t i = 0; i < count; i++)
+        spread (worker, level, news[i].test, news[i].yes, news[i].no);
+      *known += count;
+    }
+    int64_t goal;
+    const int32_t place = team_take (pool, team, tests, &goal);
+    if (place == tests)
+      return;
+    const int32_t test = level->order[place];
+    if (level->bound[test] >= UNREACHABLE)
+      continue;
+    if (plus (level->low_yes[test], level->low_no[test]) >= goal) {
+      worker->statistics.skipped++;
+      continue;
+    }
+    if (poll_now (worker))
+      return;
+    struct fact split;
+    int64_t low[2];
+    try_split (worker, level, team->depth, team->useful, test, goal, &split, low);
+    const struct solved_split solved = {test, low[1], low[0]};
+    if (team_record (pool, team, tests, &solved, &split) && at_root)
+      publish (worker, level, team->depth, &split);
+  }
+}
+
+/* Joins a team below this depth, if there is one. */
+static int help (struct worker *worker, int32_t below) {
+  struct pool *pool = worker->shared->pool;
+  const int32_t tests = worker->rows->shape.tests;
+  struct team *team = pool_join (pool, below, tests);
+  if (!team)
+    return 0;
+  struct level *level = level_at (worker, team->depth);
+  if (level) {
+    const struct level *from = team->level;
+    const int32_t length = worker->path_length, entries = from->start[worker->rows->lists];
+    int32_t *kept = worker->path_kept + (int64_t) team->depth * worker->level_count; /* the path it is helping from */
+    memcpy (kept, worker->path_stack, (size_t) length * sizeof *kept);
+    memcpy (worker->path_stack, team->path, (size_t) team->path_length * sizeof *team->path);
+    worker->path_length = team->path_length;
+    memcpy (level->ids, from->ids, (size_t) entries * sizeof *level->ids);
+    memcpy (level->start, from->start, sizeof level->start);
+    memcpy (level->hash, from->hash, sizeof level->hash);
+    worker->model->measure (worker, level);
+    worker->model->sums (worker, level);
+    worker->model->pairs (worker, level);
+    memcpy (level->order, from->order, (size_t) tests * sizeof *level->order);
+    begin_bounds (worker, level);
+    int32_t known = 0;
+    work_in_team (worker, level, team, &known);
+    memcpy (worker->path_stack, kept, (size_t) length * sizeof *kept);
+    worker->path_length = length;
+  }
+  pool_leave (pool, team);
+  return level != NULL;
+}
+
+/* The splits of a level offered to all threads. Returns 0 without memory for that. */
+static int search_together (struct worker *worker, struct level *level, int32_t depth, int32_t useful, int64_t upper,
+                            struct fact *fact) {
+  struct arena *arena = &worker->solver->arena;
+  struct pool *pool = worker->shared->pool;
+  const int32_t tests = worker->rows->shape.tests;
+  struct team team = {0};
+  team.solved = arena_allocate (arena, (size_t) tests, sizeof *team.solved);
+  team.bound = arena_allocate (arena, (size_t) tests, sizeof *team.bound);
+  int32_t *path = arena_allocate (arena, (size_t) worker->path_length + 1, sizeof *path);
+  const int fits = team.solved && team.bound && path;
+  if (fits) {
+    memcpy (path, worker->path_stack, (size_t) worker->path_length * sizeof *path);
+    for (int32_t test = 0; test < tests; test++)
+      team.bound[test] = level->bound[test];
+    team.level = level;
+    team.path = path;
+    team.path_length = worker->path_length;
+    team.depth = depth;
+    team.useful = useful;
+    team.floor = fact->lower;
+    team.upper = upper;
+    team.fact = *fact;
+    int32_t known = 0;
+    pool_offer (pool, &team);
+    work_in_team (worker, level, &team, &known);
+    pool_withdraw (pool, &team);
+    while (!pool_is_done (pool, &team)) {
+      worker->work += 100000;
+      poll_now (worker);
+      if (!help (worker, depth))
+        pool_wait (pool);
+    }
+    struct solved_split news[1];
+    while (team_news (pool, &team, known, news, 1)) {
+      spread (worker, level, news[0].test, news[0].yes, news[0].no);
+      known++;
+    }
+    memcpy (level->bound, team.bound, (size_t) tests * sizeof *level->bound);
+    *fact = (struct fact){fact->lower, team.fact.upper, team.fact.split, team.fact.shallow};
+  }
+  arena_release (arena, team.solved);
+  arena_release (arena, team.bound);
+  arena_release (arena, path);
+  return fits;
+}
+
+/* All splits of an opened level; leaves a bound for the level in `fact`. */
+static void search_splits (struct worker *worker, struct level *level, int32_t depth, int32_t useful, int64_t upper,
+                           struct fact *fact) {
+  treeml_solver *solver = worker->solver;
+  order_tests (worker, level, worker->path_length == 0);
+  begin_bounds (worker, level);
+  if (!worker->shared->pool || useful <= pass_depth || !search_together (worker, level, depth, useful, upper, fact))
+    search_alone (worker, level, depth, useful, upper, fact);
   int64_t lowest = lowest_split (worker, level, fact->upper);
   if (!solver->options.strong && !solver_stopping (solver) && lowest < fact->upper)
     lowest = smaller (lowest, upper);
-  fact->lower = larger (floor, lowest);
+  fact->lower = larger (fact->lower, lowest);
 }
 
 /* The optimum of the rows of the level for `depth`, if it is below `upper`; otherwise a bound that is not. */
@@ -515,14 +645,18 @@ static void settle (struct worker *worker, struct level *level, int32_t depth) {
 static void publish (struct worker *worker, struct level *level, int32_t depth, const struct fact *fact) {
   treeml_solver *solver = worker->solver;
   struct shared *shared = worker->shared;
-  if (fact->upper >= atomic_load (&shared->value))
+  pthread_mutex_lock (&shared->lock);
+  if (fact->upper >= atomic_load (&shared->value)) {
+    pthread_mutex_unlock (&shared->lock);
     return;
+  }
   shared->fact = *fact;
   shared->pending = 1;
   atomic_store (&shared->value, fact->upper);
   worker->statistics.improvements++;
   if (!solver->options.cache || solver->options.memory != UNLIMITED || solver_stopping (solver))
     settle (worker, level, depth);
+  pthread_mutex_unlock (&shared->lock);
   const int64_t value = atomic_load (&shared->value), offset = worker->rows->offset + solver->offset;
   if (value + offset < solver->options.enough)
     solver_stop (solver, TREEML_ENOUGH);
@@ -541,6 +675,7 @@ static void worker_release (struct worker *worker) {
   arena_release (arena, worker->scratch);
   arena_release (arena, worker->path);
   arena_release (arena, worker->path_stack);
+  arena_release (arena, worker->path_kept);
   for (int32_t i = 0; i < worker->archive_size; i++)
     arena_release (arena, worker->archive[i].rows);
   arena_release (arena, worker->archive);
@@ -565,8 +700,16 @@ static int worker_make (struct worker *worker, struct shared *shared, treeml_sol
   worker->scratch = arena_allocate (arena, 2 * tests, sizeof (int64_t));
   worker->path = arena_allocate (arena, (size_t) worker->level_count + 1, sizeof *worker->path);
   worker->path_stack = arena_allocate (arena, (size_t) worker->level_count + 1, sizeof *worker->path_stack);
-  const int fits = model->worker_make (worker) && worker->leaf && worker->levels && worker->small_ids &&
+  if (solver->options.threads > 1)
+    worker->path_kept = arena_allocate (arena, (size_t) worker->level_count * (size_t) worker->level_count + 1,
+                                        sizeof *worker->path_kept);
+  const int kept = solver->options.threads <= 1 || worker->path_kept;
+  const int fits = model->worker_make (worker) && kept && worker->leaf && worker->levels && worker->small_ids &&
                    worker->scratch && worker->path && worker->path_stack && (worker->spare = level_make (worker));
+  /* Under a memory limit the levels come first, and the cache gets what is left. */
+  for (int32_t depth = 1; fits && solver->options.memory != UNLIMITED && depth < worker->level_count && depth <= 64; depth++)
+    if (!(worker->levels[depth] = level_make (worker)))
+      return 0;
   if (!fits || !solver->options.archive)
     return fits;
   worker->archive = arena_allocate (arena, (size_t) solver->options.archive, sizeof *worker->archive);
@@ -685,20 +828,67 @@ static void deepen (struct worker *worker) {
   }
 }
 
+static void *helper (void *argument) {
+  struct worker *worker = argument;
+  struct pool *pool = worker->shared->pool;
+  for (;;) {
+    pthread_mutex_lock (&pool->lock);
+    const int closing = pool->closing;
+    pthread_mutex_unlock (&pool->lock);
+    if (closing)
+      return NULL;
+    if (!help (worker, INT32_MAX))
+      pool_wait (pool);
+  }
+}
+
 static int run (treeml_solver *solver, const struct rows *rows, struct shared *shared, const struct model *model) {
-  struct worker worker = {0};
-  int code;
-  worker.first = 1;
-  if (worker_make (&worker, shared, solver, rows, model)) {
-    begin_with_start (&worker);
+  /* A problem that one pass level solves has nothing to share. */
+  const int32_t wanted = shared->whole_depth > pass_depth ? (int32_t) solver->options.threads : 1;
+  struct worker *workers = arena_allocate (&solver->arena, (size_t) wanted, sizeof *workers);
+  pthread_t *threads = arena_allocate (&solver->arena, (size_t) wanted, sizeof *threads);
+  struct pool pool = {0};
+  int32_t made = 0, started = 1;
+  int fits = workers && threads;
+  for (; fits && made < wanted; made++)
+    if (!worker_make (&workers[made], shared, solver, rows, model)) {
+      made++;
+      fits = 0;
+      break;
+    }
+  pthread_mutex_init (&shared->lock, NULL);
+  if (fits) {
+    workers[0].first = 1;
+    begin_with_start (&workers[0]);
     solver->statistics.build_microseconds = (int64_t) (1e6 * (solver_clock () - solver->began));
-    deepen (&worker);
-    code = finish (solver, &worker, rows, shared);
+    if (wanted > 1) {
+      pool_open (&pool);
+      shared->pool = &pool;
+      while (started < wanted && !pthread_create (&threads[started], NULL, helper, &workers[started]))
+        started++;
+    }
+    deepen (&workers[0]);
+    if (wanted > 1) {
+      pthread_mutex_lock (&pool.lock);
+      pool.closing = 1;
+      pthread_cond_broadcast (&pool.changed);
+      pthread_mutex_unlock (&pool.lock);
+      for (int32_t i = 1; i < started; i++)
+        pthread_join (threads[i], NULL);
+      pool_close (&pool);
+      shared->pool = NULL;
+    }
+    finish (solver, &workers[0], rows, shared);
   } else
-    code = solver_fail (solver, TREEML_OUT_OF_MEMORY, "no memory for the search");
-  statistics_add (&solver->statistics, &worker.statistics);
-  worker_release (&worker);
-  return code;
+    solver_fail (solver, TREEML_OUT_OF_MEMORY, "no memory for the search");
+  pthread_mutex_destroy (&shared->lock);
+  for (int32_t i = 0; i < made; i++) {
+    statistics_add (&solver->statistics, &workers[i].statistics);
+    worker_release (&workers[i]);
+  }
+  arena_release (&solver->arena, workers);
+  arena_release (&solver->arena, threads);
+  return solver->code;
 }
 
 int search_run (treeml_solver *solver) {

@@ -67,6 +67,7 @@ struct worker {
   void *workspace; /* of the model */
   void *scratch;
   int32_t *path, *path_stack;
+  int32_t *path_kept; /* while helping others */
   int32_t path_length;
   struct leaf_state *leaf;
   int64_t work; /* since the last poll */

@@ -1,0 +1,135 @@
+"""On problems too large for a brute force: all searches, kernels, caches and numbers of threads find the same value."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from treeml.native.load import library
+from treeml.native.solver import Found, Solver
+
+VARIANTS: tuple[dict[str, int], ...] = (
+    {"general": 1},
+    {"kernel": 1},
+    {"kernel": 2},
+    {"kernel": 3},
+    {"threads": 4},
+    {"threads": 2, "cache": 0},
+    {"cache": 0},
+    {"cache": 2},
+    {"cache": 3},
+    {"similarity": 0},
+    {"small_side": 0, "dynamic": 0},
+    {"unavoidable": 0},
+    {"archive": 16},
+    {"deepening": 0},
+    {"memory": 1 << 21},
+    {"memory": 1 << 21, "cache": 3, "wipe": 1},
+    {"memory": 1 << 21, "wipe": 2},
+)
+
+
+def data(seed: int, tests: int, rows: int) -> tuple[np.random.Generator, np.ndarray]:
+    random = np.random.default_rng(seed)
+    hidden = random.random((4, rows)) < 0.5
+    noise = random.random((tests, rows)) < 0.25
+    return random, (hidden[random.integers(0, 4, tests)] ^ noise).astype(np.uint8)
+
+
+def goals(random: np.random.Generator, bits: np.ndarray) -> dict[str, dict[str, Any]]:
+    rows = bits.shape[1]
+    labels = ((bits[0] & bits[1]) | bits[2]) ^ (random.random(rows) < 0.15)
+    three = (bits[0].astype(int) + bits[3] + (random.random(rows) < 0.2)) % 3
+    return {
+        "two classes": {"labels": labels, "classes": 2},
+        "small weights": {"labels": labels, "classes": 2, "weight": random.integers(0, 7, rows)},
+        "large weights": {"labels": labels, "classes": 2, "weight": random.integers(0, 10**6, rows)},
+        "huge weights": {"labels": labels, "classes": 2, "weight": random.integers(0, 10**13, rows)},
+        "three classes": {"labels": three, "classes": 3},
+        "weighted classes": {"labels": three, "classes": 3, "weight": random.integers(1, 50, rows)},
+        "costs": {"cost": random.integers(0, 20, (rows, 3))},
+        "squared": {"targets": (10 * labels + random.integers(0, 9, rows))[:, None], "loss": "squared"},
+        "clusters": {"targets": random.integers(0, 30, (rows, 2)) + 9 * three[:, None], "loss": "squared"},
+    }
+
+
+KINDS = tuple(goals(*data(0, 6, 10)))
+
+
+def kernel_is_there(options: dict[str, int]) -> bool:
+    probe = Solver(np.array([[0, 1]], dtype=np.uint8), labels=[0, 1], classes=2)
+    try:
+        probe.solve(depth=1, options=options)
+    except ValueError:
+        return False
+    return True
+
+
+def close(one: Found, other: Found) -> bool:
+    assert one.value is not None
+    assert other.value is not None
+    return abs(one.value - other.value) <= one.tolerance + other.tolerance
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("options", VARIANTS, ids=str)
+def test_variants_agree(kind: str, options: dict[str, int]) -> None:
+    if "kernel" in options and not kernel_is_there(options):
+        pytest.skip("this processor lacks the kernel")
+    for seed, (tests, rows, depth) in enumerate([(9, 150, 3), (40, 90, 3), (9, 700, 4)]):
+        if "general" in options and tests > 9:
+            continue
+        random, bits = data(100 + seed, tests, rows)
+        solver = Solver(bits, **goals(random, bits)[kind])
+        plain = solver.solve(depth=depth)
+        other = solver.solve(depth=depth, options=options)
+        assert plain.status == other.status == "optimal"
+        assert close(plain, other)
+
+
+@pytest.mark.parametrize("kind", ["two classes", "small weights", "three classes", "squared"])
+def test_support_and_price_agree_with_the_general_search(kind: str) -> None:
+    for seed in range(3):
+        random, bits = data(200 + seed, 8, 120)
+        for price, support in ((0, 15), (3, 1), (2, 10)):
+            solver = Solver(bits, **goals(random, bits)[kind])
+            plain = solver.solve(depth=3, leaf_price=price, support=support)
+            general = solver.solve(depth=3, leaf_price=price, support=support, options={"general": 1})
+            assert close(plain, general)
+
+
+def test_no_depth_limit() -> None:
+    random, bits = data(300, 7, 60)
+    for support in (1, 9):
+        for given in goals(random, bits).values():
+            solver = Solver(bits, **given)
+            free, deep = solver.solve(support=support), solver.solve(support=support, depth=7)
+            assert free.status == "optimal"
+            assert close(free, deep)
+
+
+def test_levels_are_those_of_single_searches() -> None:
+    random, bits = data(400, 7, 80)
+    targets = random.integers(0, 100, (80, 1))
+    levels = [Fraction(i, 10) for i in range(1, 10)]
+    together = Solver(bits, targets=targets, loss="quantile", levels=levels).solve_levels(depth=2)
+    alone = [Solver(bits, targets=targets, loss="quantile", levels=[level]).solve(depth=2) for level in levels]
+    assert [found.value for found in together] == [found.value for found in alone]
+    assert all(found.status == "optimal" for found in together)
+
+
+def test_environment_forces_a_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, bits = data(500, 6, 40)
+    solver = Solver(bits, labels=bits[0] ^ bits[1], classes=2)
+    monkeypatch.setenv("TREEML_KERNEL", "portable")
+    assert solver.solve(depth=2).kernel == "portable"
+    monkeypatch.setenv("TREEML_KERNEL", "nonsense")
+    with pytest.raises(ValueError, match="cannot run the kernel"):
+        solver.solve(depth=2)
+
+
+def test_the_library_says_its_version() -> None:
+    assert library().treeml_version().decode().count(".") == 2
