@@ -9,7 +9,7 @@ which keeps them from swinging about (Wentges 1997). The loop maximizes; turn th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import inf
 from time import monotonic
@@ -23,6 +23,7 @@ from treeml.lang.diagnostic import SpecError
 
 Prices = NDArray[np.float64]
 Column = TypeVar("Column")
+Taken = TypeVar("Taken", contravariant=True)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -40,19 +41,20 @@ class Priced(Generic[Column]):
 
     columns: Sequence[Column]
     bound: Fraction | None = None
+    confirmed: bool = True  # False: the bound is right if a quick method is, and is to be asked for again at the end
     stop: Stop | None = None  # why pricing ended early, if it did
 
 
-class Master(Protocol[Column]):
+class Master(Protocol[Taken]):
     """The problem over the columns known so far."""
 
     def solve(self, seconds: float) -> Restricted | None:
         """Its optimum, found in about so much time; None where the time was too short."""
 
-    def reduced_cost(self, column: Column, restricted: Restricted) -> float:
+    def reduced_cost(self, column: Taken, restricted: Restricted) -> float:
         """How much a unit of the column would add to the value: above 0, it helps."""
 
-    def add(self, columns: Sequence[Column]) -> None: ...
+    def add(self, columns: Sequence[Taken]) -> None: ...
 
     def forget(self, columns: NDArray[np.bool_]) -> None:
         """Drop the columns marked: they have been idle for long, and can be found again."""
@@ -81,7 +83,7 @@ class Settings:
     smoothing: float = 0.7  # the share of the prices that gave the best bound
     iterations: int | None = None
     patience: int = 8  # rounds without weight after which a column may be forgotten
-    deadline: Deadline = Deadline()
+    deadline: Deadline = field(default_factory=Deadline)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -128,6 +130,7 @@ class _Loop(Generic[Column]):
         self.restricted: Restricted | None = None
         self.center: Prices | None = None  # where the best bound was found
         self.bound: Fraction | None = None
+        self.confirmed = True
         self.patience: float = settings.patience
         self.rounds: list[Round] = []
         self.began = monotonic()
@@ -154,9 +157,9 @@ class _Loop(Generic[Column]):
             if restricted is None:
                 return Stop.TIME
             self.restricted = restricted
-            if self.reached(settings.tolerance):
+            if self.reached(settings.tolerance) and self.confirm():
                 return Stop.PROVED
-            if settings.gap and self.reached(settings.gap):
+            if settings.gap and self.reached(settings.gap) and self.confirm(settings.gap):
                 return Stop.GAP
             if settings.deadline.passed:
                 return Stop.TIME
@@ -180,15 +183,23 @@ class _Loop(Generic[Column]):
         for prices in self.points(restricted):
             priced = self.pricing(prices, enough, deadline)
             if priced.bound is not None and (self.bound is None or priced.bound < self.bound):
-                self.bound, self.center = priced.bound, prices
+                self.bound, self.center, self.confirmed = priced.bound, prices, priced.confirmed
             helpful = [column for column in priced.columns if self.helps(column, restricted)]
             if helpful or priced.stop is not None:
                 return helpful, priced.stop
-            if self.reached(self.settings.tolerance):
+            if self.reached(self.settings.tolerance) and self.confirm():
                 return [], Stop.PROVED
         # At the master's own prices nothing helps. If pricing proves, the value is the optimum up to the noise of the
         # arithmetic, which the bound measures; a heuristic has merely come to its end.
         return [], Stop.FINISHED
+
+    def confirm(self, gap: float | None = None) -> bool:
+        """Is the bound that ends the search one that was proved? If not, prove it; it may then be another."""
+        if not self.confirmed:
+            assert self.center is not None
+            priced = self.pricing(self.center, inf, self.settings.deadline)
+            self.bound, self.confirmed = priced.bound, True
+        return self.reached(self.settings.tolerance if gap is None else gap)
 
     def points(self, restricted: Restricted) -> list[Prices]:
         share = self.settings.smoothing

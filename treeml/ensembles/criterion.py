@@ -34,6 +34,7 @@ class Criterion(Protocol):
 
     name: ClassVar[str]
     many_classes: ClassVar[bool]  # can it take more than two classes?
+    examples: Examples
     total: Fraction
 
     def __init__(self, examples: Examples, options: Mapping[str, Any]) -> None:
@@ -56,6 +57,9 @@ class Criterion(Protocol):
         Prices are whole numbers: any multiple of those that `solve` gave, rounded. The bound has to hold for the
         rounded prices as they are, so that it is a proof.
         """
+
+    def again(self, signs: Signs) -> float | None:
+        """The optimum over trees of these signs (trees x margins) by another method than `solve`, to check it."""
 
 
 def criterion(name: str) -> type[Criterion]:

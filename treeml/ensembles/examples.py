@@ -39,7 +39,7 @@ class Examples:
     @property
     def weight(self) -> NDArray[np.float64]:
         """Of every example, to compute with."""
-        return self.count * float(self.unit)
+        return np.asarray(self.count * float(self.unit), dtype=np.float64)
 
     @property
     def total(self) -> Fraction:
@@ -49,7 +49,7 @@ class Examples:
         """What each margin gets from a tree that votes so on the examples: 1, -1, or 0 for a third class."""
         here = votes[self.example]
         right = here == self.actual[self.example]
-        return right.astype(np.int8) - (here == self.rival).astype(np.int8)
+        return np.asarray(right.astype(np.int8) - (here == self.rival).astype(np.int8))
 
 
 def examples_of(problem: Problem, actual: NDArray[np.int32], weight: Whole, unit: Fraction) -> Examples:

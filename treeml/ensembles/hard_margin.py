@@ -27,7 +27,7 @@ class HardMargin(LPBoost):
 
 def _contradictory(rows: int) -> Diagnostic:
     return Diagnostic(
-        "D452",
+        "D433",
         f"{rows} rows have the same answers to every test and different classes",
         notes=("whatever a forest votes, one of two such rows is wrong, so the smallest margin is never above 0",),
         helps=("let a few rows fall short: `ensemble by lpboost(nu = 0.1)`", "or add columns that tell these apart"),

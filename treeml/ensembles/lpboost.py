@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from treeml.ensembles.column_generation import Restricted
 from treeml.ensembles.criterion import Grown
-from treeml.ensembles.examples import Examples, Whole
+from treeml.ensembles.examples import Examples, Signs, Whole
 from treeml.lang.diagnostic import BackendError, DataError, Diagnostic
 
 DEFAULT_NU = Fraction(1, 10)
@@ -101,6 +101,37 @@ class LPBoost:
             )
             result += 2 * excess / total
         return result
+
+    def again(self, signs: Signs) -> float | None:
+        """The primal form, max r - sum D * slack, as one linear program from nothing."""
+        import highspy
+
+        examples, trees = self.examples, len(signs)
+        slacks = 0 if self.penalty is None else len(examples.row)
+        costs = np.zeros(trees + 1 + slacks)
+        costs[trees] = 1.0
+        lower, upper = np.zeros(len(costs)), np.full(len(costs), np.inf)
+        lower[trees] = -np.inf
+        if self.penalty is not None:
+            costs[trees + 1 :] = -float(self.penalty) * examples.weight
+        highs = highspy.Highs()
+        highs.silent()
+        highs.setOptionValue("threads", 1)
+        highs.changeObjectiveSense(highspy.ObjSense.kMaximize)
+        highs.addVars(len(costs), lower, upper)
+        highs.changeColsCost(len(costs), np.arange(len(costs), dtype=np.int32), costs)
+        everyone = np.arange(trees, dtype=np.int32)
+        highs.addRow(1.0, 1.0, trees, everyone, np.ones(trees))
+        for margin in range(examples.margins):
+            columns, entries = np.append(everyone, trees), np.append(signs[:, margin].astype(np.float64), -1.0)
+            if slacks:
+                columns = np.append(columns, trees + 1 + examples.example[margin])
+                entries = np.append(entries, 1.0)
+            highs.addRow(0.0, np.inf, len(columns), columns.astype(np.int32), entries)
+        highs.run()
+        if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            return None
+        return float(highs.getObjectiveValue())
 
 
 class _Program:
@@ -223,7 +254,7 @@ class _Program:
 def _too_cheap(penalty: Fraction, total: Fraction) -> Diagnostic:
     least = 1 / total
     return Diagnostic(
-        "D450",
+        "D431",
         f"a penalty of {float(penalty):.6g} is too small for rows of weight {float(total):.6g}",
         notes=(
             "giving up every row would then cost less than it gains, and the margin would have no upper limit",
@@ -235,7 +266,7 @@ def _too_cheap(penalty: Fraction, total: Fraction) -> Diagnostic:
 
 def _both_given() -> Diagnostic:
     return Diagnostic(
-        "D451",
+        "D432",
         "`penalty` and `nu` say the same thing twice",
         notes=("for rows of weight W, nu is 1 / (penalty * W)",),
         helps=("give one of the two",),

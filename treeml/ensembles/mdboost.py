@@ -19,9 +19,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from treeml.backends.contract import Leaf
 from treeml.ensembles.column_generation import Restricted
 from treeml.ensembles.criterion import Grown
-from treeml.ensembles.examples import Examples, Whole
+from treeml.ensembles.examples import Examples, Signs, Whole
 from treeml.lang.diagnostic import DataError, Diagnostic
 
 DEFAULT_PENALTY = Fraction(1)
@@ -88,8 +89,8 @@ class MDBoost:
 
     def value(self, margins: Whole, unit: Fraction) -> Fraction:
         counts, each = self.examples.count.tolist(), margins.tolist()
-        first = sum(count * margin for count, margin in zip(counts, each, strict=True))
-        second = sum(count * margin * margin for count, margin in zip(counts, each, strict=True))
+        first: int = sum(count * margin for count, margin in zip(counts, each, strict=True))
+        second: int = sum(count * margin * margin for count, margin in zip(counts, each, strict=True))
         share, mass = self.examples.unit, self.examples.total
         total = first * share * unit
         variation = second * share * unit**2 - total**2 / mass
@@ -108,6 +109,37 @@ class MDBoost:
             squares += Fraction(sum(price * price for price in alike), count)
         spread = scale**2 * squares / self.examples.unit - mass
         return self.total * edge * scale + (mass - 1) / mass / 2 * spread
+
+    def again(self, signs: Signs) -> float | None:
+        """The same program, given to the quadratic solver of HiGHS."""
+        import highspy
+
+        trees = len(signs)
+        other = MDBoost(self.examples, {"penalty": self.total})
+        other.add([Grown(Leaf(), row) for row in signs])
+        lower_half = np.tril(other.quadratic)
+        model = highspy.HighsModel()
+        model.lp_.num_col_, model.lp_.num_row_ = trees, 1
+        model.lp_.col_cost_ = -other.linear
+        model.lp_.col_lower_, model.lp_.col_upper_ = np.zeros(trees), np.full(trees, highspy.kHighsInf)
+        model.lp_.row_lower_ = model.lp_.row_upper_ = np.array([float(self.total)])
+        model.lp_.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+        model.lp_.a_matrix_.start_ = np.arange(trees + 1)
+        model.lp_.a_matrix_.index_ = np.zeros(trees, dtype=np.int32)
+        model.lp_.a_matrix_.value_ = np.ones(trees)
+        model.hessian_.dim_ = trees
+        model.hessian_.format_ = highspy.HessianFormat.kTriangular
+        model.hessian_.start_ = np.append(0, np.cumsum(np.arange(trees, 0, -1)))
+        model.hessian_.index_ = np.concatenate([np.arange(place, trees) for place in range(trees)])
+        model.hessian_.value_ = np.concatenate([lower_half[place:, place] for place in range(trees)])
+        highs = highspy.Highs()
+        highs.silent()
+        highs.setOptionValue("threads", 1)
+        highs.passModel(model)
+        highs.run()
+        if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            return None
+        return -float(highs.getObjectiveValue())
 
 
 def _best_weights(
@@ -179,7 +211,7 @@ def _stationary(linear: NDArray[np.float64], quadratic: NDArray[np.float64], tot
 
 def _no_penalty() -> Diagnostic:
     return Diagnostic(
-        "D453",
+        "D434",
         "the penalty of `mdboost` is what the weights of its trees add up to, and has to be above 0",
         helps=("write `mdboost(penalty = 12)`",),
     )
@@ -187,7 +219,7 @@ def _no_penalty() -> Diagnostic:
 
 def _too_light(total: Fraction) -> Diagnostic:
     return Diagnostic(
-        "D454",
+        "D435",
         f"rows of weight {float(total):.6g} in all have no variance",
         notes=("a row of weight 2 counts as two rows, and the variance needs more than one",),
         helps=("multiply the weights, or remove `weight by`",),

@@ -58,10 +58,9 @@ def native_solver(pricing: TreePricing) -> PricingSolver | None:
         if solver:
             solver[0].reprice(cost)
         else:
-            given = {"count": problem.count} if counted else {}
             bits = np.ascontiguousarray(problem.bits[:, rows])
             features = np.array([test.feature for test in problem.tests], dtype=np.int32)
-            solver.append(Repriced(bits, cost=cost, columns=features, **given))
+            solver.append(Repriced(bits, cost=cost, columns=features, count=problem.count if counted else None))
         begin = None if start is None else flat(start)
         found = solver[0].solve(seconds=deadline.left(), start=begin, options={"seed": limits.seed}, **settings)
         if found.status == "infeasible":

@@ -7,10 +7,9 @@ a bound that ends the search is always its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from math import inf
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,6 @@ from treeml.backends.contract import (
     Node,
     Predicted,
     Problem,
-    Split,
     Status,
     Stop,
     Sum,
@@ -98,7 +96,7 @@ class TreePricing:
             if self.exact and found.best is not None:
                 bound = self.criterion.bound(whole, found.best)
                 if trees and bound is not None and float(bound) > enough:
-                    return Priced(self.grown(trees), bound)
+                    return Priced(self.grown(trees), bound, confirmed=False)
             elif trees and not self.quick:
                 return Priced(self.grown(trees))
         best = self.solver(whole, deadline, self.last)
@@ -109,7 +107,7 @@ class TreePricing:
             self.last = best.tree
             trees.insert(0, best.tree)
         bound = None if best.edge is None else self.criterion.bound(whole, best.edge)
-        return Priced(self.grown(trees), bound, best.stop)
+        return Priced(self.grown(trees), bound, stop=best.stop)
 
     @property
     def quick(self) -> bool:

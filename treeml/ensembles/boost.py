@@ -1,0 +1,324 @@
+"""Dataset, request -> a Result with a forest: choose who prices, generate trees, raise them, verify.
+
+The requirements of the spec hold for every tree. The goal `margin` is that of the criterion; it is reached when the
+bound of the pricing meets it, within a tolerance that the result states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import isfinite
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treeml.backends.contract import Limits, OnProgress, Progress, Status, Stop
+from treeml.ensembles.column_generation import Generated, Restricted, Round, Settings, generate
+from treeml.ensembles.criterion import Criterion, Grown, criterion
+from treeml.ensembles.examples import Examples, examples_of
+from treeml.ensembles.pricing import NoTree, TreePricing, rounding
+from treeml.forest import Forest
+from treeml.lang.diagnostic import BackendError, DataError, Diagnostic, Label
+from treeml.spec import Goal, Linear, Use
+
+if TYPE_CHECKING:
+    from treeml.data.problem import Lowered
+    from treeml.data.table import Dataset
+    from treeml.request import Chosen, Request
+    from treeml.result import Result
+
+TOLERANCE = Fraction(1, 10**6)
+COLUMNS = 10
+SMOOTHING = Fraction(7, 10)
+UNIT = 2**40  # weights are whole multiples of one part in so many
+OWN_OPTIONS = ("columns", "smoothing", "tolerance", "iterations")
+
+
+@dataclass(frozen=True, slots=True)
+class ForestProgress(Progress):
+    """A round of the column generation. As in every progress, values are those of what is minimized."""
+
+    iteration: int = 0
+    trees: int = 0
+    reduced_cost: float = 0.0
+    error_rate: float = 0.0
+
+    @property
+    def line(self) -> str:
+        """What a progress line shows."""
+        value = "no forest yet" if self.objective is None else f"margin {-float(self.objective[0]):.6g}"
+        bound = "" if self.bound is None else f"   bound {-float(self.bound):.6g}"
+        return (
+            f"{self.seconds:.1f} s   round {self.iteration}   trees {self.trees}   {value}{bound}   "
+            f"reduced cost {self.reduced_cost:.3g}   training error {100 * self.error_rate:.2f} %"
+        )
+
+
+def boost(dataset: Dataset, request: Request, begun: float, on_progress: OnProgress | None = None) -> Result:
+    """The best forest that the spec's `ensemble` asks for."""
+    from treeml.request import choose
+
+    method = request.spec.ensemble
+    assert method is not None
+    _refuse_one_class(dataset)
+    chosen = choose(dataset, request)
+    return _Boost(dataset, request, chosen, method.options, begun, on_progress).result()
+
+
+def of_one_tree(dataset: Dataset) -> Dataset:
+    """The same with the goal of the pricing: the least weighted error of one tree."""
+    errors = Goal("minimize", Linear(((Fraction(1), Use("errors", text="errors")),)), "margin", None)
+    spec = replace(dataset.spec, goals=(errors,), ensemble=None, ensemble_trees=None, start=None)
+    return replace(dataset, spec=spec)
+
+
+class _Boost:
+    def __init__(
+        self,
+        dataset: Dataset,
+        request: Request,
+        chosen: Chosen,
+        options: Mapping[str, Any],
+        begun: float,
+        on_progress: OnProgress | None,
+    ) -> None:
+        from treeml.data.reduce import reduce
+
+        self.dataset, self.request, self.chosen, self.begun = dataset, request, chosen, begun
+        self.on_progress = on_progress
+        self.spec = request.spec
+        self.limits: Limits = request.limits(begun, chosen.method)
+        self.own = {name: options[name] for name in OWN_OPTIONS if name in options}
+        self.options = {name: value for name, value in options.items() if name not in self.own}
+        self.lowered: Lowered = chosen.lowered
+        problem, self.lift = reduce(chosen.plan.problem, False, True)
+        self.examples: Examples = examples_of(problem, dataset.actual, dataset.weight, dataset.weight_scale)
+        assert self.spec.ensemble is not None
+        kind = criterion(self.spec.ensemble.name)
+        if self.examples.classes > 2 and not kind.many_classes:
+            raise DataError(_two_classes_only(kind.name, self.examples.classes, self.spec.spans.get("ensemble")))
+        self.criterion: Criterion = kind(self.examples, self.options)
+        self.pricing = TreePricing(
+            problem,
+            self.examples,
+            self.criterion,
+            chosen.plan.backend,
+            self.limits,
+            int(self.own.get("columns", COLUMNS)),
+        )
+        self.tolerance = Fraction(self.own.get("tolerance", TOLERANCE))
+        self.trace: list[Progress] = []
+
+    def result(self) -> Result:
+        built = monotonic()
+        settings = Settings(
+            tolerance=float(self.tolerance),
+            gap=float(self.spec.gap),
+            smoothing=float(self.own.get("smoothing", SMOOTHING)),
+            iterations=self.own.get("iterations"),
+            deadline=self.limits.deadline,
+        )
+        try:
+            found = generate(self.criterion, self.pricing, settings, on_round=self.told)
+        except NoTree as none:
+            return self.empty(Status.INFEASIBLE, Stop.PROVED, built, conflict=none.conflict)
+        if not found.columns:
+            return self.empty(Status.UNKNOWN, found.stop, built)
+        return self.assembled(found, built)
+
+    def told(self, moment: Round, columns: Sequence[Grown], restricted: Restricted) -> bool | None:
+        weights = restricted.weights
+        margins = weights @ np.array([column.signs for column in columns[: len(weights)]]) if len(weights) else None
+        progress = ForestProgress(
+            monotonic() - self.begun,
+            (Fraction(-moment.value),) if isfinite(moment.value) else None,
+            Fraction(-moment.bound) if isfinite(moment.bound) else None,
+            None,
+            moment.iteration,
+            int(np.count_nonzero(weights > 0)),
+            moment.reduced_cost,
+            1.0 if margins is None else self.error_rate(margins),
+        )
+        self.trace.append(progress)
+        return None if self.on_progress is None else self.on_progress(progress)
+
+    def error_rate(self, margins: NDArray[np.float64]) -> float:
+        examples = self.examples
+        right = np.ones(len(examples.row), dtype=np.bool_)
+        np.logical_and.at(right, examples.example, margins > 0)
+        return float(examples.weight[~right].sum() / examples.weight.sum())
+
+    def assembled(self, found: Generated[Grown], built: float) -> Result:
+        from treeml.ensembles.verify_forest import verify_forest
+        from treeml.result import plain
+
+        columns, weights, value = self.exact(found.columns, found.weights)
+        limited = self.spec.ensemble_trees
+        status, stop, notes = Status.FEASIBLE, found.stop, []
+        if limited is not None and len(columns) > limited:
+            needed = len(columns)
+            columns, weights, value = self.fewer(columns, weights, limited)
+            stop = Stop.FINISHED
+            notes.append(
+                f"the best forest has {needed} trees; of these, {len(columns)} were kept and weighted anew, "
+                "and no claim is made that no other forest of this size is better"
+            )
+        bound = found.bound
+        allowed = self.tolerance * max(Fraction(1), abs(value))
+        gap = None if bound is None else max(bound - value, Fraction(0))
+        if gap is not None and gap <= allowed:
+            status, stop = Status.OPTIMAL, Stop.PROVED
+        elif stop is Stop.PROVED:
+            stop = Stop.FINISHED
+        forest = self.forest(columns, weights)
+        exact = verify_forest(forest, self.dataset, self.options, value, allowed)
+        if not exact.verified:
+            raise BackendError(_not_verified(self.chosen.plan.backend.name, exact.mismatches))
+        return replace(
+            self.base(status, stop, built, found),
+            forest=forest,
+            exact=exact,
+            verified=True,
+            objective=plain(value),
+            bound=None if bound is None else plain(bound),
+            gap=None if gap is None else float(gap / abs(value)) if value else (0.0 if gap == 0 else None),
+            measures={name: plain(number) for name, number in exact.measures.items()},
+            notes=(*self.lowered.notes, *self.remarks(status, value, found), *notes),
+            seconds=monotonic() - self.begun,
+        )
+
+    def exact(self, columns: Sequence[Grown], weights: NDArray[np.float64]) -> tuple[list[Grown], list[int], Fraction]:
+        """The heaviest first, weights as whole parts of UNIT, and the exact value."""
+        parts = np.floor(weights / weights.sum() * UNIT).astype(np.int64)
+        order = [place for place in np.argsort(-parts, kind="stable").tolist() if parts[place] > 0]
+        kept, whole = [columns[place] for place in order], [int(parts[place]) for place in order]
+        whole[0] += UNIT - sum(whole)
+        margins = np.array(whole, dtype=np.int64) @ np.array([column.signs for column in kept], dtype=np.int64)
+        return kept, whole, self.criterion.value(margins, self.criterion.total / UNIT)
+
+    def fewer(
+        self, columns: Sequence[Grown], weights: Sequence[int], most: int
+    ) -> tuple[list[Grown], list[int], Fraction]:
+        """At most so many trees: the lightest go, a few at a time, and the others are weighted anew."""
+        kept, shares = list(columns), np.array(weights, dtype=np.float64)
+        while True:
+            size = max(most, len(kept) - max(1, (len(kept) - most) // 4)) if len(kept) > most else most
+            order = np.argsort(-shares, kind="stable")[:size]
+            kept = [kept[place] for place in order]
+            master = type(self.criterion)(self.examples, self.options)
+            master.add(kept)
+            solved = master.solve(float("inf"))
+            assert solved is not None
+            shares = solved.weights
+            used = np.flatnonzero(shares > 0)
+            kept, shares = [kept[place] for place in used], shares[used]
+            if len(kept) <= most:
+                return self.exact(kept, shares)
+
+    def forest(self, columns: Sequence[Grown], weights: Sequence[int]) -> Forest:
+        from treeml.tree import raise_tree
+
+        trees = tuple(raise_tree(self.lift(column.tree), self.lowered.questions, self.dataset) for column in columns)
+        share = self.criterion.total / UNIT
+        return Forest(trees, tuple(weight * share for weight in weights), self.criterion.name)
+
+    def remarks(self, status: Status, value: Fraction, found: Generated[Grown]) -> list[str]:
+        notes = []
+        if status is Status.OPTIMAL:
+            notes.append(
+                f"proved: no forest of such trees has a margin above the bound, which is within "
+                f"{float(self.tolerance):g} of the margin, relative to the larger of 1 and the margin; the bound is "
+                f"exact for prices that rounding moved by at most {rounding(self.examples.margins):.1g} in all"
+            )
+        elif not self.chosen.plan.backend.can.proves:
+            notes.append(f"{self.chosen.plan.backend.name} proves nothing, so a better forest may exist")
+        if found.failure is not None:
+            said = "; ".join(diagnostic.title for diagnostic in found.failure.diagnostics)
+            notes.append(f"the pricing failed in round {len(found.rounds) + 1}, and the forest so far is kept: {said}")
+        if self.examples.contradictory:
+            notes.append(
+                f"{self.examples.contradictory} rows have the same answers to every test and different classes: "
+                "no forest gets all of them right"
+            )
+        if value <= 0 and self.criterion.name == "lpboost":
+            notes.append("the margin is not above 0: a smaller `penalty`, or a larger `nu`, lets more rows fall short")
+        if self.examples.classes > 2:
+            notes.append("a margin is that of a row's own class against the strongest of the others")
+        return notes
+
+    def base(self, status: Status, stop: Stop, built: float, found: Generated[Grown] | None) -> Result:
+        from treeml.result import Result
+
+        statistics: dict[str, float] = {
+            "rounds": 0 if found is None else len(found.rounds),
+            "pricing_calls": self.pricing.calls,
+            "examples": len(self.examples.row),
+            "build_seconds": built - self.begun,
+            "solve_seconds": monotonic() - built,
+        }
+        return Result(
+            status=status,
+            stop=stop,
+            backend=self.chosen.plan.backend.name,
+            build_seconds=built - self.begun,
+            trace=tuple(self.trace),
+            statistics=statistics,
+            warnings=self.request.warnings,
+            plan=tuple(self.plan()),
+            raw_status="" if found is None else found.stop.value,
+            reports=self.spec.report,
+            spec=self.spec,
+            tolerance=float(self.tolerance),
+        )
+
+    def empty(self, status: Status, stop: Stop, built: float, conflict: tuple[str, ...] = ()) -> Result:
+        base = self.base(status, stop, built, None)
+        return replace(base, conflict=conflict, notes=self.lowered.notes, seconds=monotonic() - self.begun)
+
+    def plan(self) -> list[str]:
+        assert self.spec.ensemble is not None
+        return [
+            f"{self.spec.ensemble.name} weights trees by column generation, "
+            f"up to {self.pricing.columns} new trees a round",
+            f"{self.examples.row.size:,} examples stand for the rows that the tests tell apart",
+            *self.chosen.plan.explain(),
+        ]
+
+
+def _refuse_one_class(dataset: Dataset) -> None:
+    present = np.unique(dataset.actual[dataset.weight > 0]) if dataset.rows else np.zeros(0)
+    if len(dataset.classes) >= 2 and len(present) >= 2:
+        return
+    span = dataset.spec.spans.get("ensemble")
+    raise DataError(
+        Diagnostic(
+            "D430",
+            "a forest needs rows of two classes, and here all are of one",
+            (Label(span, "asks for a forest"),) if span is not None else (),
+            ("a margin compares the votes for a row's class with the votes for another",),
+            ("add rows of another class, or rows with weight",),
+        )
+    )
+
+
+def _two_classes_only(name: str, classes: int, span: Any) -> Diagnostic:
+    return Diagnostic(
+        "D436",
+        f"`{name}` is for two classes, and here there are {classes}",
+        (Label(span, "asks for this criterion"),) if span is not None else (),
+        ("the variance of margins is defined for one margin a row",),
+        ("write `ensemble by lpboost(nu = 0.1)`, which takes any number of classes",),
+    )
+
+
+def _not_verified(backend: str, mismatches: tuple[str, ...]) -> Diagnostic:
+    return Diagnostic(
+        "B516",
+        f"the forest of {backend} does not verify against the rows",
+        notes=mismatches[:5],
+        helps=("this is a mistake of the program, not of the specification; please report it with the data",),
+    )
