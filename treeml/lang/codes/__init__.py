@@ -14,6 +14,7 @@ from treeml.lang.codes.backends import BACKENDS
 from treeml.lang.codes.data import DATA
 from treeml.lang.codes.entry import Entry
 from treeml.lang.codes.feasibility import FEASIBILITY
+from treeml.lang.codes.forests import FORESTS
 from treeml.lang.codes.lint import LINT
 from treeml.lang.codes.names import NAMES
 from treeml.lang.codes.syntax import SYNTAX
@@ -22,5 +23,5 @@ from treeml.lang.codes.types import TYPES
 __all__ = ["CATALOGUE", "Entry"]
 
 CATALOGUE: Mapping[str, Entry] = {
-    entry.code: entry for entry in (*SYNTAX, *NAMES, *TYPES, *DATA, *BACKENDS, *FEASIBILITY, *LINT)
+    entry.code: entry for entry in (*SYNTAX, *NAMES, *TYPES, *DATA, *FORESTS, *BACKENDS, *FEASIBILITY, *LINT)
 }
