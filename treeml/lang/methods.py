@@ -49,6 +49,12 @@ _CRITERIA = ("gini", "entropy", "gain_ratio", "twoing")
 _PRUNING = ("goal", "complexity", "pessimistic", "none")
 _FOLDS = Rule("folds", "whole", "the number of folds", Fraction(2), _MOST, required=True, example="5")
 _PIECES = Rule("pieces", "whole", "the number of pieces", Fraction(2), _MOST, required=True, example="8")
+_BOOSTING = (
+    Rule("columns", "whole", "the number of trees a round", Fraction(1), Fraction(1000), example="10"),
+    Rule("smoothing", "number", "the smoothing", Fraction(0), Fraction("0.99"), example="0.7"),
+    Rule("tolerance", "number", "the tolerance", Fraction("1e-9"), Fraction(1), example="0.000001"),
+    Rule("iterations", "whole", "the number of rounds", Fraction(1), _MOST, example="100"),
+)
 
 FAMILIES: Mapping[str, Family] = {
     "binarize": Family(
@@ -63,10 +69,16 @@ FAMILIES: Mapping[str, Family] = {
     "ensemble": Family(
         "way to combine trees",
         {
-            "lpboost": (Rule("penalty", "number", "the penalty", Fraction(0), example="0.05"),),
-            "mdboost": (Rule("penalty", "number", "the penalty", Fraction(0), example="0.05"),),
+            "lpboost": (
+                Rule("penalty", "number", "the penalty", Fraction(0), example="0.05"),
+                Rule("nu", "share", "the share `nu`", example="0.1"),
+                *_BOOSTING,
+            ),
+            "hardmargin": _BOOSTING,
+            "mdboost": (Rule("penalty", "number", "the penalty", Fraction(0), example="12"), *_BOOSTING),
         },
-        {"boosting": "lpboost", "adaboost": "lpboost", "boost": "lpboost", "xgboost": "lpboost", "forest": "lpboost"},
+        {"boosting": "lpboost", "adaboost": "lpboost", "boost": "lpboost", "xgboost": "lpboost", "forest": "lpboost",
+         "hard_margin": "hardmargin", "duallpboost": "hardmargin", "lp_adaboost": "hardmargin", "mdb": "mdboost"},
     ),
     "start": Family(
         "starting tree",
