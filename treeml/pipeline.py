@@ -10,6 +10,8 @@ plan     Problem, back-end           -> Plan            backends/plan.py
 run      Plan, limits                -> Answer          backends/run.py and the back-end
 raise    Answer                      -> Tree            tree.py
 verify   Tree, Dataset               -> exact values    verify.py
+
+A forest (`ensemble by ...`) takes its own way from Dataset to Result: ensembles/boost.py.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 def solve(
     model: Model, data: Any = None, y: Any = None, *, on_progress: OnProgress | None = None, **asked: Any
 ) -> Result:
-    """The best tree for a model: from `data` (a path, a frame, or X with `y`), or from the file that it names.
+    """The best tree or forest for a model: from `data` (a path, a frame, or X with `y`), or from the file it names.
 
     What is asked here beats the model's own `solve` statement: `backend`, `within` (seconds, or text such as "5 min"),
     `gap`, `seed`, `threads`, `memory`, `options` of the back-end, `start` (a Tree), `params`, `weight` (one per row).
@@ -42,6 +44,10 @@ def solve(
 
     begun = monotonic()
     dataset, request = prepare(model, data, y, **asked)
+    if request.spec.ensemble is not None:
+        from treeml.ensembles.boost import boost
+
+        return validated(boost(dataset, request, begun, on_progress), dataset, request)
     chosen = choose(dataset, request)
     start = starting_tree(dataset, request, chosen.lowered)
     built = monotonic()

@@ -37,6 +37,9 @@ def progress_line(quiet: bool) -> Iterator[OnProgress | None]:
 
 def progress_text(moment: Progress) -> str:
     """`12.3 s   incumbent 41   bound 38   gap 7.3 %`; values are those of the goal as it is minimized."""
+    line = getattr(moment, "line", None)  # a forest says more of itself
+    if line is not None:
+        return str(line)
     parts = [f"{moment.seconds:.1f} s"]
     value = None if not moment.objective else float(moment.objective[-1])
     parts.append("no tree yet" if value is None else f"incumbent {value:.6g}")

@@ -30,6 +30,9 @@ STOP_WORDS = {
 }
 
 
+MOST_TREES = 5  # of a forest that a report draws
+
+
 def show(result: Result, quiet: bool = False) -> None:
     """Print a result for people: colored tables in a terminal, plain text elsewhere."""
     print(summary(result, quiet))
@@ -58,12 +61,16 @@ def _headline(result: Result) -> str:
         gap = "" if result.gap is None else f" (gap {100 * result.gap:.2f} %)"
         lines.append(f"{'bound':<10} {readable(result.bound)}{gap}")
     lines.append(f"{'back-end':<10} {result.backend}, {result.seconds:.3f} s")
-    if result.tree is not None:
+    if result.forest is not None:
+        lines.append(f"{'forest':<10} {len(result.forest.trees)} trees by {result.forest.criterion}")
+    if result.tree is not None or result.forest is not None:
         lines.append(f"{'verified':<10} {'yes, recomputed exactly from the rows' if result.verified else 'NO'}")
     return "\n".join(lines)
 
 
 def _tree(result: Result) -> str:
+    if result.forest is not None:
+        return result.forest.text(MOST_TREES)
     return "" if result.tree is None else str(result.tree)
 
 

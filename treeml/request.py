@@ -139,6 +139,10 @@ def plans(
     from treeml.data.problem import lower
 
     refuse_unsupported(request.spec)
+    if request.spec.ensemble is not None:
+        from treeml.ensembles.boost import of_one_tree
+
+        dataset = of_one_tree(dataset)  # who grows the trees of a forest is who can grow one
     methods = {} if everybody else {method.name: method for method in request.spec.backends}
     backends = [registry.get(name) for name in methods] or [
         backend for backend in registry.all() if everybody or backend.name not in registry.ONLY_WHEN_ASKED
@@ -156,16 +160,6 @@ def plans(
 def refuse_unsupported(spec: Spec) -> None:
     """What the language can say and no back-end of this version can do, by name."""
     refusals = []
-    if spec.ensemble is not None:
-        refusals.append(
-            _unsupported(
-                "B520",
-                f"no back-end grows a forest yet, so `{spec.ensemble.name}` cannot be solved",
-                spec.spans.get("ensemble"),
-                "asks for many trees",
-                "for the best single tree, remove `ensemble` and write `maximize accuracy`",
-            )
-        )
     if spec.improve is not None:
         refusals.append(
             _unsupported(

@@ -14,6 +14,7 @@ from treeml.lang.diagnostic import BackendError, Diagnostic
 if TYPE_CHECKING:
     from treeml.data.table import Dataset
     from treeml.feasibility import Impossible
+    from treeml.forest import Forest
     from treeml.request import Chosen, Request
     from treeml.spec import Spec
     from treeml.tree import Tree
@@ -53,6 +54,8 @@ class Result:
     validation: Validation | None = None
     reports: tuple[Any, ...] = ()  # what the spec's `report` statement asks for
     spec: Spec | None = field(default=None, repr=False)  # what was asked
+    forest: Forest | None = None  # where the spec asks for an ensemble; `tree` is then None
+    tolerance: float = 0.0  # of a proof about real numbers, relative to the larger of 1 and the objective
     because: Diagnostic | None = None  # why there is no tree, where the data alone show it
 
     @property
@@ -89,6 +92,10 @@ class Result:
             ],
             "raw_status": self.raw_status,
         }
+        if self.forest is not None:
+            value["forest"] = self.forest.to_json()
+        if self.tolerance:
+            value["tolerance"] = self.tolerance
         if self.validation is not None:
             value["validation"] = self.validation.to_json()
         return value

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from treeml.data.table import Dataset
+    from treeml.forest import Forest
     from treeml.request import Request
     from treeml.result import Result
     from treeml.tree import Tree
@@ -72,18 +73,19 @@ class Validation:
 def validated(result: Result, dataset: Dataset, request: Request) -> Result:
     """The result with what its spec's `validate` asks for; without a tree there is nothing to validate."""
     asked = request.spec.validate
-    if asked is None or result.tree is None:
+    model = result.forest or result.tree
+    if asked is None or model is None:
         return result
     if isinstance(asked, Method):
         splits = _splits(dataset, asked, request)
         parts = tuple(_solved(dataset, train, test, request) for train, test in splits)
         return replace(result, validation=Validation(_method_text(asked), parts))
     other = _other_file(dataset, asked, request)
-    part = Part(other.rows, result.status.value, scores(result.tree, dataset), scores(result.tree, other))
+    part = Part(other.rows, result.status.value, scores(model, dataset), scores(model, other))
     return replace(result, validation=Validation(asked, (part,)))
 
 
-def scores(tree: Tree, dataset: Dataset) -> dict[str, float]:
+def scores(tree: Tree | Forest, dataset: Dataset) -> dict[str, float]:
     """What can be compared between many rows and few: the share of errors, or the mean loss of a row."""
     import numpy as np
 
@@ -119,12 +121,18 @@ def _solved(dataset: Dataset, train: Rows, test: Rows, request: Request) -> Part
     begun = monotonic()
     part = take(dataset, train)
     again = replace(request, spec=replace(request.spec, validate=None, start=None), start=None)
-    chosen = choose(part, again)
-    answer = run(chosen.plan, again.limits(begun, chosen.method))
-    result = assemble(answer, chosen, part, again, begun, monotonic())
-    if result.tree is None:
+    if again.spec.ensemble is not None:
+        from treeml.ensembles.boost import boost
+
+        result = boost(part, again, begun)
+    else:
+        chosen = choose(part, again)
+        answer = run(chosen.plan, again.limits(begun, chosen.method))
+        result = assemble(answer, chosen, part, again, begun, monotonic())
+    model = result.forest or result.tree
+    if model is None:
         raise DataError(_no_tree(result, len(train), request))
-    return Part(len(test), result.status.value, scores(result.tree, part), scores(result.tree, take(dataset, test)))
+    return Part(len(test), result.status.value, scores(model, part), scores(model, take(dataset, test)))
 
 
 def _splits(dataset: Dataset, method: Method, request: Request) -> Iterator[tuple[Rows, Rows]]:
@@ -179,7 +187,7 @@ def _other_file(dataset: Dataset, name: str, request: Request) -> Dataset:
     return replace(other, classes=dataset.classes, actual=actual)
 
 
-def _frame(dataset: Dataset, tree: Tree) -> dict[str, Any]:
+def _frame(dataset: Dataset, tree: Tree | Forest) -> dict[str, Any]:
     """The columns that a tree asks for, in the user's own values."""
     import numpy as np
 

@@ -47,9 +47,18 @@ def test_text_and_twin_are_solved_alike_by_the_greedy_back_end(name: str) -> Non
     assert all(requirement.met for requirement in first.exact.requirements)
 
 
-def test_a_forest_is_refused_by_name() -> None:
-    with pytest.raises(tml.RefusedError, match=r"B520.*lpboost"):
-        text_model("boost").solve()
+def test_a_forest_is_proved_best_and_validated() -> None:
+    result = text_model("boost").solve(backend="oracle")
+    assert result.is_optimal
+    assert result.verified
+    assert result.tree is None
+    assert result.forest is not None
+    assert all(tree.depth <= 2 for tree in result.forest.trees)
+    assert result.forest.total == 1
+    assert result.bound is not None
+    assert isinstance(result.objective, float)
+    assert 0 <= result.bound - result.objective <= result.tolerance
+    assert result.validation is not None
 
 
 def test_local_improvement_is_refused_by_name() -> None:
