@@ -77,8 +77,13 @@ def _whole_flow(search: Search, cover: Cover, coupling: Coupling, solver: Solver
     columns = take(cover, best_columns(cover), coupling)
     if not columns.size:
         return Stop.PROVED
-    if columns.size > WHOLE_FLOW or int(np.abs(columns.value[0]).max(initial=0)) > LARGEST_GOAL:
+    if int(np.abs(columns.value[0]).max(initial=0)) > LARGEST_GOAL:
         return _by_thresholds(search, cover, coupling, solver)
+    if columns.size > WHOLE_FLOW:
+        # The columns of best trees, by the exact bounds of the relaxation: no other column can be in one.
+        relaxation = Relaxation(cover, coupling)
+        totals = _Totals(relaxation, relaxation.price(np.zeros(0, np.int64)))
+        columns = take(cover, totals.keep(totals.least), coupling)
     program = write_program(cover, columns, coupling)
     search.statistics |= {"columns": float(program.columns), "rows": float(program.rows)}
     search.statistics["build_seconds"] = monotonic() - search.began

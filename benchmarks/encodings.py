@@ -1,0 +1,359 @@
+"""The solver back-ends on the sets they are judged by: `python -m benchmarks.encodings --data-dir DIR`.
+
+One thread each. Seconds are wall clock from the Problem to the answer, building included; processor seconds beside them
+tell how much of it was waiting on a busy machine. Every answer is checked against the stated optimum.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from time import perf_counter, process_time
+from typing import Any
+
+import numpy as np
+
+from treeml.backends.contract import (
+    Answer,
+    Bound,
+    Deadline,
+    Depth,
+    Feature,
+    Goal,
+    Limits,
+    Predicted,
+    Problem,
+    Status,
+    Sum,
+    Test,
+)
+
+ONE = Fraction(1)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One measurement and what it is held against."""
+
+    name: str
+    who: str
+    answer: Answer
+    seconds: float
+    processor: float
+    best: int | None
+    bar: float | None
+
+    @property
+    def is_right(self) -> bool:
+        proved = self.answer.status is Status.OPTIMAL
+        objective = self.answer.objective
+        return proved and (self.best is None or (objective is not None and objective == (self.best,)))
+
+    def cells(self) -> list[str]:
+        objective = str(self.answer.objective[0]) if self.answer.objective else "-"
+        bar = "" if self.bar is None else f"{self.bar:g}"
+        verdict = "wrong" if not self.is_right else "late" if self.bar is not None and self.seconds > self.bar else "ok"
+        return [
+            self.name, self.who, objective, self.answer.status.value, f"{self.seconds:.2f}", f"{self.processor:.2f}",
+            bar, verdict,
+        ]  # fmt: skip
+
+
+HEADER = ["set", "solver", "goal", "status", "seconds", "processor", "bar", "verdict"]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.encodings", description=__doc__)
+    parser.add_argument("--data-dir", type=Path, required=True, help="the folder with cp4im, mixed, numeric and fair")
+    parser.add_argument("--limit", type=float, default=200.0, help="seconds for each solve")
+    parser.add_argument("--only", default="", help="run the tables whose name contains this")
+    given = parser.parse_args(arguments)
+    tables: dict[str, Callable[[Path, float], Iterator[Line]]] = {
+        "cover, depth 3": cover_depth_3,
+        "cover, depth 4": cover_depth_4,
+        "fairness": fairness,
+        "least depth on raw columns": least_depth,
+        "accuracy on raw columns": raw_accuracy,
+        "formulations, depth 2": formulations,
+        "odtlearn beside ours": against_odtlearn,
+    }
+    warm_up()
+    failed = 0
+    for title, table in tables.items():
+        if given.only not in title:
+            continue
+        sys.stdout.write(f"\n{title}\n")
+        write_row(HEADER)
+        for line in table(given.data_dir, given.limit):
+            write_row(line.cells())
+            failed += not line.is_right
+    return 1 if failed else 0
+
+
+def warm_up() -> None:
+    """Importing a solver takes as long as some solves; it is not what is measured."""
+    bits = np.array([[False, False, True, True], [False, True, False, True]])
+    for who in ("cpsat", "mip", "maxsat"):
+        measure("", who, binary(bits, np.array([0, 1, 1, 0]), 1), {}, None, None, 60.0)
+
+
+def write_row(cells: list[str]) -> None:
+    widths = (37, 22, 10, 11, 9, 10, 7, 8)
+    sys.stdout.write("  ".join(f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True)).rstrip() + "\n")
+    sys.stdout.flush()
+
+
+# -- tables ---------------------------------------------------------------------------
+
+DEPTH_3 = {
+    "monk1": 10,
+    "monk2": 41,
+    "monk3": 6,
+    "balance-scale": 141,
+    "tic-tac-toe": 216,
+    "hepatitis": 10,
+    "primary-tumor": 46,
+}
+DEPTH_4 = {"tic-tac-toe": 137, "hepatitis": 3, "lymph": 3, "vote": 5, "soybean": 14, "anneal": 91}
+
+
+def cover_depth_3(folder: Path, limit: float) -> Iterator[Line]:
+    for name, best in DEPTH_3.items():
+        yield from _by_cover(folder, name, 3, best, 2.0, limit)
+
+
+def cover_depth_4(folder: Path, limit: float) -> Iterator[Line]:
+    for name, best in DEPTH_4.items():
+        yield from _by_cover(folder, name, 4, best, 3.0, limit)
+    yield from _by_cover(folder, "german-credit", 4, 204, 12.0, limit)
+
+
+def _by_cover(folder: Path, name: str, depth: int, best: int, bar: float, limit: float) -> Iterator[Line]:
+    problem = named(folder, name, depth)
+    yield measure(f"{name} depth {depth}", "cpsat", problem, {"encoding": "cover"}, best, bar, limit)
+    yield measure(f"{name} depth {depth}", "mip", problem, {"formulation": "cover"}, best, bar, limit)
+
+
+FAIR = {  # (set, depth, tolerance, kind) -> errors, where another solver proved them
+    ("student-mat", 2, "0.01", "parity"): None,
+    ("student-mat", 2, "0.01", "opportunity"): None,
+    ("student-mat", 2, "0.05", "parity"): None,
+    ("student-mat", 2, "0.05", "opportunity"): None,
+    ("student-por", 2, "0.01", "parity"): 68,
+    ("student-por", 2, "0.01", "opportunity"): 61,
+    ("student-por", 2, "0.05", "parity"): 47,
+    ("student-por", 2, "0.05", "opportunity"): 47,
+    ("german-credit", 2, "0.01", "parity"): 277,
+    ("german-credit", 2, "0.01", "opportunity"): 277,
+    ("german-credit", 2, "0.05", "parity"): 270,
+    ("german-credit", 2, "0.05", "opportunity"): 270,
+    ("student-mat", 3, "0.01", "parity"): None,
+    ("student-mat", 3, "0.01", "opportunity"): None,
+    ("student-mat", 3, "0.05", "parity"): None,
+    ("student-mat", 3, "0.05", "opportunity"): None,
+    ("student-por", 3, "0.01", "parity"): 46,
+    ("student-por", 3, "0.01", "opportunity"): None,
+    ("student-por", 3, "0.05", "parity"): None,
+    ("student-por", 3, "0.05", "opportunity"): None,
+    ("german-credit", 3, "0.01", "parity"): 253,
+    ("german-credit", 3, "0.01", "opportunity"): None,
+    ("german-credit", 3, "0.05", "parity"): None,
+    ("german-credit", 3, "0.05", "opportunity"): None,
+}
+
+
+def fairness(folder: Path, limit: float) -> Iterator[Line]:
+    for (name, depth, tolerance, kind), best in FAIR.items():
+        problem = fair(folder, name, depth, Fraction(tolerance), kind)
+        title = f"{name} depth {depth} {kind} {tolerance}"
+        bar = 0.5 if depth == 2 else 60.0
+        for who in ("cpsat", "mip"):
+            yield measure(title, who, problem, {}, best, bar, limit)
+
+
+LEAST_DEPTH = {"iris": (4, None), "wine": (3, None), "cryotherapy": (4, None), "banknote": (4, 5.82)}
+ACCURACY = {  # (set, depth) -> errors and the seconds of Shati, Cohen and McIlraith (2021)
+    ("iris", 2): (6, 0.6), ("iris", 3): (1, 0.77), ("iris", 4): (0, 0.82),
+    ("wine", 2): (6, 1.25), ("wine", 3): (0, 1.62),
+    ("cryotherapy", 2): (5, 0.57), ("cryotherapy", 3): (1, 0.73), ("cryotherapy", 4): (0, 0.75),
+    ("banknote", 4): (0, 18.98), ("banknote", 2): (100, 16.83), ("banknote", 3): (23, 105.79),
+}  # fmt: skip
+
+
+def least_depth(folder: Path, limit: float) -> Iterator[Line]:
+    """A perfect tree of depth 0, 1, 2, ... until there is one."""
+    from treeml.backends.plan import Plan, plan
+    from treeml.backends.registry import get
+
+    for name, (best, bar) in LEAST_DEPTH.items():
+        problem = numeric(folder, name, 9)
+        perfect = Bound(problem.goals[0].sum, "=", Fraction(0), "errors")
+        asked = problem.asking((Goal(Sum(((ONE, Depth()),))),), (problem.bounds[0], perfect))
+        planned = plan(asked, get("sat"))
+        assert isinstance(planned, Plan)
+        began, spent = perf_counter(), process_time()
+        answer = planned.solve(Limits(Deadline.after(limit)))
+        yield Line(name, "sat", answer, perf_counter() - began, process_time() - spent, best, bar)
+
+
+def raw_accuracy(folder: Path, limit: float) -> Iterator[Line]:
+    for (name, depth), (best, bar) in ACCURACY.items():
+        yield measure(f"{name} depth {depth}", "maxsat", numeric(folder, name, depth), {}, best, bar, limit)
+
+
+def formulations(folder: Path, limit: float) -> Iterator[Line]:
+    """The other formulations, for comparison; nothing is expected of their seconds."""
+    for name, best in (("monk1", 22), ("hepatitis", 16)):
+        problem = named(folder, name, 2)
+        for who, options in (
+            ("cpsat", {"encoding": "rows"}),
+            ("cpsat", {"encoding": "order"}),
+            ("mip", {"formulation": "flow"}),
+            ("mip", {"formulation": "flow", "solver": "scip"}),
+            ("mip", {"formulation": "binoct"}),
+            ("maxsat", {"encoding": "binary"}),
+        ):
+            yield measure(f"{name} depth 2", who, problem, options, best, None, min(limit, 60.0))
+
+
+def against_odtlearn(folder: Path, limit: float) -> Iterator[Line]:
+    """odtlearn's flow formulations where it is installed, each with ours on the same set after it."""
+    from importlib.util import find_spec
+
+    if find_spec("odtlearn") is None:
+        sys.stdout.write("odtlearn is not installed\n")
+        return
+    from odtlearn.flow_oct import BendersOCT, FlowOCT
+
+    for name, best in (("monk1", 22), ("hepatitis", 16), ("primary-tumor", 58)):
+        problem = named(folder, name, 2)
+        table = problem.bits.T.astype(int)
+        actual = problem.goals[0].sum.parts[0][1].cost.argmin(axis=1)  # type: ignore[union-attr]
+        for kind in (FlowOCT, BendersOCT):
+            model = kind(solver="cbc", depth=2, time_limit=int(min(limit, 60)), _lambda=0)
+            began, spent = perf_counter(), process_time()
+            model.fit(table, actual)
+            seconds, processor = perf_counter() - began, process_time() - spent
+            errors = int((model.predict(table) != actual).sum())
+            status = Status.OPTIMAL if model.optim_gap <= 0 else Status.FEASIBLE
+            answer = Answer(status, _stop_of(status), None, (Fraction(errors),))
+            yield Line(f"{name} depth 2", f"odtlearn {kind.__name__}", answer, seconds, processor, best, None)
+        yield measure(f"{name} depth 2", "mip", problem, {}, best, None, limit)
+
+
+def _stop_of(status: Status) -> Any:
+    from treeml.backends.contract import Stop
+
+    return Stop.PROVED if status is Status.OPTIMAL else Stop.TIME
+
+
+def measure(
+    title: str, who: str, problem: Problem, options: dict[str, Any], best: int | None, bar: float | None, limit: float
+) -> Line:
+    from treeml.backends.registry import get
+
+    backend = get(who)
+    said = " ".join(str(value) for value in options.values())
+    began, spent = perf_counter(), process_time()
+    answer = backend.solve(problem, Limits(Deadline.after(limit), options=options))
+    seconds, processor = perf_counter() - began, process_time() - spent
+    return Line(title, f"{who} {said}".strip(), answer, seconds, processor, best, bar)
+
+
+# -- data -------------------------------------------------------------------------------
+
+
+def named(folder: Path, name: str, depth: int) -> Problem:
+    if name.startswith("monk"):
+        table = _read(folder / "mixed" / f"monks-{name[-1]}-train.csv")
+        columns = list(zip(*table[1:], strict=True))
+        bits = [
+            np.array([value == level for value in column]) for column in columns[:-1] for level in sorted(set(column))
+        ]
+        return binary(np.array(bits), _numbers(columns[-1]), depth)
+    if name == "balance-scale":
+        rows = np.array(np.meshgrid(*[range(1, 6)] * 4, indexing="ij")).reshape(4, -1)
+        moment = np.sign(rows[0] * rows[1] - rows[2] * rows[3])
+        bits = np.array([column <= cut for column in rows for cut in range(1, 5)])
+        return binary(bits, moment + 1, depth)
+    values = np.array(_read(folder / "cp4im" / f"{name}.csv")[1:], dtype=int)
+    return binary(values[:, 1:].T.astype(bool), values[:, 0], depth)
+
+
+def binary(bits: Any, actual: Any, depth: int, bounds: tuple[Bound, ...] = ()) -> Problem:
+    """Each distinct split once, as reduction would leave them."""
+    seen, kept = set(), []
+    for column in bits:
+        if column.all() or not column.any():
+            continue
+        key = min(column.tobytes(), (~column).tobytes())
+        if key not in seen:
+            seen.add(key)
+            kept.append(column)
+    features = tuple(Feature(f"x{j}", "binary", 2, None, j, 1) for j in range(len(kept)))
+    tests = tuple(Test(j, "true") for j in range(len(kept)))
+    goal, deep = _errors(actual), _deep(depth)
+    classes = int(max(actual)) + 1
+    count = np.ones(len(actual), np.int64)
+    return Problem(features, tests, count, classes, (Goal(goal),), (deep, *bounds), np.array(kept))
+
+
+def fair(folder: Path, name: str, depth: int, tolerance: Fraction, kind: str) -> Problem:
+    """The group is the first feature, and is not split on."""
+    values = np.array(_read(folder / "fair" / f"{name}.csv")[1:], dtype=int)
+    actual, group, bits = values[:, 0], values[:, 1], values[:, 2:].T.astype(bool)
+    among = np.ones(len(actual), bool) if kind == "parity" else actual == 1
+    one, other = among & (group == 0), among & (group == 1)
+    cost = np.zeros((len(actual), 2), np.int64)
+    cost[one, 1], cost[other, 1] = int(other.sum()), -int(one.sum())
+    gap = Sum(((ONE, Predicted(cost)),))
+    most = tolerance * int(one.sum()) * int(other.sum())
+    return binary(bits, actual, depth, (Bound(gap, "<=", most, kind), Bound(gap, ">=", -most, kind)))
+
+
+def numeric(folder: Path, name: str, depth: int) -> Problem:
+    table = _read(folder / "numeric" / f"{name}.csv")
+    place = table[0].index("label")
+    actual = _numbers([row[place] for row in table[1:]])
+    features: list[Feature] = []
+    tests: list[Test] = []
+    for column, title in enumerate(table[0]):
+        if column == place:
+            continue
+        levels, codes = np.unique([float(row[column]) for row in table[1:]], return_inverse=True)
+        if len(levels) > 1:
+            number = len(features)
+            cuts = len(levels) - 1
+            features.append(Feature(title, "ordered", len(levels), codes.astype(np.int32), len(tests), cuts))
+            tests += [Test(number, "at most", (cut,)) for cut in range(cuts)]
+    count = np.ones(len(actual), np.int64)
+    classes = int(actual.max()) + 1
+    return Problem(tuple(features), tuple(tests), count, classes, (Goal(_errors(actual)),), (_deep(depth),))
+
+
+def _errors(actual: Any) -> Sum:
+    classes = int(max(actual)) + 1
+    return Sum(((ONE, Predicted((np.arange(classes)[None, :] != np.asarray(actual)[:, None]).astype(np.int64))),))
+
+
+def _deep(depth: int) -> Bound:
+    return Bound(Sum(((ONE, Depth()),)), "<=", Fraction(depth), "depth")
+
+
+def _numbers(labels: Any) -> Any:
+    names = sorted(set(labels))
+    return np.array([names.index(label) for label in labels])
+
+
+def _read(path: Path) -> list[list[str]]:
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.reader(file))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
