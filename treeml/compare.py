@@ -1,31 +1,46 @@
-"""Model, back-ends -> the same problem solved by each, side by side, with every proof held against the others."""
+"""Models, back-ends -> the same problem solved by each, side by side, with every proof held against the others.
+
+Each back-end runs in a process of its own, with its own memory limit and deadline (`treeml/comparison`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from treeml.backends.contract import Status
-from treeml.lang.diagnostic import BackendError, Diagnostic, RefusedError
+from treeml.comparison.contradictions import contradictions
+from treeml.comparison.jobs import Case, Job, checked_spec, jobs_of
+from treeml.comparison.record import Record, has_failed, has_tree, is_proof, is_refused
+from treeml.lang.diagnostic import BackendError, Diagnostic
 
 if TYPE_CHECKING:
+    from treeml.backends.contract import OnProgress
+    from treeml.comparison.journal import Journal
+    from treeml.comparison.pool import Run
     from treeml.model import Model
     from treeml.result import Result
+
+DEFAULT_WITHIN = 300.0  # seconds, where neither the spec nor the caller says: nothing runs for ever
+REFUSED, INFEASIBLE, NO_TREE, FAILED = 1, 3, 4, 5  # exit codes
+
+OnChange = Callable[[Sequence[Record], Sequence["Run"]], None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Entry:
-    """One back-end's line: its result, or why it took no part."""
+    """One back-end's line: its record, and its result where it has one."""
 
     backend: str
     result: Result | None = None
-    because: str = ""
+    because: str = ""  # why it took no part, or why it has no answer
+    record: Record = field(default_factory=dict)
+    case: Case | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        if self.result is None:
-            return {"backend": self.backend, "refused": True, "because": self.because}
-        return self.result.to_json()
+    def to_json(self) -> Record:
+        return self.record
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,78 +48,126 @@ class Comparison:
     entries: tuple[Entry, ...]
 
     @property
+    def records(self) -> list[Record]:
+        return [entry.record for entry in self.entries]
+
+    @property
     def best(self) -> Result | None:
         """A proved result if there is one, else the first with a tree."""
         results = [entry.result for entry in self.entries if entry.result is not None and entry.result.tree is not None]
         return next((result for result in results if result.is_optimal), results[0] if results else None)
 
-    def to_json(self) -> list[dict[str, Any]]:
-        return [entry.to_json() for entry in self.entries]
+    @property
+    def contradictions(self) -> list[Diagnostic]:
+        """Claims that cannot both hold, and answers that did not verify."""
+        return [diagnostic for diagnostic, _ in contradictions(self.records)]
+
+    @property
+    def exit_code(self) -> int:
+        """0 answered, 1 all refused, 3 infeasible, 4 no tree and no proof, 5 somebody failed or claims what is false."""
+        records = [record for record in self.records if not is_refused(record)]
+        if not records:
+            return REFUSED
+        if self.contradictions or any(has_failed(record) for record in records):
+            return FAILED
+        if any(has_tree(record) for record in records):
+            return 0
+        return INFEASIBLE if any(is_proof(record) for record in records) else NO_TREE
+
+    def to_json(self) -> list[Record]:
+        return self.records
 
     def raise_contradictions(self) -> None:
-        """BackendError if two proofs differ, or if a tree is better than a proof allows."""
-        proved = [entry for entry in self.entries if entry.result is not None and _is_proof(entry.result)]
-        for entry in proved[1:]:
-            if _proof(entry.result) != _proof(proved[0].result):
-                raise BackendError(_contradiction(proved[0], entry))
-        for entry in self.entries:
-            if proved and entry.result is not None and _is_better(entry.result, proved[0].result):
-                raise BackendError(_contradiction(proved[0], entry))
+        """BackendError if two claims cannot both hold, or if an answer did not verify."""
+        found = self.contradictions
+        if found:
+            raise BackendError(found)
+
+    def reproductions(self, folder: Path) -> list[Path]:
+        """A folder for every contradiction, with the spec, the data, the records, the seeds and the versions."""
+        from treeml.comparison.reproduction import reproduce
+
+        cases = {entry.record["key"]: entry.case for entry in self.entries}
+        written = []
+        for diagnostic, records in contradictions(self.records):
+            case = cases[records[0]["key"]]
+            assert case is not None
+            written.append(reproduce(folder, case, records, diagnostic))
+        return list(dict.fromkeys(written))
 
 
-def compare(model: Model, data: Any = None, backends: Sequence[str] | None = None, **asked: Any) -> Comparison:
-    """Every capable back-end in turn, or those named; refusals are part of the answer."""
-    from treeml.backends import registry
-    from treeml.pipeline import solve
+def compare(
+    model: Model,
+    data: Any = None,
+    backends: Sequence[str] | None = None,
+    *,
+    y: Any = None,
+    parallel: int = 1,
+    repeat: int = 1,
+    memory: int | str | None = None,
+    on_progress: OnProgress | None = None,
+    **asked: Any,
+) -> Comparison:
+    """Every capable back-end in turn (or `parallel` at once), or those named; refusals are part of the answer."""
+    cases = [Case(model, data, y)]
+    jobs = prepare(cases, backends, parallel=parallel, repeat=repeat, memory=memory, **asked)
+    return run(jobs, parallel, on_progress=on_progress)
+
+
+def prepare(
+    cases: Sequence[Case],
+    backends: Sequence[str] | None = None,
+    *,
+    parallel: int = 1,
+    memory: int | str | None = None,
+    **asked: Any,
+) -> list[Job]:
+    """The jobs of a comparison; whatever is wrong with a spec or its data is said here, once, before anything runs."""
     from treeml.request import prepare, refuse_unsupported
 
-    _, request = prepare(model, data, **{name: value for name, value in asked.items() if name != "on_progress"})
-    refuse_unsupported(request.spec)
-    entries = []
-    for name in backends if backends is not None else registry.names():
-        try:
-            entries.append(Entry(name, solve(model, data, backend=name, **asked)))
-        except RefusedError as refusal:
-            because = "; ".join(dict.fromkeys(diagnostic.title for diagnostic in refusal.diagnostics))
-            entries.append(Entry(name, None, because))
-    return Comparison(tuple(entries))
+    asked = {name: value for name, value in asked.items() if value is not None}
+    limit = None
+    for case in cases:
+        refuse_unsupported(checked_spec(case, params=asked.get("params")))
+        given = {name: asked[name] for name in ("params", "weight") if name in asked}
+        _, request = prepare(case.model, case.data, case.y, memory=memory, **given)
+        limit = request.memory or _share_of_memory(parallel)
+    return jobs_of(cases, backends, memory=limit, default_within=DEFAULT_WITHIN, **asked)
 
 
-def _is_proof(result: Result) -> bool:
-    return result.status in (Status.OPTIMAL, Status.INFEASIBLE)
+def run(
+    jobs: Sequence[Job],
+    parallel: int = 1,
+    journal: Journal | None = None,
+    on_change: OnChange | None = None,
+    on_progress: OnProgress | None = None,
+) -> Comparison:
+    """Run the jobs, but not those that the journal has."""
+    from treeml.comparison.pool import run_jobs
+
+    done: dict[str, Entry] = {}
+    for job in jobs:
+        record = journal.done.get(job.about["key"]) if journal is not None else None
+        if record is not None:
+            done[job.about["key"]] = Entry(job.backend, None, record.get("because", ""), record, job.case)
+
+    def changed(running: Sequence[Run]) -> None:
+        if on_change is not None:
+            on_change([entry.record for entry in done.values()], running)
+
+    left = [job for job in jobs if job.about["key"] not in done]
+    for job, record, result in run_jobs(left, parallel, changed, on_progress):
+        done[record["key"]] = Entry(job.backend, result, record.get("because", ""), record, job.case)
+        if journal is not None:
+            journal.add(record)
+        changed([])
+    return Comparison(tuple(done[job.about["key"]] for job in jobs))
 
 
-def _proof(result: Result | None) -> Any:
-    """What was proved: a value, to the tolerance of real-valued objectives, or that there is no tree."""
-    if result is None or result.status is Status.INFEASIBLE or result.exact is None:
-        return "infeasible"
-    return tuple(round(float(value), 6) for value in result.exact.objective)
-
-
-def _is_better(result: Result, proved: Result | None) -> bool:
-    """Is a tree better than what another back-end proved to be best?"""
-    if proved is None or result.exact is None:
-        return False
-    if proved.exact is None:
-        return True
-    for mine, best in zip(result.exact.goals, proved.exact.goals, strict=True):
-        difference = float(mine.value - best.value) * (1 if mine.sense == "minimize" else -1)
-        if abs(difference) > 1e-6 * max(1.0, abs(float(best.value))):
-            return difference < 0
-    return False
-
-
-def _contradiction(one: Entry, other: Entry) -> Diagnostic:
-    def claim(entry: Entry) -> str:
-        result = entry.result
-        assert result is not None
-        return f"{entry.backend} says {result.status.value}" + (
-            "" if result.exact is None else f" with {', '.join(str(float(v)) for v in result.exact.objective)}"
-        )
-
-    return Diagnostic(
-        "B517",
-        f"{one.backend} and {other.backend} contradict each other",
-        notes=(claim(one), claim(other)),
-        helps=("one of the two is wrong: please report it with the spec and the data",),
-    )
+def _share_of_memory(parallel: int) -> int | None:
+    """What one of several may hold: nine tenths of the machine's memory, divided by how many run at once."""
+    try:
+        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return None
+    return int(total * 0.9) // max(1, parallel)

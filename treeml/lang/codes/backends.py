@@ -100,6 +100,21 @@ BACKENDS = (
         "Report it with the specification and the data: one of the two is wrong.",
     ),
     Entry(
+        "B518",
+        "a model cannot be sent to another process",
+        "A comparison runs every back-end in a process of its own, to which the model and the data are copied.",
+        "model.compare(frame, ...) with a function that was defined in a notebook cell",
+        "Define functions in a module, and give the data as a file, a frame or arrays.",
+    ),
+    Entry(
+        "B519",
+        "a reproduction was written",
+        "Two claims contradict each other, or an answer did not verify; a folder holds the spec, the data, the seeds "
+        "and the versions.",
+        "treeml compare spec.tml",
+        "Report it with the folder: its README says which commands show it again.",
+    ),
+    Entry(
         "B520",
         "no back-end grows a forest",
         "The specification is checked in full, but no installed back-end solves ensembles.",

@@ -356,4 +356,18 @@ DATA = (
         "treeml show notes.txt",
         "Give a file that `treeml solve --json` or `Tree.to_json` wrote.",
     ),
+    Entry(
+        "D490",
+        "a results file is there already",
+        "Results are added to a file line by line, and never over another run's results.",
+        "treeml compare spec.tml -o results.jsonl",
+        "Add `--resume` to go on with the file, or name another one.",
+    ),
+    Entry(
+        "D491",
+        "a results file cannot be read or written",
+        "The file is not one that `treeml compare -o` wrote, or the disk does not take it.",
+        "treeml compare spec.tml --against notes.txt",
+        "Give a file of results; free some space, or write elsewhere.",
+    ),
 )

@@ -1,0 +1,83 @@
+"""Back-ends that do what no back-end should, as an installed package: entry points in a folder on the path."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+MODULE = """
+import os, signal, time
+from dataclasses import replace
+from fractions import Fraction
+from treeml.backends.contract import *
+from treeml.backends.oracle import Oracle
+
+class Base(Oracle):
+    options = {}
+    @staticmethod
+    def missing(): return None
+    @staticmethod
+    def version(): return "1"
+    def refusals(self, problem): return iter(())
+
+def kind(word, act):
+    def solve(self, problem, limits=NO_LIMITS, start=None, on_progress=None):
+        return act(Oracle().solve(problem, limits, start, None), on_progress)
+    return type(word.title(), (Base,), {"name": word, "summary": word, "can": Oracle.can, "solve": solve})
+
+def crash(answer, on_progress):
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+def sleep(answer, on_progress):
+    if on_progress: on_progress(Progress(0.0, answer.objective))
+    while True:
+        try: time.sleep(1000)
+        except KeyboardInterrupt: pass
+
+def fill(answer, on_progress):
+    kept = []
+    while True:
+        kept.append(bytearray(os.urandom(1 << 20)) * 8)
+        time.sleep(0.002)
+
+def boast(answer, on_progress):
+    # A tree that is not the best, called optimal with its own value as the bound.
+    worse = Leaf(0)
+    from treeml.backends.evaluate import evaluate_goals
+    value = evaluate_goals(PROBLEM[0], worse)
+    return Answer(Status.OPTIMAL, Stop.PROVED, worse, value, value[-1])
+
+PROBLEM = []
+
+def lie(answer, on_progress):
+    return replace(answer, objective=tuple(value - 1 for value in answer.objective), bound=None)
+
+def deny(answer, on_progress):
+    return Answer(Status.INFEASIBLE, Stop.PROVED)
+
+def leave(answer, on_progress):
+    print("goodbye"); os._exit(7)
+
+def raise_error(answer, on_progress):
+    raise ValueError("no such thing")
+
+Crash, Sleep, Fill, Lie, Deny, Leave, Fail = (
+    kind("crash", crash), kind("sleep", sleep), kind("fill", fill), kind("lie", lie), kind("deny", deny),
+    kind("leave", leave), kind("fail", raise_error),
+)
+class Boast(kind("boast", boast)):
+    def solve(self, problem, limits=NO_LIMITS, start=None, on_progress=None):
+        PROBLEM[:] = [problem]
+        return boast(None, None)
+"""
+
+NAMES = ("crash", "sleep", "fill", "boast", "lie", "deny", "leave", "fail")
+
+
+def install(folder: Path) -> None:
+    """Write the package; put the folder on the path to make it count as installed."""
+    (folder / "bad_backends_module.py").write_text(MODULE)
+    information = folder / "bad_backends-1.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: bad-backends\nVersion: 1\n")
+    entries = "\n".join(f"{name} = bad_backends_module:{name.title()}" for name in NAMES)
+    (information / "entry_points.txt").write_text(f"[treeml.backends]\n{entries}\n")

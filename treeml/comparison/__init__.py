@@ -1,0 +1,1 @@
+"""Specs, data, back-ends -> results side by side, each from a process of its own."""

@@ -1,0 +1,177 @@
+"""Specs x data x back-ends x repeats -> jobs, each with a key that tells whether it was done before."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from treeml.comparison.record import Record
+from treeml.lang.diagnostic import BackendError, Diagnostic, SpecError
+
+if TYPE_CHECKING:
+    from treeml.model import Model
+    from treeml.spec import Spec
+
+# Back-ends that run others: in a comparison of all they would compete with their own members.
+MADE_OF_OTHERS = frozenset({"race", "boost", "improve", "deepen"})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Case:
+    """One spec with one set of data."""
+
+    model: Model
+    data: Any = None  # a path, a frame, arrays; None: the file that the spec names
+    y: Any = None
+    spec_name: str = "model"
+    data_name: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Job:
+    case: Case
+    backend: str  # as it was asked for: native, native(threads = 2)
+    asked: Mapping[str, Any]  # of `pipeline.solve`
+    about: Record  # who is asked what: the opening of the record
+    within: float
+    memory: int | None
+    senses: tuple[str, ...] = ()
+    payload: bytes = field(default=b"", repr=False)
+
+
+def jobs_of(
+    cases: Sequence[Case],
+    backends: Sequence[str] | None,
+    *,
+    repeat: int = 1,
+    within: float | str | None = None,
+    default_within: float,
+    memory: int | None = None,
+    **asked: Any,
+) -> list[Job]:
+    """All jobs, those of one case together; SpecError for a spec or a name that is wrong."""
+    from treeml.backends import registry
+
+    names = list(backends) if backends else [name for name in registry.names() if name not in MADE_OF_OTHERS]
+    jobs = []
+    for case in cases:
+        for name in names:
+            # A spec is checked with every back-end, so that a wrong name or option is seen before anything runs.
+            spec = checked_spec(case, backend=name, within=within, **_of_check(asked))
+            limit = spec.within if spec.within is not None else default_within
+            print_of_case = fingerprint(case, asked.get("params"))
+            for number in range(repeat):
+                seed = (spec.seed or 0) + number
+                given = {**asked, "backend": name, "within": limit, "memory": memory, "seed": seed}
+                about = _about(case, spec, name, number, seed, limit, memory, print_of_case)
+                senses = tuple(goal.sense for goal in spec.goals)
+                payload = _payload(case, given, senses)
+                jobs.append(Job(case, name, given, about, limit, memory, senses, payload))
+    return jobs
+
+
+def checked_spec(case: Case, **asked: Any) -> Spec:
+    from treeml.asked import checked
+
+    return checked(case.model, has_target=case.y is not None, **asked)[0]
+
+
+def fingerprint(case: Case, params: Mapping[str, Any] | None = None) -> str:
+    """Changes with what is asked and with the rows, and with nothing else."""
+    from treeml.lang.findings import Findings
+    from treeml.lang.format import format_statements
+    from treeml.lang.include import resolve_includes
+
+    model = case.model
+    statements = resolve_includes(model.statements, model.folder, Findings()).statements
+    digest = hashlib.sha256(format_statements(statements).encode())
+    digest.update(repr(sorted({**model.bindings, **(params or {})}.items())).encode())
+    path = data_path(case)
+    if path is None:
+        digest.update(pickle.dumps((case.data, case.y)))
+    elif path.is_file():
+        with path.open("rb") as file:
+            while chunk := file.read(1 << 20):
+                digest.update(chunk)
+    return digest.hexdigest()[:16]
+
+
+def data_path(case: Case) -> Path | None:
+    """The file that holds the rows; None where they came from Python."""
+    if case.data is None:
+        spec = checked_spec(case)
+        return None if spec.data is None else spec.folder / spec.data
+    return Path(case.data) if isinstance(case.data, (str, Path)) else None
+
+
+def _about(
+    case: Case, spec: Spec, backend: str, number: int, seed: int, within: float, memory: int | None, mark: str
+) -> Record:
+    from treeml import __version__
+    from treeml.result import plain
+
+    path = data_path(case)
+    params = {name: value if isinstance(value, str) else plain(value) for name, value in spec.params.items()}
+    about: Record = {
+        "spec": case.spec_name,
+        "data": case.data_name or (path.name if path is not None else "rows from Python"),
+        "params": params,
+        "backend": backend,
+        "repeat": number + 1,
+        "seed": seed,
+        "limits": {"within": within, "memory": memory, "threads": spec.threads or 1, "gap": plain(spec.gap)},
+        "fingerprint": mark,
+        "treeml": __version__,
+    }
+    text = repr([about[name] for name in ("backend", "repeat", "seed", "limits", "fingerprint", "treeml", "params")])
+    return {"key": hashlib.sha256(text.encode()).hexdigest()[:16], **about}
+
+
+def _of_check(asked: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: asked[name] for name in ("gap", "seed", "threads", "params") if asked.get(name) is not None}
+
+
+def _payload(case: Case, asked: Mapping[str, Any], senses: tuple[str, ...]) -> bytes:
+    model = case.model
+    job = {
+        "statements": model.statements,
+        "folder": model.folder,
+        "bindings": model.bindings,
+        "data": case.data,
+        "y": case.y,
+        "asked": dict(asked),
+        "senses": senses,
+    }
+    try:
+        return pickle.dumps(job)
+    except Exception as error:  # whatever a user's object raises when it is asked to be copied
+        raise BackendError(_cannot_be_sent(error)) from error
+
+
+def _cannot_be_sent(error: Exception) -> Diagnostic:
+    return Diagnostic(
+        "B518",
+        "this model cannot be sent to another process",
+        notes=(f"{type(error).__name__}: {error}",),
+        helps=("functions have to be defined in a module, and data be a file, a frame or arrays",),
+    )
+
+
+def split_names(text: str) -> list[str]:
+    """`native, mip(solver = highs, threads = 2)` -> its back-ends: commas within parentheses do not separate."""
+    names, depth, start = [], 0, 0
+    for place, letter in enumerate(text):
+        depth += (letter == "(") - (letter == ")")
+        if letter == "," and depth == 0:
+            names.append(text[start:place])
+            start = place + 1
+    names.append(text[start:])
+    found = [name.strip() for name in names if name.strip()]
+    twice = next((name for name in found if found.count(name) > 1), None)
+    if twice is not None:
+        raise SpecError(Diagnostic("S150", f"`{twice}` is named twice", place="--with", helps=("name each once",)))
+    return found

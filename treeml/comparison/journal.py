@@ -1,0 +1,112 @@
+"""Records <-> a file with one JSON object per line, which an interruption or a full disk leaves usable."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from treeml.comparison.record import Record
+from treeml.lang.diagnostic import DataError, Diagnostic
+
+FINAL = frozenset({"proved", "gap", "time", "memory", "finished", "failed"})
+
+
+class Journal:
+    """Appends each record as soon as it is there. A write that fails is remembered, and the work goes on."""
+
+    def __init__(self, path: Path, resume: bool) -> None:
+        self.path = path
+        self.trouble = ""
+        self.done: dict[str, Record] = {}
+        if path.is_file() and path.stat().st_size and not resume:
+            raise DataError(_exists(path))
+        if resume and path.exists():
+            records = read_records(path)
+            self.done = {record["key"]: record for record in records if _is_final(record)}
+            self._drop_torn_line()
+        try:
+            self.file = open(path, "ab", buffering=0)  # noqa: SIM115
+        except OSError as error:
+            raise DataError(_cannot_write(path, error)) from error
+
+    def add(self, record: Record) -> None:
+        if self.trouble:
+            return
+        line = json.dumps(record).encode() + b"\n"
+        place = self.file.tell()
+        try:
+            if self.file.write(line) != len(line):
+                raise OSError(28, "the disk is full")
+            os.fsync(self.file.fileno())
+        except OSError as error:
+            if error.errno == 22 and not self.path.is_file():
+                return  # a pipe or a device has nothing to flush
+            self.trouble = f"{self.path} cannot be written any more: {error.strerror or error}"
+            try:
+                self.file.truncate(place)
+            except OSError:
+                return
+
+    def close(self) -> None:
+        self.file.close()
+
+    def _drop_torn_line(self) -> None:
+        """A line without its end was being written when the machine or the disk gave up."""
+        data = self.path.read_bytes()
+        whole = data.rfind(b"\n") + 1
+        if whole != len(data):
+            with self.path.open("r+b") as file:
+                file.truncate(whole)
+
+
+def read_records(path: Path) -> list[Record]:
+    """The records of a file, of each job the last; an unfinished last line is none. DataError for anything else."""
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except OSError as error:
+        raise DataError(_cannot_read(path, error.strerror or str(error))) from error
+    return list({record["key"]: record for record in _parsed(path, lines)}.values())
+
+
+def _parsed(path: Path, lines: list[bytes]) -> Iterable[Record]:
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except ValueError as error:
+            if number == len(lines):
+                return
+            raise DataError(_cannot_read(path, f"line {number} is not JSON: {error}")) from error
+        if not isinstance(record, dict) or "key" not in record or "backend" not in record:
+            raise DataError(_cannot_read(path, f"line {number} is no record of a comparison"))
+        yield record
+
+
+def _is_final(record: Record) -> bool:
+    """Was it done, or only interrupted?"""
+    return bool(record.get("refused")) or record.get("stop") in FINAL
+
+
+def _exists(path: Path) -> Diagnostic:
+    return Diagnostic(
+        "D490",
+        f"{path} is there already",
+        place=str(path),
+        helps=("add `--resume` to go on with it: what it holds is not run again", "or name another file"),
+    )
+
+
+def _cannot_write(path: Path, error: OSError) -> Diagnostic:
+    return Diagnostic("D491", f"{path} cannot be written: {error.strerror or error}", place=str(path))
+
+
+def _cannot_read(path: Path, reason: str) -> Diagnostic:
+    return Diagnostic(
+        "D491",
+        f"{path} cannot be read as results of `treeml compare`: {reason}",
+        place=str(path),
+        helps=("name a file that `treeml compare -o` wrote",),
+    )

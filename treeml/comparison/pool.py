@@ -1,0 +1,180 @@
+"""Jobs -> records, each from its own process, which is ended when it is late or holds too much memory.
+
+One loop watches all processes: it reads what they send, measures their memory, and keeps their deadlines. A back-end
+that misses its deadline is first interrupted, as Ctrl-C would, and killed if even that does not end it.
+"""
+
+from __future__ import annotations
+
+import selectors
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import Any
+
+from treeml.backends.contract import Progress, Stop
+from treeml.comparison.child import Child
+from treeml.comparison.jobs import Job
+from treeml.comparison.record import Record, of_end
+
+TASK = "treeml.comparison.worker:work"
+SECONDS_TO_START = 120.0  # an interpreter and its libraries, on a busy machine
+SECONDS_TO_STOP = 5.0  # after an interrupt
+GRACE, GRACE_SHARE = 3.0, 0.1  # how late an answer may be: verification and the way back take time too
+POLL = 0.05
+
+
+@dataclass(slots=True, eq=False)
+class Run:
+    """A job while it runs, and what is known of it."""
+
+    job: Job
+    child: Child
+    started: float | None = None  # when its libraries were loaded
+    moment: Record = field(default_factory=dict)  # the latest that it told
+    trace: list[Record] = field(default_factory=list)
+    interrupted: float | None = None
+    because: str = ""  # why it is being ended
+    stop: Stop = Stop.FAILED
+    record: Record | None = None
+    result: Any = None
+
+    @property
+    def seconds(self) -> float:
+        return monotonic() - (self.child.begun if self.started is None else self.started)
+
+
+Finished = tuple[Job, Record, Any]  # the job, its record, and its Result where there is one
+
+
+def run_jobs(
+    jobs: Sequence[Job],
+    at_once: int = 1,
+    on_change: Callable[[Sequence[Run]], None] | None = None,
+    on_progress: Callable[[Progress], bool | None] | None = None,
+) -> Iterator[Finished]:
+    """Every job's record, as they finish. After Ctrl-C those that run tell what they have; the rest are not begun."""
+    waiting = list(jobs)
+    running: list[Run] = []
+    with selectors.DefaultSelector() as selector, _interrupts() as interrupted:
+        try:
+            while waiting or running:
+                if interrupted:
+                    for run in running:
+                        _interrupt(run, "it was interrupted before it had an answer", Stop.INTERRUPTED)
+                    yield from map(_not_begun, waiting)
+                    waiting = []
+                while waiting and len(running) < at_once:
+                    job = waiting.pop(0)
+                    outcome = _begin(job, selector)
+                    if isinstance(outcome, Run):
+                        running.append(outcome)
+                    else:
+                        yield job, outcome, None
+                for run in [each for each in running if _advance(each, on_progress)]:
+                    running.remove(run)
+                    yield _finished(run, selector)
+                if on_change is not None:
+                    on_change(running)
+                if running:
+                    selector.select(POLL)
+        finally:
+            for run in running:
+                run.child.close()
+
+
+@contextmanager
+def _interrupts() -> Iterator[list[int]]:
+    """A list that fills at Ctrl-C, wherever it falls; a second one ends everything at once."""
+    seen: list[int] = []
+
+    def note(number: int, frame: Any) -> None:
+        if seen:
+            raise KeyboardInterrupt
+        seen.append(number)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield seen
+        return
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield seen
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _begin(job: Job, selector: selectors.BaseSelector) -> Run | Record:
+    try:
+        run = Run(job, Child(TASK, job.payload, job.memory))
+    except OSError as error:
+        return {**job.about, **of_end(f"its process could not be started: {error.strerror or error}")}
+    selector.register(run.child.channel, selectors.EVENT_READ)
+    return run
+
+
+def _advance(run: Run, on_progress: Callable[[Progress], bool | None] | None) -> bool:
+    """Read what came, keep the limits; is the job at its end?"""
+    for kind, value in run.child.messages():
+        if kind == "started":
+            run.started = monotonic()
+        elif kind == "progress":
+            run.moment, progress = value
+            run.trace.append(run.moment)
+            if on_progress is not None and on_progress(progress) is False:
+                _interrupt(run, "it was interrupted before it had an answer", Stop.INTERRUPTED)
+        elif kind == "done":
+            run.record, run.result = value
+    if run.record is not None or run.child.has_ended:
+        return True
+    _keep_limits(run)
+    return run.child.has_ended
+
+
+def _keep_limits(run: Run) -> None:
+    limit = run.job.memory
+    held = run.child.memory()
+    if limit is not None and held > limit and run.stop is not Stop.MEMORY:
+        run.because, run.stop = f"it held {_size(held)}, more than its limit of {_size(limit)}", Stop.MEMORY
+        run.child.kill()
+    late = run.seconds > (
+        SECONDS_TO_START if run.started is None else run.job.within + max(GRACE, GRACE_SHARE * run.job.within)
+    )
+    if late and run.interrupted is None:
+        _interrupt(run, f"it did not end within its {run.job.within:g} s and was stopped", Stop.FAILED)
+    if run.interrupted is not None and monotonic() - run.interrupted > SECONDS_TO_STOP:
+        run.child.kill()
+
+
+def _interrupt(run: Run, because: str, stop: Stop) -> None:
+    if run.interrupted is None:
+        run.interrupted, run.because, run.stop = monotonic(), because, stop
+        run.child.interrupt()
+
+
+def _finished(run: Run, selector: selectors.BaseSelector) -> Finished:
+    with suppress(KeyError):
+        selector.unregister(run.child.channel)
+    record = run.record if run.record is not None else _without_answer(run)
+    record = {**run.job.about, **record, "backend": run.job.backend}
+    record["peak_memory"] = max(record.get("peak_memory") or 0, run.child.peak)
+    run.child.close()
+    return run.job, record, run.result
+
+
+def _without_answer(run: Run) -> Record:
+    known: Record = {"seconds": round(run.seconds, 6), "trace": run.trace, "told": run.moment or None}
+    if run.because:
+        return of_end(run.because, run.stop, **known)
+    printed = run.child.printed()
+    return of_end(run.child.end() + (f": {printed.splitlines()[-1]}" if printed else ""), printed=printed, **known)
+
+
+def _not_begun(job: Job) -> Finished:
+    return job, {**job.about, **of_end("it was not begun: interrupted", Stop.INTERRUPTED)}, None
+
+
+def _size(size: int) -> str:
+    return f"{size / 1e9:.2f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"
