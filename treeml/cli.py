@@ -173,31 +173,40 @@ def solve(spec: Path, settings: tuple[str, ...], as_json: bool, style: str, quie
 
 
 @treeml.command()
-@spec_argument
-@data_option
+@click.argument("specs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--data", metavar="FILE", multiple=True, help="Use these data instead; each file with each spec.")
 @set_option
 @click.option("--with", "backends", metavar="A,B,C", help="Only these back-ends.")
 @_solve_options
+@click.option("--parallel", type=click.IntRange(min=1), default=1, help="How many run at once.", show_default=True)
+@click.option("--repeat", type=click.IntRange(min=1), default=1, help="Run each so often, with seeds that count up.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="Add each result, as a line of JSON, to this file."
+)
+@click.option("--resume", is_flag=True, help="Go on with the file of -o: what it holds is not run again.")
+@click.option("--against", type=click.Path(path_type=Path), help="Compare with the results in this file.")
+@click.option(
+    "--reproduce",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=".",
+    help="Where a contradiction leaves its folder: spec, data, seeds and versions.",
+)
 @json_option
 @format_option
 @quiet_option
 def compare(
-    spec: Path, settings: tuple[str, ...], backends: str | None, as_json: bool, style: str, quiet: bool, **asked: Any
+    specs: tuple[Path, ...], settings: tuple[str, ...], as_json: bool, style: str, quiet: bool, **asked: Any
 ) -> None:
-    """Solve SPEC with every back-end that can, and compare them."""
-    from treeml import pipeline, report
-    from treeml.progress import progress_line
+    """Solve each SPEC with every back-end that can, each in its own process, and compare them."""
+    from treeml.comparison.command import compare_specs
 
     with _mistakes(style):
-        names = None if backends is None else [name.strip() for name in backends.split(",") if name.strip()]
-        model = _load(spec, settings)
-        with progress_line(quiet or as_json) as on_progress:
-            comparison = pipeline.compare(model, asked.pop("data"), names, on_progress=on_progress, **asked)
-        if as_json:
-            click.echo(json.dumps(comparison.to_json()))
-        else:
-            report.show_comparison(comparison)
-        comparison.raise_contradictions()
+        models = [(str(spec), _load(spec, settings)) for spec in specs]
+        finished = compare_specs(models, quiet=quiet or as_json, **asked)
+        click.echo(json.dumps(finished.comparison.to_json()) if as_json else finished.text)
+        for diagnostic in finished.diagnostics:
+            _echo(diagnostic, style)
+    sys.exit(finished.exit_code)
 
 
 @treeml.command()

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from treeml.backends.contract import Status, Stop
 
 if TYPE_CHECKING:
-    from treeml.compare import Comparison
     from treeml.result import Result
 
 STATUS_WORDS = {
@@ -128,33 +127,6 @@ REPORTS = {
     "plan": _plan,
     "statistics": _statistics,
 }
-
-
-def show_comparison(comparison: Comparison) -> None:
-    """Print one line per back-end, the best tree below."""
-    rows = []
-    for entry in comparison.entries:
-        if entry.result is None:
-            rows.append({"back-end": entry.backend, "status": "refused", "why": entry.because})
-            continue
-        result = entry.result
-        objective = result.objective
-        values = objective if isinstance(objective, tuple) else () if objective is None else (objective,)
-        rows.append(
-            {
-                "back-end": entry.backend,
-                "status": result.status.value,
-                "objective": ", ".join(readable(value) for value in values),
-                "bound": "" if result.bound is None else readable(result.bound),
-                "seconds": f"{result.seconds:.3f}",
-                "verified": "yes" if result.verified else "" if result.tree is None else "NO",
-                "why": "" if result.stop is Stop.PROVED else STOP_WORDS[result.stop],
-            }
-        )
-    show_rows(rows)
-    best = comparison.best
-    if best is not None and best.tree is not None:
-        print(f"\n{best.tree}")
 
 
 def show_rows(rows: Sequence[Mapping[str, Any]]) -> None:
