@@ -15,7 +15,7 @@ def world(seed: int, rows: int = 14, columns: int = 4, classes: int = 2) -> tupl
     """0/1 columns, and classes that follow them with noise; equal rows and contradictions occur."""
     chance = np.random.default_rng(seed)
     x = chance.integers(0, 2, (rows, columns))
-    y = (x[:, 0] * 2 + x[:, 1] + chance.integers(0, 2, rows)) % classes
+    y = (x[:, 0] + x[:, 1] * x[:, 2] + (chance.random(rows) < 0.25)) % classes
     y[:classes] = np.arange(classes)
     return x, y
 

@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treeml.backends.contract import Limits, OnProgress, Progress, Status, Stop
+from treeml.backends.contract import Goal, Limits, OnProgress, Predicted, Progress, Status, Stop, Sum
 from treeml.ensembles.column_generation import Generated, Restricted, Round, Settings, generate
 from treeml.ensembles.criterion import Criterion, Grown, criterion
 from treeml.ensembles.examples import Examples, examples_of
 from treeml.ensembles.pricing import NoTree, TreePricing, rounding
 from treeml.forest import Forest
 from treeml.lang.diagnostic import BackendError, DataError, Diagnostic, Label
-from treeml.spec import Goal, Linear, Use
 
 if TYPE_CHECKING:
     from treeml.data.problem import Lowered
@@ -69,11 +68,17 @@ def boost(dataset: Dataset, request: Request, begun: float, on_progress: OnProgr
     return _Boost(dataset, request, chosen, method.options, begun, on_progress).result()
 
 
-def of_one_tree(dataset: Dataset) -> Dataset:
-    """The same with the goal of the pricing: the least weighted error of one tree."""
-    errors = Goal("minimize", Linear(((Fraction(1), Use("errors", text="errors")),)), "margin", None)
-    spec = replace(dataset.spec, goals=(errors,), ensemble=None, ensemble_trees=None, start=None)
-    return replace(dataset, spec=spec)
+def lower_one_tree(dataset: Dataset, numeric: bool) -> Lowered:
+    """The problem of pricing: the requirements of the spec, and a goal such as prices will make."""
+    from treeml.data.problem import lower
+
+    spec = replace(dataset.spec, goals=(), ensemble=None, ensemble_trees=None, start=None)
+    lowered = lower(replace(dataset, spec=spec), numeric=numeric)
+    problem = lowered.problem
+    # Any costs stand for those of a round, as long as they are not those of a requirement.
+    cost = (np.arange(problem.rows)[:, None] * 3 + np.arange(problem.classes) * 5) % 7
+    goal = Goal(Sum(((Fraction(1), Predicted(cost.astype(np.int64))),)), text="margin")
+    return replace(lowered, problem=problem.asking((goal,), problem.bounds))
 
 
 class _Boost:

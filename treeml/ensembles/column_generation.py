@@ -157,9 +157,9 @@ class _Loop(Generic[Column]):
             if restricted is None:
                 return Stop.TIME
             self.restricted = restricted
-            if self.reached(settings.tolerance) and self.confirm():
+            if self.proved():
                 return Stop.PROVED
-            if settings.gap and self.reached(settings.gap) and self.confirm(settings.gap):
+            if self.near(settings.gap * abs(restricted.value)):
                 return Stop.GAP
             if settings.deadline.passed:
                 return Stop.TIME
@@ -187,19 +187,25 @@ class _Loop(Generic[Column]):
             helpful = [column for column in priced.columns if self.helps(column, restricted)]
             if helpful or priced.stop is not None:
                 return helpful, priced.stop
-            if self.reached(self.settings.tolerance) and self.confirm():
+            if self.proved():
                 return [], Stop.PROVED
         # At the master's own prices nothing helps. If pricing proves, the value is the optimum up to the noise of the
         # arithmetic, which the bound measures; a heuristic has merely come to its end.
         return [], Stop.FINISHED
 
-    def confirm(self, gap: float | None = None) -> bool:
-        """Is the bound that ends the search one that was proved? If not, prove it; it may then be another."""
-        if not self.confirmed:
+    def proved(self) -> bool:
+        assert self.restricted is not None
+        # The float of the value is off by less than a tenth of any tolerance that makes sense.
+        return self.near(0.9 * self.allowed(self.restricted.value))
+
+    def near(self, distance: float) -> bool:
+        """Is the bound so close to the value? A claim that would end the search is confirmed first."""
+        assert self.restricted is not None
+        value = self.restricted.value
+        if not self.confirmed and self.bound is not None and float(self.bound) - value <= distance:
             assert self.center is not None
-            priced = self.pricing(self.center, inf, self.settings.deadline)
-            self.bound, self.confirmed = priced.bound, True
-        return self.reached(self.settings.tolerance if gap is None else gap)
+            self.bound, self.confirmed = self.pricing(self.center, inf, self.settings.deadline).bound, True
+        return self.bound is not None and distance > 0 and float(self.bound) - value <= distance
 
     def points(self, restricted: Restricted) -> list[Prices]:
         share = self.settings.smoothing
@@ -213,14 +219,7 @@ class _Loop(Generic[Column]):
         return self.master.reduced_cost(column, restricted) > NOISE * max(1.0, abs(restricted.value))
 
     def allowed(self, value: float) -> float:
-        return 0.0 if value == -inf else self.settings.tolerance * max(1.0, abs(value))
-
-    def reached(self, gap: float) -> bool:
-        if self.bound is None or self.restricted is None or self.restricted.value == -inf:
-            return False
-        value = self.restricted.value
-        # The float of the value is off by less than a tenth of any tolerance that makes sense.
-        return float(self.bound) - value <= 0.9 * gap * max(1.0, abs(value))
+        return -inf if value == -inf else self.settings.tolerance * max(1.0, abs(value))
 
     def clean(self) -> None:
         """Forget columns that have been idle for long."""
