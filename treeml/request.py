@@ -136,13 +136,8 @@ def plans(
     """For every back-end asked for (or every one there is) its plan, or why it has none."""
     from treeml.backends import registry
     from treeml.backends.plan import plan
-    from treeml.data.problem import lower
 
     refuse_unsupported(request.spec)
-    if request.spec.ensemble is not None:
-        from treeml.ensembles.boost import of_one_tree
-
-        dataset = of_one_tree(dataset)  # who grows the trees of a forest is who can grow one
     methods = {} if everybody else {method.name: method for method in request.spec.backends}
     backends = [registry.get(name) for name in methods] or [
         backend for backend in registry.all() if everybody or backend.name not in registry.ONLY_WHEN_ASKED
@@ -151,10 +146,20 @@ def plans(
     for backend in backends:
         numeric = backend.can.numeric
         if numeric not in made:
-            made[numeric] = lower(dataset, numeric=numeric)
+            made[numeric] = _lowered(dataset, request.spec, numeric)
         method = methods.get(backend.name)
         outcome = plan(made[numeric].problem, backend, request.options_for(method))
         yield backend, method, outcome, made[numeric]
+
+
+def _lowered(dataset: Dataset, spec: Spec, numeric: bool) -> Lowered:
+    from treeml.data.problem import lower
+
+    if spec.ensemble is not None:
+        from treeml.ensembles.boost import lower_one_tree
+
+        return lower_one_tree(dataset, numeric)  # who can grow one tree can grow those of a forest
+    return lower(dataset, numeric=numeric)
 
 
 def refuse_unsupported(spec: Spec) -> None:
