@@ -1,0 +1,207 @@
+"""data folder -> a table of solving times of the native solver beside other exact solvers.
+
+`python -m benchmarks.race --data-dir DIR --depth 4 5`. Every fit runs in a process of its own, one thread each, and its
+time is that of the fit alone; ours is the whole call from numpy arrays to a tree that was checked. Files are CSV with a
+header, the label first, the features 0 or 1. `--weights` gives the rows random weights, `--numbers` makes the label a
+number and the loss squared.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+SOLVERS = ("native", "pystreed", "pydl8.5")
+SLOW = 0.05  # seconds of the fastest peer from which a set counts in the mean
+
+
+def main() -> None:
+    options = arguments()
+    if options.one:
+        print(json.dumps(measure(options)))
+        return
+    for depth in options.depth:
+        race(options, depth)
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--data-dir", type=Path, required=True)
+    parser.add_argument("--depth", type=int, nargs="*", default=[4])
+    parser.add_argument("--sets", nargs="*", help="names of files without .csv; all by default")
+    parser.add_argument("--peers", nargs="*", default=["pystreed"], choices=SOLVERS[1:])
+    parser.add_argument("--within", type=float, default=120, help="seconds for each fit")
+    parser.add_argument("--repeat", type=int, default=3, help="fits of which the fastest counts")
+    parser.add_argument("--threads", type=int, default=1, help="of the native solver")
+    parser.add_argument("--memory", type=int, help="limit of the native solver, in megabytes")
+    parser.add_argument("--weights", choices=("none", "whole", "real"), default="none")
+    parser.add_argument("--numbers", action="store_true", help="squared loss on numbers made from the labels")
+    parser.add_argument("--one", choices=SOLVERS, help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def race(options: argparse.Namespace, depth: int) -> None:
+    names = options.sets or sorted(path.stem for path in options.data_dir.glob("*.csv"))
+    solvers = ["native", *options.peers]
+    print(f"depth {depth}: seconds (peak MB of the fit), value; {options.weights} weights")
+    print(f"{'set':20}" + "".join(f"{name:>24}" for name in solvers) + f"{'ratio':>9}")
+    ratios, small = [], []
+    for name in names:
+        results = {solver: run(options, solver, name, depth) for solver in solvers}
+        ours, peers = results["native"], [results[peer] for peer in options.peers]
+        proved = [peer["seconds"] for peer in peers if peer["proved"]]
+        fastest = min(proved, default=math.inf)
+        ratio = fastest / ours["seconds"] if ours["proved"] and proved else math.nan
+        cells = "".join(f"{cell(results[solver]):>24}" for solver in solvers)
+        values = {round(result["value"], 3) for result in results.values() if result["proved"]}
+        note = "" if len(values) <= 1 else "  VALUES DIFFER"
+        print(f"{name:20}{cells}{ratio:9.1f}{note}", flush=True)
+        if not math.isnan(ratio):
+            (ratios if fastest > SLOW else small).append(ratio)
+    for title, group in ((f"peer above {SLOW * 1000:.0f} ms", ratios), ("the others", small)):
+        if group:
+            mean = math.exp(sum(map(math.log, group)) / len(group))
+            print(f"{title}: {len(group)} sets, geometric mean {mean:.1f}, least {min(group):.1f}")
+
+
+def cell(result: dict[str, Any]) -> str:
+    if not result["proved"]:
+        return "not proved"
+    return f"{result['seconds']:.4f} ({result['megabytes']:.1f}) {result['value']:g}"
+
+
+def run(options: argparse.Namespace, solver: str, name: str, depth: int) -> dict[str, Any]:
+    """One solver on one set, in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.race", "--data-dir", str(options.data_dir), "--sets", name]
+    command += [
+        "--depth",
+        str(depth),
+        "--one",
+        solver,
+        "--within",
+        str(options.within),
+        "--repeat",
+        str(options.repeat),
+    ]
+    command += ["--threads", str(options.threads), "--weights", options.weights]
+    command += ["--memory", str(options.memory)] if options.memory else []
+    command += ["--numbers"] if options.numbers else []
+    lost = {"seconds": math.inf, "value": math.nan, "proved": False, "megabytes": math.nan}
+    patience = (options.within + 30) * options.repeat + 60
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=patience, check=False)
+    except subprocess.TimeoutExpired:
+        return lost
+    lines = done.stdout.strip().splitlines()
+    if done.returncode or not lines:
+        print(done.stderr[-500:], file=sys.stderr)
+        return lost
+    return dict(json.loads(lines[-1]))
+
+
+def measure(options: argparse.Namespace) -> dict[str, Any]:
+    table = np.loadtxt(options.data_dir / f"{options.sets[0]}.csv", delimiter=",", skiprows=1)
+    rows, labels = table[:, 1:].astype(np.uint8), table[:, 0]
+    random = np.random.default_rng(0)
+    weight = None
+    if options.weights == "whole":
+        weight = random.integers(1, 11, len(labels))
+    elif options.weights == "real":
+        weight = np.round(random.random(len(labels)), 6)
+    if options.numbers:
+        labels = 10 * labels + random.integers(0, 10, len(labels))
+    fit = {"native": native, "pystreed": streed, "pydl8.5": dl85}[options.one](options, rows, labels, weight)
+    best = math.inf
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for _ in range(options.repeat):
+        began = perf_counter()
+        judge = fit()
+        best = min(best, perf_counter() - began)
+        value, proved = judge()
+        if best > 5:
+            break
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return {"seconds": best, "value": value, "proved": proved, "megabytes": (after - before) / 1024}
+
+
+Judge = Callable[[], tuple[float, bool]]  # the value, and whether it is proved best; not timed
+Fit = Callable[[], Judge]
+
+
+def native(options: argparse.Namespace, rows: Any, labels: Any, weight: Any) -> Fit:
+    from treeml.native.solver import Solver
+
+    bits = np.ascontiguousarray(rows.T)
+    # Real weights have six digits here, so they are whole millionths.
+    scale = 10**6 if options.weights == "real" else 1
+    whole = None if weight is None else np.round(weight * scale).astype(np.int64)
+    numbers = labels.astype(np.int64)
+    memory = options.memory * 2**20 if options.memory else None
+
+    def fit() -> Judge:
+        if options.numbers:
+            solver = Solver(bits, targets=numbers[:, None], loss="squared", weight=whole)
+        else:
+            solver = Solver(bits, labels=numbers, classes=int(numbers.max()) + 1, weight=whole)
+        found = solver.solve(depth=options.depth[0], seconds=options.within, threads=options.threads, memory=memory)
+        value = float(found.value) if found.value is not None else math.nan
+        if not options.numbers:
+            wrong = found.predict(bits) != numbers
+            checked = int(wrong.sum() if whole is None else whole[wrong].sum())
+            assert checked == value
+        return lambda: (value / scale, found.status == "optimal")
+
+    return fit
+
+
+def streed(options: argparse.Namespace, rows: Any, labels: Any, weight: Any) -> Fit:
+    import pystreed
+
+    if weight is not None:
+        raise SystemExit("pystreed takes no weights of rows")
+    features, target = rows.astype(np.int32), labels.astype(float if options.numbers else np.int32)
+    depth = options.depth[0]
+
+    def fit() -> Judge:
+        if options.numbers:
+            model = pystreed.STreeDRegressor(optimization_task="regression", max_depth=depth, time_limit=options.within)
+        else:
+            model = pystreed.STreeDClassifier(max_depth=depth, time_limit=options.within)
+        model.fit(features, target)
+
+        def judge() -> tuple[float, bool]:
+            predicted = model.predict(features)
+            value = ((predicted - labels) ** 2).sum() if options.numbers else (predicted != labels).sum()
+            return float(value), bool(model.fit_result.is_optimal())
+
+        return judge
+
+    return fit
+
+
+def dl85(options: argparse.Namespace, rows: Any, labels: Any, weight: Any) -> Fit:
+    from pydl85 import DL85Classifier
+
+    features, target = rows.astype(np.int32), labels.astype(np.int32)
+    weights = None if weight is None else list(weight)
+
+    def fit() -> Judge:
+        model = DL85Classifier(max_depth=options.depth[0], time_limit=int(options.within))
+        model.fit(features, target, sample_weight=weights)
+        return lambda: (float(model.error_), not model.timeout_)
+
+    return fit
+
+
+if __name__ == "__main__":
+    main()
