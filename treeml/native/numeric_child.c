@@ -22,6 +22,7 @@ static int allocate_column (treeml_numeric *solver, struct numeric_child *child,
   struct arena *arena = &solver->arena;
   struct numeric_lanes *lanes = &child->lanes[g];
   const int32_t planes = lanes->planes = solver->planes;
+  lanes->narrow = solver->worth_sum < INT16_MAX;
   const size_t room = (size_t) planes * (sizeof (int64_t) * (8 + LANES) + 3 * 64) + 128;
   child->bits[g] = arena_allocate (arena, (size_t) child->room / 64 + 2, sizeof (uint64_t));
   child->own[g] = cells (solver, child->room);
@@ -60,9 +61,10 @@ struct numeric_child *numeric_child_create (treeml_numeric *solver) {
   child->made = arena_allocate (arena, columns * columns, 1);
   child->worth_made = arena_allocate (arena, columns, 1);
   child->turn = arena_allocate (arena, columns, sizeof *child->turn);
+  child->active = arena_allocate (arena, (size_t) solver->planes, sizeof *child->active);
   child->scratch = cells (solver, child->room);
   int fine = child->bits && child->own && child->lanes && child->pair && child->made && child->worth_made &&
-             child->turn && child->scratch;
+             child->turn && child->active && child->scratch;
   if (fine && !solver->unit_worth)
     fine = !!(child->worth = arena_allocate (arena, columns, sizeof *child->worth));
   if (fine && solver->goal == numeric_goal_squared)
@@ -86,7 +88,7 @@ void numeric_child_destroy (treeml_numeric *solver, struct numeric_child *child)
   for (int32_t g = 0; g < solver->columns; g++) {
     if (child->lanes) {
       struct numeric_lanes *lanes = &child->lanes[g];
-      for (int32_t k = 0; k < lanes->planes; k++) {
+      for (int32_t k = 0; k < solver->planes; k++) {
         arena_release (arena, lanes->plane ? lanes->plane[k] : NULL);
         arena_release (arena, lanes->total ? lanes->total[k] : NULL);
       }
@@ -112,6 +114,7 @@ void numeric_child_destroy (treeml_numeric *solver, struct numeric_child *child)
   arena_release (arena, child->square);
   arena_release (arena, child->worth_made);
   arena_release (arena, child->turn);
+  arena_release (arena, child->active);
   arena_release (arena, child->scratch);
   arena_release (arena, child->point);
   arena_release (arena, child->cost);
@@ -128,6 +131,47 @@ static void pick (struct numeric_worker *worker, int order, const void *from, vo
     memcpy (to, from, (size_t) part->set->rows * (size_t) solver->kernel->cell);
   else
     solver->kernel->compress (from, child->bits[order], part->set->rows, to);
+}
+
+/* Classes without a row among these need no plane; two classes need one plane of signed weights. */
+static void find_active (struct numeric_worker *worker) {
+  treeml_numeric *solver = worker->solver;
+  struct numeric_child *child = worker->child;
+  int32_t active = 0;
+  child->goal = solver->goal;
+  child->planes = solver->planes;
+  for (int32_t k = 0; k < solver->planes; k++) {
+    child->active[active] = k;
+    if (solver->goal == numeric_goal_many) {
+      pick (worker, 0, child->part->set->plane[k], child->scratch);
+      if (!solver->kernel->sum (child->scratch, child->rows))
+        continue;
+    }
+    active++;
+  }
+  if (solver->goal != numeric_goal_many)
+    return;
+  child->planes = active ? active : 1;
+  if (solver->pure && active <= 2)
+    child->goal = numeric_goal_two;
+}
+
+static void lay_planes (struct numeric_worker *worker, int32_t g) {
+  treeml_numeric *solver = worker->solver;
+  const struct numeric_kernel *kernel = solver->kernel;
+  struct numeric_child *child = worker->child;
+  struct numeric_lanes *lanes = &child->lanes[g];
+  void **plane = &child->part->set->plane[(int64_t) g * solver->value_planes];
+  lanes->planes = child->planes;
+  for (int32_t i = 0; i < child->planes; i++) {
+    pick (worker, g, plane[child->active[i]], child->scratch);
+    kernel->spread (child->scratch, child->rows, lanes->length, 0, lanes->plane[i]);
+  }
+  if (child->goal == numeric_goal_two && child->planes == 2) {
+    kernel->subtract (lanes->plane[0], lanes->plane[1], lanes->length);
+    lanes->planes = 1;
+  }
+  kernel->totals (lanes, child->goal == numeric_goal_two);
 }
 
 int numeric_child_build (struct numeric_worker *worker, const struct numeric_part *part) {
@@ -152,16 +196,16 @@ int numeric_child_build (struct numeric_worker *worker, const struct numeric_par
     }
     child->length = lanes->length = lane_length (child->rows);
     pick (worker, g, numeric_set_pair (solver, set, g, g, keep, child->scratch), child->own[g]);
-    for (int32_t k = 0; k < solver->planes; k++) {
-      pick (worker, g, set->plane[(int64_t) g * solver->value_planes + k], child->scratch);
-      kernel->spread (child->scratch, child->rows, lanes->length, 0, lanes->plane[k]);
-    }
-    kernel->totals (lanes, solver->goal == numeric_goal_two);
+    if (!g)
+      find_active (worker);
+    lay_planes (worker, g);
     const void *codes = numeric_child_codes (worker, g, g);
     if (!codes)
       return 0;
     kernel->edges (codes, lanes);
   }
+  if (child->goal == numeric_goal_two)
+    child->planes = 1;
   return 1;
 }
 
@@ -224,11 +268,11 @@ void numeric_child_sums (struct numeric_worker *worker, int column, int64_t posi
   const struct numeric_lanes *lanes = &worker->child->lanes[column];
   const int cell = solver->kernel->cell;
   const int64_t lane = (position - 1) / lanes->length, at = (position - 1) % lanes->length * LANES + lane;
-  for (int32_t k = 0; k < solver->planes; k++) {
+  for (int32_t k = 0; k < worker->child->planes; k++) {
     if (position == 0)
       sums[k] = 0;
     else
       sums[k] = numeric_cell (lanes->total[k], cell, at) +
-                (solver->goal == numeric_goal_two ? lanes->offset[lane] : 0);
+                (worker->child->goal == numeric_goal_two ? lanes->offset[lane] : 0);
   }
 }

@@ -22,6 +22,9 @@ struct numeric_child {
   int64_t rows, room; /* rows now, and at most */
   int32_t length;
   const struct numeric_part *part;
+  enum numeric_goal goal; /* of these rows: two classes that are left of many make a problem of two */
+  int32_t planes;
+  int32_t *active; /* the classes that are left */
   uint64_t **bits;             /* the part's rows in the order of each column of the set */
   void **own;                  /* sorted codes of each column */
   struct numeric_lanes *lanes; /* of each column */

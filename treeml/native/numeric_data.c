@@ -239,7 +239,7 @@ static int begin_goal (treeml_numeric *solver, int32_t planes) {
 static int end_goal (treeml_numeric *solver) {
   const int64_t *worth = solver->value[solver->planes];
   solver->worth_sum = solver->worth_most = 0;
-  solver->unit_worth = 1;
+  solver->unit_worth = solver->pure = 1;
   for (int64_t i = 0; i < solver->rows; i++) {
     if (__builtin_add_overflow (solver->worth_sum, worth[i], &solver->worth_sum) || solver->worth_sum > INT64_MAX / 8) {
       release_goal (solver);
@@ -247,6 +247,12 @@ static int end_goal (treeml_numeric *solver) {
     }
     solver->worth_most = worth[i] > solver->worth_most ? worth[i] : solver->worth_most;
     solver->unit_worth &= worth[i] == 1;
+    int64_t gains = 0, most = 0;
+    for (int32_t k = 0; solver->goal == numeric_goal_many && k < solver->planes; k++) {
+      gains |= solver->value[k][i] != worth[i] && solver->value[k][i];
+      most += solver->value[k][i] == worth[i];
+    }
+    solver->pure &= !gains && (most == 1 || !worth[i]);
   }
   return TREEML_OK;
 }

@@ -67,10 +67,13 @@ int numeric_greedy (struct numeric_worker *worker, struct numeric_set *set, int6
   worker->until_clock -= set->rows * solver->columns;
   if (worker->until_clock <= 0)
     numeric_poll (worker);
-  const struct numeric_stump last = numeric_exact (worker, set, NULL, 0, depth > 0 ? (leaves < 2 ? leaves : 2) : 1);
-  struct split split = {.column = last.column, .cut = last.cut};
+  struct split split = {.column = -1};
   if (depth > 1 && leaves > 2 && !numeric_stopping (solver))
     split = best_split (worker, set);
+  else if (depth > 0 && leaves > 1) {
+    const struct numeric_stump last = numeric_exact (worker, set, NULL, 0, 2, -1);
+    split = (struct split){.column = last.column, .cut = last.cut};
+  }
   const int64_t node = numeric_tree_add (arena, tree, split.column, (int32_t) split.cut);
   if (node < 0)
     return 0;

@@ -19,6 +19,8 @@ struct numeric_lanes {
   void *edge;          /* all bits set where the next row has another code, so that a cut is possible */
   uint32_t *edge_bits; /* the same, one bit a lane */
   int64_t offset[LANES + 1]; /* two classes: sum of the plane before each lane */
+  int16_t offsets[LANES];    /* the same, where `narrow` says that they fit */
+  int narrow;                /* two classes: all sums fit in 16 bits */
   int64_t *sum;              /* of each plane */
 };
 
@@ -41,7 +43,8 @@ struct numeric_kernel {
   void (*compress) (const void *cells, const uint64_t *bits, int64_t rows, void *to);
   /* from row order to lanes; cells beyond the rows become codes greater than all others, or zeros */
   void (*spread) (void *cells, int64_t rows, int32_t length, int codes, void *lanes);
-  int64_t (*code) (const void *codes, int64_t row);
+  int64_t (*sum) (const void *cells, int64_t rows);
+  void (*subtract) (void *lanes, const void *others, int32_t length);
   void (*edges) (const void *codes, struct numeric_lanes *);
   void (*totals) (struct numeric_lanes *, int two);
   void (*stump_two) (const struct numeric_lanes *, const void *codes, int64_t threshold, struct numeric_sides *);

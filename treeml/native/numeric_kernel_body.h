@@ -47,7 +47,20 @@ static void NAME (gather_values) (const int64_t *value, const int32_t *order, in
     to[i] = (CELL) value[order[i]];
 }
 
-static int64_t NAME (code) (const void *codes, int64_t row) { return (int64_t) ((const CELL *) codes)[row] + BIAS; }
+static int64_t NAME (sum) (const void *cells, int64_t rows) {
+  const CELL *from = cells;
+  int64_t sum = 0;
+  for (int64_t i = 0; i < rows; i++)
+    sum += from[i];
+  return sum;
+}
+
+static void NAME (subtract) (void *lanes, const void *others, int32_t length) {
+  vec *to = lanes;
+  const vec *from = others;
+  for (int64_t i = 0; i < (int64_t) length * VECTORS; i++)
+    to[i] -= from[i];
+}
 
 static int64_t NAME (select) (const void *codes, int64_t rows, int64_t threshold, int above, uint64_t *bits) {
   const CELL *from = codes;
@@ -184,8 +197,10 @@ static void NAME (totals) (struct numeric_lanes *lanes, int two) {
     CELL before[LANES] __attribute__ ((aligned (64)));
     for (int l = 0; l < LANES; l++) {
       before[l] = (CELL) sum;
-      if (!k)
+      if (!k) {
         lanes->offset[l] = sum;
+        lanes->offsets[l] = (int16_t) sum;
+      }
       sum += last[l];
     }
     if (!k)
@@ -199,6 +214,53 @@ static void NAME (totals) (struct numeric_lanes *lanes, int two) {
       }
   }
 }
+
+/* What the best stumps cost, from the least and the greatest running sum on either side. */
+static inline void NAME (stump_costs) (const struct numeric_lanes *lanes, int64_t inside, const int64_t least[2],
+                                       const int64_t most[2], struct numeric_sides *sides) {
+  const int64_t balance[2] = {inside, lanes->offset[LANES] - inside};
+  for (int s = 0; s < 2; s++) {
+    const int64_t zeros = (sides->top[s] - balance[s]) / 2, ones = (sides->top[s] + balance[s]) / 2;
+    const int64_t up = zeros + least[s], down = ones - most[s];
+    sides->cost[s] = up < down ? up : down;
+  }
+}
+
+#if defined(NUMERIC_AVX512) && NUMERIC_CELL == 16
+static inline __m512i NAME (shift_lanes) (__m512i x, int by) {
+  short place[LANES];
+  for (int l = 0; l < LANES; l++)
+    place[l] = (short) (l >= by ? l - by : 0);
+  return _mm512_maskz_permutexvar_epi16 (~UINT32_C (0) << by, _mm512_loadu_si512 (place), x);
+}
+
+static inline int64_t NAME (lowest) (__m512i x) {
+  const __m256i half = _mm256_min_epi16 (_mm512_castsi512_si256 (x), _mm512_extracti64x4_epi64 (x, 1));
+  const __m128i part = _mm_min_epi16 (_mm256_castsi256_si128 (half), _mm256_extracti128_si256 (half, 1));
+  const __m128i biased = _mm_xor_si128 (part, _mm_set1_epi16 ((short) 0x8000));
+  return (int16_t) ((unsigned) _mm_extract_epi16 (_mm_minpos_epu16 (biased), 0) ^ 0x8000u);
+}
+
+/* The same as the loop over lanes below, where every sum fits in 16 bits. A lane without a cut holds extremes that,
+   moved by any sum, stay on their side of 0, where they do not count. */
+static inline void NAME (join_lanes) (const struct numeric_lanes *lanes, vec inside, vec low_in, vec high_in,
+                                      vec low_out, vec high_out, struct numeric_sides *sides) {
+  __m512i sums = (__m512i) inside;
+  for (int by = 1; by < LANES; by *= 2)
+    sums = _mm512_add_epi16 (sums, NAME (shift_lanes) (sums, by));
+  const int64_t all = (int16_t) _mm_extract_epi16 (_mm512_extracti32x4_epi32 (sums, 3), 7);
+  const __m512i before = NAME (shift_lanes) (sums, 1);
+  const __m512i beyond = _mm512_sub_epi16 (_mm512_loadu_si512 (lanes->offsets), before);
+  const __m512i zero = _mm512_setzero_si512 ();
+  const __m512i l0 = _mm512_adds_epi16 ((__m512i) low_in, before), h0 = _mm512_adds_epi16 ((__m512i) high_in, before);
+  const __m512i l1 = _mm512_adds_epi16 ((__m512i) low_out, beyond), h1 = _mm512_adds_epi16 ((__m512i) high_out, beyond);
+  const int64_t low[2] = {NAME (lowest) (l0), NAME (lowest) (l1)};
+  const int64_t high[2] = {-NAME (lowest) (_mm512_subs_epi16 (zero, h0)), -NAME (lowest) (_mm512_subs_epi16 (zero, h1))};
+  const int64_t least[2] = {low[0] < 0 ? low[0] : 0, low[1] < 0 ? low[1] : 0};
+  const int64_t most[2] = {high[0] > 0 ? high[0] : 0, high[1] > 0 ? high[1] : 0};
+  NAME (stump_costs) (lanes, all, least, most, sides);
+}
+#endif
 
 /* With weights of class 1 counted up and of class 0 counted down, a stump that says 0 up to a cut and 1 beyond errs by
    the weight of class 0 plus the running sum at the cut; the other way round by the weight of class 1 minus it. */
@@ -222,6 +284,18 @@ static void NAME (stump_two) (const struct numeric_lanes *lanes, const void *cod
       low_out = (vec) _mm512_mask_min_epi16 ((__m512i) low_out, edge, (__m512i) low_out, (__m512i) outside);
       high_out = (vec) _mm512_mask_max_epi16 ((__m512i) high_out, edge, (__m512i) high_out, (__m512i) outside);
     }
+#elif defined(NUMERIC_AVX512) && NUMERIC_CELL == 32
+    for (int32_t j = 0; j < length; j++) {
+      const int64_t at = (int64_t) j * VECTORS + v;
+      const __mmask16 yes = _mm512_cmple_epi32_mask ((__m512i) code[at], (__m512i) limit);
+      const __mmask16 edge = (__mmask16) (lanes->edge_bits[j] >> (16 * v));
+      inside = (vec) _mm512_mask_add_epi32 ((__m512i) inside, yes, (__m512i) inside, (__m512i) plane[at]);
+      const vec outside = total[at] - inside;
+      low_in = (vec) _mm512_mask_min_epi32 ((__m512i) low_in, edge, (__m512i) low_in, (__m512i) inside);
+      high_in = (vec) _mm512_mask_max_epi32 ((__m512i) high_in, edge, (__m512i) high_in, (__m512i) inside);
+      low_out = (vec) _mm512_mask_min_epi32 ((__m512i) low_out, edge, (__m512i) low_out, (__m512i) outside);
+      high_out = (vec) _mm512_mask_max_epi32 ((__m512i) high_out, edge, (__m512i) high_out, (__m512i) outside);
+    }
 #else
     const vec *edges = lanes->edge;
     for (int32_t j = 0; j < length; j++) {
@@ -233,6 +307,12 @@ static void NAME (stump_two) (const struct numeric_lanes *lanes, const void *cod
       high_in = NAME (choose) (edge, NAME (most) (high_in, inside), high_in);
       low_out = NAME (choose) (edge, NAME (least) (low_out, outside), low_out);
       high_out = NAME (choose) (edge, NAME (most) (high_out, outside), high_out);
+    }
+#endif
+#if defined(NUMERIC_AVX512) && NUMERIC_CELL == 16
+    if (lanes->narrow) {
+      NAME (join_lanes) (lanes, inside, low_in, high_in, low_out, high_out, sides);
+      return;
     }
 #endif
     ((vec *) sums)[v] = inside;
@@ -252,12 +332,7 @@ static void NAME (stump_two) (const struct numeric_lanes *lanes, const void *cod
     }
     before += sums[l];
   }
-  const int64_t balance[2] = {before, lanes->offset[LANES] - before};
-  for (int s = 0; s < 2; s++) {
-    const int64_t zeros = (sides->top[s] - balance[s]) / 2, ones = (sides->top[s] + balance[s]) / 2;
-    const int64_t up = zeros + least[s], down = ones - most[s];
-    sides->cost[s] = up < down ? up : down;
-  }
+  NAME (stump_costs) (lanes, before, least, most, sides);
 }
 
 /* Many classes: the sums of the rows before each lane come from a first sweep. */
@@ -409,7 +484,8 @@ static const struct numeric_kernel NAME (table) = {
     .select = NAME (select),
     .compress = NAME (compress),
     .spread = NAME (spread),
-    .code = NAME (code),
+    .sum = NAME (sum),
+    .subtract = NAME (subtract),
     .edges = NAME (edges),
     .totals = NAME (totals),
     .stump_two = NAME (stump_two),

@@ -137,9 +137,9 @@ static void sweep (struct search *search, int column, int order, int64_t code, s
     return;
   }
   search->worker->until_clock -= search->child->rows;
-  if (solver->goal == numeric_goal_two)
+  if (search->child->goal == numeric_goal_two)
     kernel->stump_two (lanes, codes, code, sides);
-  else if (solver->goal == numeric_goal_many)
+  else if (search->child->goal == numeric_goal_many)
     kernel->stump_many (lanes, codes, code, sides);
   else
     kernel->stump_squared (lanes, codes, code, sides);
@@ -159,10 +159,10 @@ static void begin_sides (struct search *search, int column, int64_t position, st
   sides->square[0] = child->square ? child->square[column][position] : 0;
   sides->square[1] = child->square ? child->square[column][child->rows] - sides->square[0] : 0;
   numeric_child_sums (search->worker, column, position, sums);
-  for (int32_t k = 0; k < solver->planes; k++)
+  for (int32_t k = 0; k < child->planes; k++)
     rest[k] = child->lanes[column].sum[k] - sums[k];
-  leaf[0] = numeric_leaf (solver, sums, sides->top[0], sides->square[0]);
-  leaf[1] = numeric_leaf (solver, rest, sides->top[1], sides->square[1]);
+  leaf[0] = numeric_leaf (child->goal, child->planes, sums, sides->top[0], sides->square[0], solver->unit);
+  leaf[1] = numeric_leaf (child->goal, child->planes, rest, sides->top[1], sides->square[1], solver->unit);
 }
 
 /* Evaluates a cut between two points; the new point, or -1. Columns that cannot hold the best stump are not swept:
@@ -237,14 +237,15 @@ static int64_t exact_value (struct search *search, int column, int64_t code) {
   int64_t one[2], two[2];
   for (int s = 0; s < 2; s++) {
     filter[0].side = s;
-    one[s] = numeric_exact (search->worker, part->set, filter, filters, 1).value;
-    two[s] = numeric_exact (search->worker, part->set, filter, filters, 2).value;
+    one[s] = numeric_exact (search->worker, part->set, filter, filters, 1, -1).value;
+    two[s] = numeric_exact (search->worker, part->set, filter, filters, 2, -1).value;
   }
   const int64_t value = search->leaves >= 4 ? two[0] + two[1] : least (one[0] + two[1], two[0] + one[1]);
   return least (value, NUMERIC_NONE);
 }
 
-static void consider (struct search *search, int column, int64_t code, int64_t value) {
+static void consider (struct search *search, int column, int64_t code, int64_t value, const int32_t stump[2]) {
+  struct numeric_found better = {.kind = 2, .column = column, .cut = code, .stump = {stump[0], stump[1]}};
   if (value >= search->upper)
     return;
   if (search->solver->options.support > 1) {
@@ -252,9 +253,10 @@ static void consider (struct search *search, int column, int64_t code, int64_t v
     value = exact_value (search, column, code);
     if (value >= search->upper)
       return;
+    better.stump[0] = better.stump[1] = -1;
   }
   search->upper = value;
-  *search->found = (struct numeric_found){.kind = 2, .column = column, .cut = code};
+  *search->found = better;
 }
 
 /* All cuts of an interval after its middle was evaluated. */
@@ -263,7 +265,7 @@ static int divide (struct search *search, const struct numeric_interval *open, i
   const struct numeric_point *point = &child->point[made];
   const int64_t value = join (search, point->leaf, point->stump), position = point->position;
   consider (search, open->column, numeric_code (child->own[open->column], search->solver->kernel->cell, position - 1),
-            value);
+            value, point->column);
   int64_t slack = value - search->upper, low = position - 1, high = position + 1;
   if (slack >= 0) {
     search->lowest = least (search->lowest, search->upper);
@@ -367,18 +369,19 @@ static void supported (struct search *search, int32_t column, int64_t *low, int6
 }
 
 /* A leaf or a stump, if it is better than what is known. */
-static void consider_stump (struct search *search, int64_t value, int64_t leaves) {
+static void consider_stump (struct search *search, int64_t value, int64_t leaves, int32_t column) {
   if (value >= search->upper)
     return;
   const struct numeric_part *part = search->part;
   if (search->solver->options.support > 1) {
     const struct numeric_filter filter = {part->column, part->cut, part->side};
-    value = numeric_exact (search->worker, part->set, &filter, part->column >= 0, leaves).value;
+    column = -1;
+    value = numeric_exact (search->worker, part->set, &filter, part->column >= 0, leaves, -1).value;
     if (value >= search->upper)
       return;
   }
   search->upper = value;
-  search->found->kind = 1;
+  *search->found = (struct numeric_found){.kind = 1, .stump = {column, column}};
 }
 
 static void report (struct search *search) {
@@ -458,11 +461,11 @@ struct numeric_outcome numeric_pair (struct numeric_worker *worker, const struct
     numeric_stop_search (solver, TREEML_MEMORY);
     return (struct numeric_outcome){NUMERIC_NONE, 0};
   }
-  consider_stump (&search, leaf + search.price, 1);
+  consider_stump (&search, leaf + search.price, 1, -1);
   int64_t two = leaf + search.price;
   if (depth >= 1 && leaves >= 2) {
     two = least (two, stump + 2 * search.price);
-    consider_stump (&search, two, 2);
+    consider_stump (&search, two, 2, worker->child->point[0].column[0]);
   }
   search.lowest = two;
   if (depth >= 2 && leaves >= 3) {
@@ -501,14 +504,15 @@ int numeric_pair_tree (struct numeric_worker *worker, const struct numeric_part 
   const int count = part->column < 0 ? 1 : 2;
   tree->nodes = 0;
   if (found->kind == 1) {
-    const struct numeric_stump stump = numeric_exact (worker, part->set, filter, part->column >= 0, leaves);
+    const struct numeric_stump stump = numeric_exact (worker, part->set, filter, part->column >= 0, leaves, found->stump[0]);
     return add_stump (arena, tree, &stump) >= 0;
   }
-  struct numeric_stump one[2], two[2];
+  struct numeric_stump one[2] = {{0}}, two[2];
   for (int s = 0; s < 2; s++) {
     filter[1].side = s;
-    one[s] = numeric_exact (worker, part->set, filters, count, 1);
-    two[s] = numeric_exact (worker, part->set, filters, count, 2);
+    if (leaves < 4)
+      one[s] = numeric_exact (worker, part->set, filters, count, 1, -1);
+    two[s] = numeric_exact (worker, part->set, filters, count, 2, found->stump[s]);
   }
   if (leaves < 4) {
     if (one[0].value + two[1].value <= two[0].value + one[1].value)

@@ -457,7 +457,7 @@ struct numeric_outcome numeric_search (struct numeric_worker *worker, struct num
     node.first_column = solver->best.column[0];
     node.first_cut = solver->best.cut[0];
   }
-  const struct numeric_stump leaf = numeric_exact (worker, set, NULL, 0, 1);
+  const struct numeric_stump leaf = numeric_exact (worker, set, NULL, 0, 1, -1);
   node.lowest = leaf.value < NUMERIC_NONE ? leaf.value : solver->options.leaf_price;
   if (leaf.value < node.upper) {
     if (numeric_tree_add (&solver->arena, tree, -1, 0) < 0)

@@ -58,6 +58,7 @@ struct treeml_numeric {
   int64_t **value; /* a number of every row for each plane; then its worth; then, bit for bit a double, its square */
   int32_t value_planes;
   int unit_worth;
+  int pure; /* a row gains its worth from one class and nothing from the others */
   int64_t base; /* what every tree costs, beside what the search sees */
   int64_t worth_sum, worth_most;
   double unit, square_sum;
@@ -114,7 +115,7 @@ static inline int64_t numeric_worth (const struct numeric_set *set, int column, 
 }
 
 /* Leaves. Sums are those of the planes; top and square those of the rows. */
-int64_t numeric_leaf (const treeml_numeric *, const int64_t *sums, int64_t top, double square);
+int64_t numeric_leaf (enum numeric_goal, int32_t planes, const int64_t *sums, int64_t top, double square, double unit);
 int32_t numeric_label (const treeml_numeric *, const int64_t *sums);
 static inline double numeric_square (const treeml_numeric *solver, int64_t row) {
   union {
@@ -135,8 +136,9 @@ struct numeric_stump {
   int32_t column; /* -1: a leaf */
   int64_t cut;
 };
+/* `only`: the column of the split, or -1 for any. */
 struct numeric_stump numeric_exact (struct numeric_worker *, const struct numeric_set *, const struct numeric_filter *,
-                                    int filters, int64_t leaves);
+                                    int filters, int64_t leaves, int32_t only);
 
 /* What a search of a set found. */
 struct numeric_outcome {
@@ -155,8 +157,8 @@ struct numeric_found { /* the root of the best tree, from which the rest follows
   int kind;       /* 0 none, 1 a leaf or a stump, 2 a split at depth two */
   int32_t column;
   int64_t cut;
+  int32_t stump[2]; /* the columns of the splits below, or -1: any */
 };
-struct numeric_proof;
 struct numeric_outcome numeric_pair (struct numeric_worker *, const struct numeric_part *, int64_t depth,
                                      int64_t leaves, int64_t budget, int root, struct numeric_found *);
 int numeric_pair_tree (struct numeric_worker *, const struct numeric_part *, int64_t leaves,

@@ -91,7 +91,7 @@ static int64_t finish_leaf (struct finish *finish, int64_t first, int64_t last) 
   if (node < 0)
     return -1;
   finish->to.label[node] = numeric_label (solver, finish->sums);
-  finish->value += numeric_leaf (solver, finish->sums, top, square) + solver->options.leaf_price;
+  finish->value += numeric_leaf (solver->goal, solver->planes, finish->sums, top, square, solver->unit) + solver->options.leaf_price;
   finish->leaves++;
   finish->broken |= count < solver->options.support;
   return node;
