@@ -64,7 +64,7 @@ class Comparison:
 
     @property
     def exit_code(self) -> int:
-        """0 answered, 1 all refused, 3 infeasible, 4 no tree and no proof, 5 somebody failed or claims what is false."""
+        """0 answered, 1 all refused, 3 infeasible, 4 no tree and no proof, 5 somebody failed or claims too much."""
         records = [record for record in self.records if not is_refused(record)]
         if not records:
             return REFUSED

@@ -47,6 +47,8 @@ def _wanted(option: Option, value: Any) -> str | None:
         return None if value in option.choices else "one of " + ", ".join(option.choices)
     if option.type is bool:
         return None if isinstance(value, bool) else "true or false"
+    if option.type is tuple:
+        return None if isinstance(value, tuple) else "a list of back-ends in parentheses, such as race(native, cpsat)"
     if option.type is str:
         return None if isinstance(value, str) else "a text"
     number = isinstance(value, int | float | Fraction) and not isinstance(value, bool)

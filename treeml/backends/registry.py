@@ -24,11 +24,12 @@ BUILT_IN: Mapping[str, str] = {
     "mip": "treeml.backends.mip:Mip",
     "maxsat": "treeml.backends.maxsat:MaxSat",
     "sat": "treeml.backends.sat:PlainSat",
+    "race": "treeml.backends.race:Race",
 }
 
 # The order in which a problem without `solve with` is offered; a greedy tree is nobody's answer unless asked for.
 PREFERENCE = ("native", "cpsat", "mip", "maxsat", "oracle")
-ONLY_WHEN_ASKED = frozenset({"cart"})
+ONLY_WHEN_ASKED = frozenset({"cart", "race"})
 
 
 def names() -> tuple[str, ...]:

@@ -7,15 +7,14 @@ that misses its deadline is first interrupted, as Ctrl-C would, and killed if ev
 from __future__ import annotations
 
 import selectors
-import signal
-import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any
 
 from treeml.backends.contract import Progress, Stop
+from treeml.backends.interrupt import listening
 from treeml.comparison.child import Child
 from treeml.comparison.jobs import Job
 from treeml.comparison.record import Record, of_end
@@ -59,10 +58,10 @@ def run_jobs(
     """Every job's record, as they finish. After Ctrl-C those that run tell what they have; the rest are not begun."""
     waiting = list(jobs)
     running: list[Run] = []
-    with selectors.DefaultSelector() as selector, _interrupts() as interrupted:
+    with selectors.DefaultSelector() as selector, listening() as is_interrupted:
         try:
             while waiting or running:
-                if interrupted:
+                if is_interrupted():
                     for run in running:
                         _interrupt(run, "it was interrupted before it had an answer", Stop.INTERRUPTED)
                     yield from map(_not_begun, waiting)
@@ -84,26 +83,6 @@ def run_jobs(
         finally:
             for run in running:
                 run.child.close()
-
-
-@contextmanager
-def _interrupts() -> Iterator[list[int]]:
-    """A list that fills at Ctrl-C, wherever it falls; a second one ends everything at once."""
-    seen: list[int] = []
-
-    def note(number: int, frame: Any) -> None:
-        if seen:
-            raise KeyboardInterrupt
-        seen.append(number)
-
-    if threading.current_thread() is not threading.main_thread():
-        yield seen
-        return
-    before = signal.signal(signal.SIGINT, note)
-    try:
-        yield seen
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _begin(job: Job, selector: selectors.BaseSelector) -> Run | Record:

@@ -1,0 +1,291 @@
+"""race(a, b): several back-ends at once, each in its own process; the first proof wins and the others are stopped.
+
+Every tree that any of them reports is checked here, and the best is kept, so a race that runs out of time answers with
+the best incumbent of all. A member that crashes or fails is a note; the race goes on without it.
+"""
+
+from __future__ import annotations
+
+import pickle
+import selectors
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from time import monotonic
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from treeml.backends import registry
+from treeml.backends.contract import (
+    EVERY_TERM,
+    NO_LIMITS,
+    Answer,
+    Backend,
+    Capabilities,
+    Deadline,
+    Limits,
+    Node,
+    OnProgress,
+    Option,
+    Problem,
+    Progress,
+    Refusal,
+    Split,
+    Status,
+    Stop,
+)
+from treeml.backends.evaluate import Routed, evaluate_sum, meets
+from treeml.backends.interrupt import listening
+
+if TYPE_CHECKING:
+    from treeml.comparison.child import Child, Send
+
+TASK = "treeml.backends.race:member"
+POLL = 0.1  # seconds between looks at the clock
+GRACE = 1.0  # seconds that members get beyond the deadline, to answer with what they have
+
+
+class Race:
+    name: ClassVar[str] = "race"
+    summary: ClassVar[str] = "several back-ends at once; the first proof wins"
+    can: ClassVar[Capabilities] = Capabilities(
+        goals=EVERY_TERM,
+        bounds=EVERY_TERM,
+        sums=True,
+        needs_depth=False,
+        lexicographic=True,
+        minimizes_depth=True,
+        merges_rows=True,
+        merges_tests=True,
+        starts=True,
+        reports=True,
+        threads=True,
+    )
+    options: ClassVar[Mapping[str, Option]] = {
+        "backends": Option(tuple, (), "who races: race(native, cpsat); all that take the problem where none is named")
+    }
+
+    @staticmethod
+    def missing() -> str | None:
+        return None
+
+    @staticmethod
+    def version() -> str:
+        return "1"
+
+    def refusals(self, problem: Problem, options: Mapping[str, Any] | None = None) -> Iterator[Refusal]:
+        able, refused = _members(problem, options or {})
+        if not able:
+            yield from refused
+        elif _payload(problem) is None:
+            yield Refusal(
+                "a function as a leaf cost",
+                "race copies the problem to other processes, and this function cannot be copied",
+                f"define it in a module, or solve with {able[0].backend.name}",
+            )
+
+    def solve(
+        self,
+        problem: Problem,
+        limits: Limits = NO_LIMITS,
+        start: Node | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> Answer:
+        able, _ = _members(problem, limits.options)
+        if not able:
+            raise ValueError("no back-end of this race takes the problem")
+        return _Running(problem, able, limits, start, on_progress).answer()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Member:
+    backend: Backend
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+def _members(problem: Problem, options: Mapping[str, Any]) -> tuple[list[_Member], list[Refusal]]:
+    """Who takes the problem, and why the others do not."""
+    from treeml.backends.plan import Plan, plan
+
+    asked = options.get("backends") or ()
+    if asked:
+        named = [(each, {}) if isinstance(each, str) else (each.name, dict(each.options)) for each in asked]
+    else:
+        known = registry.names()
+        named = [(name, {}) for name in registry.PREFERENCE if name in known]
+    able: list[_Member] = []
+    refused: list[Refusal] = []
+    for name, own in named:
+        backend = registry.get(name)
+        outcome = plan(problem, backend, own)
+        if isinstance(outcome, Plan):
+            able.append(_Member(backend, own))
+        else:
+            refused += outcome
+    return able, refused
+
+
+def _payload(value: Any) -> bytes | None:
+    try:
+        return pickle.dumps(value)
+    except Exception:  # whatever a user's object raises when it is asked to be copied
+        return None
+
+
+class _Running:
+    """One race: its processes, and the best that is known."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        members: Sequence[_Member],
+        limits: Limits,
+        start: Node | None,
+        on_progress: OnProgress | None,
+    ) -> None:
+        self.problem, self.members, self.limits = problem, members, limits
+        self.start, self.on_progress = start, on_progress
+        self.begun = monotonic()
+        self.tree: Node | None = None
+        self.value: tuple[Fraction, ...] | None = None
+        self.bound: Fraction | None = None  # the best that was told
+        self.trace: list[Progress] = []
+        self.notes: list[str] = []
+        self.answers: list[Answer] = []
+        self.heard: list[Child] = []  # those that have said their last
+        self.is_stopped = False  # by the caller
+
+    def answer(self) -> Answer:
+        children: list[tuple[str, Child]] = []
+        with listening() as is_pressed:
+            try:
+                self.offer(self.start)
+                self.begin(children)
+                return self.watch(children, is_pressed)
+            finally:
+                for _, child in children:
+                    child.close()
+
+    def begin(self, children: list[tuple[str, Child]]) -> None:
+        from treeml.comparison.child import Child
+
+        threads = max(1, self.limits.threads // len(self.members))
+        memory = None if self.limits.memory is None else self.limits.memory // len(self.members)
+        for member in self.members:
+            limits = replace(self.limits, threads=threads, memory=memory, options=member.options, deadline=Deadline())
+            given = (self.problem, member.backend.name, limits, self.limits.deadline.left(), self.start)
+            children.append((member.backend.name, Child(TASK, pickle.dumps(given), memory)))
+
+    def watch(self, children: Sequence[tuple[str, Child]], is_pressed: Callable[[], bool]) -> Answer:
+        """Until somebody has won, all have ended, or the time is up."""
+        running = list(children)
+        with selectors.DefaultSelector() as selector:
+            for _, child in running:
+                selector.register(child.channel, selectors.EVENT_READ)
+            while running:
+                selector.select(POLL)
+                for name, child in list(running):
+                    won = self.read(name, child)
+                    if won is not None:
+                        return won
+                    if child.has_ended:
+                        selector.unregister(child.channel)
+                        running.remove((name, child))
+                        if child not in self.heard:
+                            self.notes.append(f"{name} took no further part: {child.end()}")
+                if self.is_stopped or is_pressed():
+                    return self.ended(Stop.INTERRUPTED)
+                if monotonic() > self.limits.deadline.at + GRACE:
+                    return self.ended(Stop.TIME)
+        return self.ended(Stop.FINISHED)
+
+    def read(self, name: str, child: Child) -> Answer | None:
+        """What a member sent; the answer of the race, if it has won it."""
+        for kind, value in child.messages():
+            if kind == "progress":
+                self.hear(value)
+            elif kind == "failed":
+                self.heard.append(child)
+                self.notes.append(f"{name} took no further part: {value}")
+            elif kind == "answer":
+                self.heard.append(child)
+                answer: Answer = value
+                self.answers.append(answer)
+                self.offer(answer.tree)
+                if answer.stop in (Stop.PROVED, Stop.GAP):
+                    notes = (f"{name} was the first", *self.notes, *answer.notes)
+                    return replace(answer, trace=tuple(self.trace), notes=notes)
+        return None
+
+    def hear(self, moment: Progress) -> None:
+        """A member's progress counts where it betters what is known."""
+        better = self.offer(moment.tree)
+        # With several goals a moment does not say which of them its bound is on.
+        bound = moment.bound if len(self.problem.goals) == 1 else None
+        if bound is not None and (self.bound is None or bound > self.bound):
+            self.bound, better = bound, True
+        if better:
+            told = Progress(monotonic() - self.begun, self.value, self.bound, self.tree)
+            self.trace.append(told)
+            if self.on_progress is not None and self.on_progress(told) is False:
+                self.is_stopped = True
+
+    def offer(self, tree: Node | None) -> bool:
+        """Keep a tree if it is one of the problem, within all bounds, and better than the best."""
+        if tree is None or not _fits(tree, self.problem):
+            return False
+        routed = Routed(self.problem, tree)
+        if self.problem.rows and any(not len(rows) for _, _, rows in routed.leaves):
+            return False
+        if not all(meets(bound, self.problem, tree, routed) for bound in self.problem.bounds):
+            return False
+        value = tuple(evaluate_sum(goal.sum, self.problem, tree, routed) for goal in self.problem.goals)
+        if self.value is not None and value >= self.value:
+            return False
+        self.tree, self.value = tree, value
+        return True
+
+    def ended(self, stop: Stop) -> Answer:
+        """Nobody won: the best incumbent, with the best bound of those who answered."""
+        if stop is Stop.FINISHED:
+            if not self.answers:
+                raise RuntimeError("every back-end of the race failed: " + "; ".join(self.notes))
+            order = (Stop.TIME, Stop.MEMORY, Stop.INTERRUPTED, Stop.FINISHED, Stop.FAILED)
+            stop = min((answer.stop for answer in self.answers), key=order.index)
+        bounds = [
+            answer.bound
+            for answer in self.answers
+            if answer.bound is not None and len(self.problem.goals) == 1 and answer.bounded_goal in (None, 0)
+        ]
+        status = Status.UNKNOWN if self.tree is None else Status.FEASIBLE
+        bound = max(bounds, default=None)
+        return Answer(status, stop, self.tree, self.value, bound, trace=tuple(self.trace), notes=tuple(self.notes))
+
+
+def _fits(tree: Node, problem: Problem) -> bool:
+    """Are its tests and classes those of the problem?"""
+    if isinstance(tree, Split):
+        inside = 0 <= tree.test < len(problem.tests)
+        return inside and _fits(tree.yes, problem) and _fits(tree.no, problem)
+    return 0 <= tree.label < problem.classes if problem.classes else True
+
+
+def member(given: tuple[Problem, str, Limits, float, Node | None], send: Send) -> None:
+    """One member, in its own process: its plan, run and checked as it would be alone."""
+    from treeml.backends.plan import Plan, plan
+    from treeml.backends.run import run
+
+    problem, name, limits, left, start = given
+    limits = replace(limits, deadline=Deadline.after(left))
+
+    def on_progress(moment: Progress) -> None:
+        send("progress", moment)
+
+    try:
+        planned = plan(problem, registry.get(name), limits.options)
+        assert isinstance(planned, Plan)
+        answer = run(planned, limits, start, on_progress)
+        send("answer", replace(answer, trace=()))
+    except MemoryError:
+        send("failed", "it ran out of memory")
+    except Exception as error:  # told to the race, which goes on
+        send("failed", " ".join(str(error).split()))
