@@ -31,8 +31,11 @@ static int allocate_column (treeml_numeric *solver, struct numeric_child *child,
   lanes->edge = cells (solver, child->room);
   lanes->edge_bits = arena_allocate (arena, (size_t) lane_length (child->room), sizeof *lanes->edge_bits);
   lanes->sum = arena_allocate (arena, room, 1);
+  lanes->before = arena_allocate (arena, (size_t) planes * LANES, sizeof *lanes->before);
+  lanes->label = cells (solver, child->room);
+  lanes->active = child->active;
   if (!child->bits[g] || !child->own[g] || !lanes->plane || !lanes->total || !lanes->edge || !lanes->edge_bits ||
-      !lanes->sum)
+      !lanes->sum || !lanes->before || !lanes->label)
     return 0;
   for (int32_t k = 0; k < planes; k++)
     if (!(lanes->plane[k] = cells (solver, child->room)) || !(lanes->total[k] = cells (solver, child->room)))
@@ -97,6 +100,8 @@ void numeric_child_destroy (treeml_numeric *solver, struct numeric_child *child)
       arena_release (arena, lanes->edge);
       arena_release (arena, lanes->edge_bits);
       arena_release (arena, lanes->sum);
+      arena_release (arena, lanes->before);
+      arena_release (arena, lanes->label);
     }
     arena_release (arena, child->bits ? child->bits[g] : NULL);
     arena_release (arena, child->own ? child->own[g] : NULL);
@@ -140,6 +145,7 @@ static void find_active (struct numeric_worker *worker) {
   int32_t active = 0;
   child->goal = solver->goal;
   child->planes = solver->planes;
+  child->by_label = 0;
   for (int32_t k = 0; k < solver->planes; k++) {
     child->active[active] = k;
     if (solver->goal == numeric_goal_many) {
@@ -154,6 +160,7 @@ static void find_active (struct numeric_worker *worker) {
   child->planes = active ? active : 1;
   if (solver->pure && active <= 2)
     child->goal = numeric_goal_two;
+  child->by_label = child->goal == numeric_goal_many && solver->pure && solver->unit_worth && solver->kernel->stump_labels;
 }
 
 static void lay_planes (struct numeric_worker *worker, int32_t g) {
@@ -172,6 +179,10 @@ static void lay_planes (struct numeric_worker *worker, int32_t g) {
     lanes->planes = 1;
   }
   kernel->totals (lanes, child->goal == numeric_goal_two);
+  if (child->by_label) {
+    pick (worker, g, plane[solver->planes + 1], child->scratch);
+    kernel->spread (child->scratch, child->rows, lanes->length, 1, lanes->label);
+  }
 }
 
 int numeric_child_build (struct numeric_worker *worker, const struct numeric_part *part) {

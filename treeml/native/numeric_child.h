@@ -25,6 +25,7 @@ struct numeric_child {
   enum numeric_goal goal; /* of these rows: two classes that are left of many make a problem of two */
   int32_t planes;
   int32_t *active; /* the classes that are left */
+  int by_label;    /* whether the lanes hold the classes of the rows */
   uint64_t **bits;             /* the part's rows in the order of each column of the set */
   void **own;                  /* sorted codes of each column */
   struct numeric_lanes *lanes; /* of each column */

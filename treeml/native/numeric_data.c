@@ -253,6 +253,9 @@ static int end_goal (treeml_numeric *solver) {
       most += solver->value[k][i] == worth[i];
     }
     solver->pure &= !gains && (most == 1 || !worth[i]);
+    for (int32_t k = 0; solver->goal == numeric_goal_many && k < solver->planes; k++)
+      if (solver->value[k][i])
+        solver->value[solver->planes + 1][i] = k;
   }
   return TREEML_OK;
 }
@@ -270,7 +273,7 @@ int treeml_numeric_labels (treeml_numeric *solver, const int32_t *labels, int32_
       return numeric_fail (solver, TREEML_BAD_ARGUMENT, "the weight of row %lld is negative", (long long) i);
   }
   const int32_t planes = classes == 2 ? 1 : classes;
-  const int code = begin_goal (solver, planes + 1);
+  const int code = begin_goal (solver, planes + 2);
   if (code)
     return code;
   for (int64_t i = 0; i < solver->rows; i++) {
@@ -293,7 +296,7 @@ int treeml_numeric_costs (treeml_numeric *solver, const int64_t *cost, int32_t c
   if (!cost || classes < 1)
     return numeric_fail (solver, TREEML_BAD_ARGUMENT, "costs need at least one class, and are not null");
   const int32_t planes = classes == 2 ? 1 : classes;
-  const int code = begin_goal (solver, planes + 1);
+  const int code = begin_goal (solver, planes + 2);
   if (code)
     return code;
   for (int64_t i = 0; i < solver->rows; i++) {

@@ -16,6 +16,9 @@ struct numeric_lanes {
   int32_t planes;
   void **plane;        /* values of the rows, one plane per class (two classes: one plane of signed weights) */
   void **total;        /* running sums of the planes; of two classes each lane begins at 0 */
+  void *label;         /* the class of every row, and nothing elsewhere; only where rows count alike */
+  const int32_t *active; /* the class of every plane */
+  int16_t *before;     /* planes x LANES: how many rows of the class are before each lane */
   void *edge;          /* all bits set where the next row has another code, so that a cut is possible */
   uint32_t *edge_bits; /* the same, one bit a lane */
   int64_t offset[LANES + 1]; /* two classes: sum of the plane before each lane */
@@ -49,6 +52,8 @@ struct numeric_kernel {
   void (*totals) (struct numeric_lanes *, int two);
   void (*stump_two) (const struct numeric_lanes *, const void *codes, int64_t threshold, struct numeric_sides *);
   void (*stump_many) (const struct numeric_lanes *, const void *codes, int64_t threshold, struct numeric_sides *);
+  /* The same from the classes of the rows, where all rows count alike; NULL if there is nothing faster. */
+  void (*stump_labels) (const struct numeric_lanes *, const void *codes, int64_t threshold, struct numeric_sides *);
   void (*stump_squared) (const struct numeric_lanes *, const void *codes, int64_t threshold, struct numeric_sides *);
 };
 

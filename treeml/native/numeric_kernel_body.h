@@ -197,6 +197,7 @@ static void NAME (totals) (struct numeric_lanes *lanes, int two) {
     CELL before[LANES] __attribute__ ((aligned (64)));
     for (int l = 0; l < LANES; l++) {
       before[l] = (CELL) sum;
+      lanes->before[k * LANES + l] = (int16_t) sum;
       if (!k) {
         lanes->offset[l] = sum;
         lanes->offsets[l] = (int16_t) sum;
@@ -429,6 +430,83 @@ static void NAME (stump_many) (const struct numeric_lanes *lanes, const void *co
   }
 }
 
+#if defined(NUMERIC_AVX512) && NUMERIC_CELL == 16
+/* Counts of the classes kept in registers: two compares a class instead of two planes to read. */
+static inline __attribute__ ((always_inline)) void NAME (sweep_labels) (const struct numeric_lanes *lanes,
+                                                                        const void *codes, int64_t threshold,
+                                                                        struct numeric_sides *sides, const int planes) {
+  const __m512i *code = codes, *label = lanes->label;
+  const int32_t length = lanes->length;
+  const __m512i limit = _mm512_set1_epi16 ((short) (threshold - BIAS)), one = _mm512_set1_epi16 (1);
+  __m512i inside[8], outside[8], sum_in[8], sum_out[8], label_of[8];
+  int64_t alone[2] = {0, 0};
+  for (int k = 0; k < planes; k++) {
+    inside[k] = _mm512_setzero_si512 ();
+    label_of[k] = _mm512_set1_epi16 ((short) lanes->active[k]);
+  }
+  for (int32_t j = 0; j < length; j++) {
+    const __mmask32 yes = _mm512_cmple_epi16_mask (code[j], limit);
+    const __m512i own = label[j];
+    for (int k = 0; k < planes; k++)
+      inside[k] = _mm512_mask_add_epi16 (inside[k], _mm512_mask_cmpeq_epi16_mask (yes, own, label_of[k]), inside[k], one);
+  }
+  for (int k = 0; k < planes; k++) {
+    __m512i sums = inside[k];
+    for (int by = 1; by < LANES; by *= 2)
+      sums = _mm512_add_epi16 (sums, NAME (shift_lanes) (sums, by));
+    const int64_t all = (int16_t) _mm_extract_epi16 (_mm512_extracti32x4_epi32 (sums, 3), 7);
+    inside[k] = NAME (shift_lanes) (sums, 1);
+    outside[k] = _mm512_sub_epi16 (_mm512_loadu_si512 (lanes->before + k * LANES), inside[k]);
+    sum_in[k] = _mm512_set1_epi16 ((short) all);
+    sum_out[k] = _mm512_set1_epi16 ((short) (lanes->sum[k] - all));
+    alone[0] = all > alone[0] ? all : alone[0];
+    alone[1] = lanes->sum[k] - all > alone[1] ? lanes->sum[k] - all : alone[1];
+  }
+  __m512i best_in = _mm512_setzero_si512 (), best_out = best_in;
+  for (int32_t j = 0; j < length; j++) {
+    const __mmask32 yes = _mm512_cmple_epi16_mask (code[j], limit), no = ~yes, edge = lanes->edge_bits[j];
+    const __m512i own = label[j];
+    __m512i left_in = _mm512_setzero_si512 (), right_in = left_in, left_out = left_in, right_out = left_in;
+    for (int k = 0; k < planes; k++) {
+      inside[k] = _mm512_mask_add_epi16 (inside[k], _mm512_mask_cmpeq_epi16_mask (yes, own, label_of[k]), inside[k], one);
+      outside[k] = _mm512_mask_add_epi16 (outside[k], _mm512_mask_cmpeq_epi16_mask (no, own, label_of[k]), outside[k], one);
+      left_in = _mm512_max_epi16 (left_in, inside[k]);
+      right_in = _mm512_max_epi16 (right_in, _mm512_sub_epi16 (sum_in[k], inside[k]));
+      left_out = _mm512_max_epi16 (left_out, outside[k]);
+      right_out = _mm512_max_epi16 (right_out, _mm512_sub_epi16 (sum_out[k], outside[k]));
+    }
+    best_in = _mm512_mask_max_epi16 (best_in, edge, best_in, _mm512_add_epi16 (left_in, right_in));
+    best_out = _mm512_mask_max_epi16 (best_out, edge, best_out, _mm512_add_epi16 (left_out, right_out));
+  }
+  const __m512i zero = _mm512_setzero_si512 ();
+  const int64_t best[2] = {-NAME (lowest) (_mm512_sub_epi16 (zero, best_in)),
+                           -NAME (lowest) (_mm512_sub_epi16 (zero, best_out))};
+  for (int s = 0; s < 2; s++)
+    sides->cost[s] = sides->top[s] - (best[s] > alone[s] ? best[s] : alone[s]);
+}
+
+static void NAME (stump_labels) (const struct numeric_lanes *lanes, const void *codes, int64_t threshold,
+                                 struct numeric_sides *sides) {
+  switch (lanes->planes) {
+#define CASE(K) \
+  case K: \
+    NAME (sweep_labels) (lanes, codes, threshold, sides, K); \
+    break;
+    CASE (1)
+    CASE (2)
+    CASE (3)
+    CASE (4)
+    CASE (5)
+    CASE (6)
+    CASE (7)
+    CASE (8)
+#undef CASE
+  default:
+    NAME (stump_many) (lanes, codes, threshold, sides);
+  }
+}
+#endif
+
 #if NUMERIC_CELL == 64
 static inline double NAME (share) (const int64_t *sums, int planes) {
   double score = 0;
@@ -490,6 +568,9 @@ static const struct numeric_kernel NAME (table) = {
     .totals = NAME (totals),
     .stump_two = NAME (stump_two),
     .stump_many = NAME (stump_many),
+#if defined(NUMERIC_AVX512) && NUMERIC_CELL == 16
+    .stump_labels = NAME (stump_labels),
+#endif
 #if NUMERIC_CELL == 64
     .stump_squared = NAME (stump_squared),
 #endif

@@ -139,6 +139,8 @@ static void sweep (struct search *search, int column, int order, int64_t code, s
   search->worker->until_clock -= search->child->rows;
   if (search->child->goal == numeric_goal_two)
     kernel->stump_two (lanes, codes, code, sides);
+  else if (search->child->by_label)
+    kernel->stump_labels (lanes, codes, code, sides);
   else if (search->child->goal == numeric_goal_many)
     kernel->stump_many (lanes, codes, code, sides);
   else

@@ -55,7 +55,8 @@ struct treeml_numeric {
 
   enum numeric_goal goal;
   int32_t classes, planes;
-  int64_t **value; /* a number of every row for each plane; then its worth; then, bit for bit a double, its square */
+  int64_t **value; /* a number of every row for each plane; then its worth; then its class, or, bit for bit
+                      a double, its square */
   int32_t value_planes;
   int unit_worth;
   int pure; /* a row gains its worth from one class and nothing from the others */
