@@ -20,7 +20,7 @@ from treeml.backends.contract import (
     Stop,
 )
 from treeml.backends.encodings.asked import Asked, Unsupported, read_problem
-from treeml.backends.frame import deadline_of, explained, importable, refuse, report_size, version_of
+from treeml.backends.frame import explained, importable, refuse, report_size, version_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -122,7 +122,7 @@ class CpSat:
         from treeml.backends.engines import cpsat
 
         problem, asked, limits = search.problem, search.asked, search.limits
-        deadline = deadline_of(limits)
+        deadline = limits.deadline
         work = limits.options.get("deterministic", 0.0) or None
         path = limits.options.get("write", "")
         if encoding == "cover":

@@ -6,7 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from treeml.backends.contract import Answer, Backend, Bound, Deadline, Limits, Problem, Status, Stop
+from treeml.backends.contract import Answer, Backend, Bound, Limits, Problem, Status, Stop
 from treeml.lang.diagnostic import Diagnostic, RefusedError
 
 if TYPE_CHECKING:
@@ -37,10 +37,6 @@ def refuse(name: str, unsupported: Unsupported) -> RefusedError:
     return RefusedError(
         Diagnostic("B501", f"{name} cannot take {refusal.feature} so", notes=(refusal.because,), helps=helps)
     )
-
-
-def deadline_of(limits: Limits) -> Deadline:
-    return limits.deadline
 
 
 def report_size(search: Search, columns: int, rows: int) -> None:
@@ -91,6 +87,8 @@ def _infeasible(backend: Backend, problem: Problem, limits: Limits) -> bool:
     from treeml.backends.shapes import deepest, impossible
 
     if problem.max_depth is None:
+        if problem.rows * len(problem.tests) > MOST_BITS:
+            return False
         if impossible(problem) is not None:
             return True
         if deepest(problem) > DEEPEST_TRIED:
@@ -106,6 +104,7 @@ def _infeasible(backend: Backend, problem: Problem, limits: Limits) -> bool:
 
 
 DEEPEST_TRIED = 5
+MOST_BITS = 2_000_000  # what may be looked at without a depth bound, only to leave its name out
 
 
 def _bounded(problem: Problem, depth: int) -> Problem:

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     Bits = NDArray[np.bool_]
 
 NO_DEADLINE = Deadline()
+MOST_BYTES = 8 * 2**30  # where no limit on memory is given
 NEVER = 2**60  # the price of what is not allowed
 
 
@@ -155,15 +156,23 @@ def build_cover(
         group=group,
         tags=_tags(problem, asked, feature, paid),
         cost=settle,
-        max_bytes=memory,
+        max_bytes=memory or MOST_BYTES,
         seconds=_seconds(deadline),
     )
     forms = (asked.goal, *row_forms(asked))
+    if not pairs and _table_bytes(states, len(used_tests), labels, len(forms)) > (memory or MOST_BYTES):
+        raise native.CoverStopped(native.MEMORY)
     if asked.depth == 0 or not len(used_tests):
         return _tables(problem, asked, states, used_tests, feature, labels, forms, bits, False, paid, threads)
     if pairs:
         return _pair_tables(problem, asked, states, used_tests, feature, labels, bits, deadline, threads)
     return _tables(problem, asked, states, used_tests, feature, labels, forms, bits, True, paid, threads)
+
+
+def _table_bytes(states: native.States, tests: int, labels: int, forms: int) -> int:
+    """Both sides of every split of the last states, in every form and twice more while they are worked on."""
+    last = int(states.level_start[-1] - states.level_start[-2])
+    return 8 * 2 * last * tests * labels * (forms + 2) + states.keys.nbytes
 
 
 def row_forms(asked: Asked) -> tuple[Form, ...]:

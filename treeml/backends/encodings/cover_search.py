@@ -59,6 +59,8 @@ def solve_cover(search: Search, start: Node | None, solver: Solver, write: Calla
         cover = build_cover(problem, asked, limits.deadline, limits.memory or 0, limits.threads)
     except CoverStopped as stopped:
         search.statistics["build_seconds"] = monotonic() - search.began
+        if stopped.code == MEMORY:
+            search.notes.append("the states of the cover do not fit in the memory allowed")
         return search.answer(Stop.MEMORY if stopped.code == MEMORY else Stop.TIME)
     coupling = couple(problem, asked)
     search.statistics["states"] = float(cover.states.size)
@@ -112,8 +114,7 @@ def _by_thresholds(search: Search, cover: Cover, coupling: Coupling, solver: Sol
     excluded: list[tuple[tuple[int, int, int, int], ...]] = []
     wanted = FIRST_ROUND
     while True:
-        if search.asked.monotone == () or search.exact:
-            search.raise_bound(bound)
+        search.raise_bound(bound)
         if search.stopped:
             return Stop.INTERRUPTED
         if search.proved:
@@ -220,7 +221,9 @@ def _ask(search: Search, cover: Cover, columns: Columns, solver: Solver, program
     def told(values: Whole | None, bound: int | None) -> bool:
         if values is not None:
             search.offer(read_tree(cover, columns, values))
-        return not search.stopped
+        if not couples(search.asked):
+            search.raise_bound(bound)
+        return not search.enough
 
     start = None
     if search.tree is not None:
@@ -233,19 +236,17 @@ def _ask(search: Search, cover: Cover, columns: Columns, solver: Solver, program
     search.raw = outcome.raw
     for name, value in outcome.statistics.items():
         search.statistics[name] = search.statistics.get(name, 0.0) + value
-    if program.integral_relaxation or not search.asked.requirements:
-        search.raise_bound(outcome.bound if couples(search.asked) is False else None)
+    if not couples(search.asked):
+        search.raise_bound(outcome.bound)
     return outcome
 
 
 def _stop(search: Search, outcome: Outcome) -> Stop:
     if outcome.end in (End.OPTIMAL, End.INFEASIBLE):
         return Stop.PROVED
-    if search.stopped:
-        return Stop.INTERRUPTED
-    return {End.TIME: Stop.TIME, End.MEMORY: Stop.MEMORY, End.INTERRUPTED: Stop.INTERRUPTED}.get(
-        outcome.end, Stop.FAILED
-    )
+    if search.enough or outcome.end is End.INTERRUPTED:
+        return search.cut_short
+    return {End.TIME: Stop.TIME, End.MEMORY: Stop.MEMORY}.get(outcome.end, Stop.FAILED)
 
 
 def _exclude(

@@ -89,7 +89,7 @@ def _search(
         if values is not None:
             search.offer(decode(values))
         search.raise_bound(bound if has_goal else None)
-        return not search.stopped
+        return not search.enough
 
     while True:
         outcome = run(model, variables, told, has_goal)
@@ -120,8 +120,8 @@ def _search(
             if search.problem.goals and not has_goal:
                 search.raise_bound(search.best)
             return Stop.PROVED
-        if search.stopped or outcome.end is End.INTERRUPTED:
-            return Stop.INTERRUPTED
+        if search.enough or outcome.end is End.INTERRUPTED:
+            return search.cut_short
         return Stop.TIME
 
 

@@ -28,7 +28,7 @@ def search_nodes(search: Search, model: NodeProgram, run: Run, write: Callable[[
         if values is not None:
             search.offer(model.decode(values))
         search.raise_bound(bound)
-        return not search.stopped
+        return not search.enough
 
     program = model.draft.program()
     search.statistics["build_seconds"] = monotonic() - search.began
@@ -62,6 +62,6 @@ def search_nodes(search: Search, model: NodeProgram, run: Run, write: Callable[[
                     continue
         if outcome.end is End.OPTIMAL:
             return Stop.PROVED if search.proved or not search.problem.goals else Stop.FAILED
-        if search.stopped or outcome.end is End.INTERRUPTED:
-            return Stop.INTERRUPTED
+        if search.enough or outcome.end is End.INTERRUPTED:
+            return search.cut_short
         return {End.TIME: Stop.TIME, End.MEMORY: Stop.MEMORY}.get(outcome.end, Stop.FAILED)

@@ -42,7 +42,6 @@ class Search:
     statistics: dict[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     raw: str = ""
-    exact: bool = True  # does the goal have whole steps, so that a bound that meets it proves it?
 
     def offer(self, tree: Node | None) -> bool:
         """Takes the tree if it meets every bound and is better than the best; False if it does not meet the bounds."""
@@ -98,6 +97,16 @@ class Search:
         if not self.objective or self.bound is None or not self.limits.gap:
             return False
         return self.objective[0] - self.bound <= self.limits.gap * abs(self.objective[0])
+
+    @property
+    def enough(self) -> bool:
+        """Should the solver stop: because the listener said so, or because the gap is small enough?"""
+        return self.stopped or self.within_gap
+
+    @property
+    def cut_short(self) -> Stop:
+        """Why a solver that was stopped was stopped."""
+        return Stop.GAP if self.within_gap and not self.stopped else Stop.INTERRUPTED
 
     def answer(self, stop: Stop, tolerance: Fraction = Fraction(0)) -> Answer:
         """`stop` PROVED without a tree means that there is none."""

@@ -1,0 +1,102 @@
+"""Every encoding finds what looking at every tree finds, on random problems with random requirements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from random_problems import random_problem
+
+from treeml.backends.contract import Answer, Deadline, Limits, Problem, Status, Stop
+from treeml.backends.evaluate import evaluate_goals, meets_all
+from treeml.backends.oracle import Oracle
+from treeml.backends.registry import get
+
+WAYS: dict[str, tuple[str, dict[str, Any]]] = {
+    "cpsat cover": ("cpsat", {"encoding": "cover"}),
+    "cpsat rows": ("cpsat", {"encoding": "rows"}),
+    "cpsat order": ("cpsat", {"encoding": "order"}),
+    "mip cover": ("mip", {"formulation": "cover"}),
+    "mip cover scip": ("mip", {"formulation": "cover", "solver": "scip"}),
+    "mip flow": ("mip", {"formulation": "flow"}),
+    "maxsat order": ("maxsat", {}),
+    "maxsat binary": ("maxsat", {"encoding": "binary"}),
+    "maxsat core": ("maxsat", {"strategy": "core"}),
+}
+
+
+def check(way: str, problem: Problem) -> bool:
+    """False where the way refuses the problem."""
+    name, options = WAYS[way]
+    backend = get(name)
+    if list(backend.refusals(problem, options) if name in ("cpsat", "mip") else backend.refusals(problem)):
+        return False
+    answer = backend.solve(problem, Limits(Deadline.after(60), options={**options, "explain": False}))
+    agree(answer, Oracle().solve(problem), problem)
+    return True
+
+
+def agree(answer: Answer, truth: Answer, problem: Problem) -> None:
+    assert answer.stop is Stop.PROVED
+    assert answer.status is truth.status
+    if answer.tree is None:
+        return
+    assert truth.objective is not None
+    assert meets_all(problem, answer.tree)
+    found = evaluate_goals(problem, answer.tree)
+    assert answer.objective == found
+    for value, best in zip(found, truth.objective, strict=True):
+        assert abs(value - best) <= answer.tolerance
+    if answer.bound is not None and found:
+        assert answer.bound <= truth.objective[0]
+        assert found[0] - answer.bound <= answer.tolerance
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_classes(way: str) -> None:
+    assert sum(check(way, random_problem(seed)) for seed in range(25)) >= 15
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_raw_columns(way: str) -> None:
+    assert sum(check(way, random_problem(seed, numeric=True)) for seed in range(100, 112)) >= 8
+
+
+@pytest.mark.parametrize("way", ["cpsat cover", "mip cover", "mip cover scip"])
+def test_numbers(way: str) -> None:
+    assert sum(check(way, random_problem(seed, numbers=True)) for seed in range(25)) >= 20
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", WAYS)
+def test_many(way: str) -> None:
+    for seed in range(1000, 1500):
+        check(way, random_problem(seed))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", WAYS)
+def test_many_raw_columns(way: str) -> None:
+    for seed in range(2000, 2300):
+        check(way, random_problem(seed, numeric=True))
+
+
+def test_binoct_finds_the_fewest_errors() -> None:
+    solved = 0
+    for seed in range(40):
+        problem = random_problem(seed, most_bounds=0)
+        backend = get("mip")
+        from treeml.lang.diagnostic import RefusedError
+
+        try:
+            answer = backend.solve(problem, Limits(options={"formulation": "binoct"}))
+        except RefusedError:
+            continue
+        agree(answer, Oracle().solve(problem), problem)
+        solved += 1
+    assert solved >= 5
+
+
+def test_every_status_occurs() -> None:
+    statuses = {Oracle().solve(random_problem(seed)).status for seed in range(25)}
+    assert statuses == {Status.OPTIMAL, Status.INFEASIBLE}
