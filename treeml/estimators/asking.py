@@ -32,18 +32,32 @@ def read_spec(spec: Any) -> Model:
     raise TypeError(f"spec is .tml text, the path of a .tml file, or a Model, not {type(spec).__name__}")
 
 
+def named(name: str) -> Formula:
+    """A measure without arguments."""
+    found = measure(name)
+    assert isinstance(found, Formula)
+    return found
+
+
+def whole(name: str, value: Any, least: int) -> int:
+    """A whole number given as an argument."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < least:
+        raise ValueError(f"{name} is a whole number of at least {least}, not {value!r}")
+    return int(value)
+
+
 def limit_size(model: Model, max_depth: Any, min_support: Any, max_leaves: Any) -> None:
     """Requirements on depth, support and leaves."""
     if max_depth is not None:
-        model.require(_named("depth") <= _whole("max_depth", max_depth, least=0))
+        model.require(named("depth") <= whole("max_depth", max_depth, least=0))
     if max_leaves is not None:
-        model.require(_named("leaves") <= _whole("max_leaves", max_leaves, least=1))
+        model.require(named("leaves") <= whole("max_leaves", max_leaves, least=1))
     if _is_share(min_support):
         if not 0 < min_support < 1:
             raise ValueError(f"min_support is a number of rows or a share between 0 and 1, not {min_support!r}")
-        model.require(_named("support") >= percent(100 * Fraction(str(min_support))))
-    elif _whole("min_support", min_support, least=1) > 1:
-        model.require(_named("support") >= rows(int(min_support)))
+        model.require(named("support") >= percent(100 * Fraction(str(min_support))))
+    elif whole("min_support", min_support, least=1) > 1:
+        model.require(named("support") >= rows(int(min_support)))
 
 
 def priced(goal: Formula, leaf_price: Any) -> Formula:
@@ -51,7 +65,7 @@ def priced(goal: Formula, leaf_price: Any) -> Formula:
     price = Fraction(str(leaf_price))
     if price < 0:
         raise ValueError(f"leaf_price is at least 0, not {leaf_price!r}")
-    return goal + price * _named("leaves") if price else goal
+    return goal + price * named("leaves") if price else goal
 
 
 def add_class_weights(model: Model, class_weight: Any, weights: Counted) -> None:
@@ -127,18 +141,6 @@ def _costs(cost_matrix: Any, classes: Sequence[Any]) -> dict[tuple[Any, Any], An
         for place, predicted in enumerate(classes)
         if row != place or matrix[row, place]
     }
-
-
-def _named(name: str) -> Formula:
-    found = measure(name)
-    assert isinstance(found, Formula)
-    return found
-
-
-def _whole(name: str, value: Any, least: int) -> int:
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < least:
-        raise ValueError(f"{name} is a whole number of at least {least}, not {value!r}")
-    return int(value)
 
 
 def _is_share(value: Any) -> bool:

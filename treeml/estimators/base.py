@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -16,14 +17,20 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
 
 from treeml.estimators import rows as reading
 from treeml.estimators.asking import read_spec
 from treeml.tree import Branch, Tree
 
 if TYPE_CHECKING:
-    from treeml.data.table import Table
+    from treeml.data.table import Column, Table
     from treeml.model import Model
     from treeml.result import Result
     from treeml.spec import Spec
@@ -91,7 +98,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
 
     def decision_path(self, X: Any) -> Any:
         """A sparse matrix, rows x nodes: 1 where the row passes the node."""
-        from scipy.sparse import csr_array
+        from scipy.sparse import csr_array  # type: ignore[import-untyped]
 
         passed = self._ancestors()
         reached = self._reached(X)
@@ -111,7 +118,8 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         """The estimator that `to_json` wrote, from its values or their text. Reading runs no code."""
         from treeml.estimators.stored import read_estimator
 
-        return read_estimator(cls, value)
+        read: Self = read_estimator(cls, value)
+        return read
 
     def _solved(self) -> Result:
         check_is_fitted(self)
@@ -154,47 +162,73 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         return validate_data(self, X, reset=False, dtype=dtype, ensure_all_finite=finite)
 
     def _checked_training(self, X: Any, y: Any, **y_checks: Any) -> tuple[Any, Any]:
-        """X and y as scikit-learn wants them: arrays of finite numbers, or a frame as it is."""
+        """X and y as scikit-learn wants them: arrays of finite numbers, or a frame as it is; y where one is needed."""
         self.from_frame_ = reading.is_frame(X)
+        given = {"y": y} if self.__sklearn_tags__().target_tags.required else {}
         if self.from_frame_:
-            if y is None:
-                validate_data(self, X, skip_check_array=True)
+            validate_data(self, X, **given, skip_check_array=True)
+            if not given:
                 return X, None
-            validate_data(self, X, y, skip_check_array=True)
-            from sklearn.utils.validation import check_consistent_length, column_or_1d
-
             y = column_or_1d(y, warn=True)
             check_consistent_length(X, y)
             return X, y
         finite = "allow-nan" if self.__sklearn_tags__().input_tags.allow_nan else True
-        if y is None:
-            return validate_data(self, X, ensure_all_finite=finite, dtype="numeric"), None
-        checked: tuple[Any, Any] = validate_data(self, X, y, ensure_all_finite=finite, dtype="numeric", **y_checks)
-        return checked
+        checked = validate_data(self, X, **given, ensure_all_finite=finite, dtype="numeric", **y_checks)
+        return checked if given else (checked, None)
+
+    def _learn(
+        self,
+        X: Any,
+        asked: Callable[[str, Table], tuple[Model, Table]],
+        target_column: Callable[[str], Column] | None = None,
+        target_name: Any = None,
+        weight: Any = None,
+        notes: tuple[str, ...] = (),
+    ) -> None:
+        """Join X with its target and weights, make the model (of `spec`, else of the keywords), and solve it."""
+        table = reading.make_table(X)
+        table = replace(table, notes=(*table.notes, *notes))
+        own = self._own_spec()
+        target = reading.free_name(table, target_name, "y")
+        inputs = tuple(table.columns)
+        if own is None:
+            model, table = asked(target, table)
+            self._declare_missing(model, table)
+        else:
+            model, spec = own
+            target = spec.target or target
+            if target in table.columns:
+                raise ValueError(f"X holds the column {target!r} that is to be predicted; leave it out")
+            if spec.target is None and target_column is not None:
+                model.predict(target)
+            if weight is not None and spec.weight_column is not None:
+                raise ValueError(f"the spec weighs rows by {spec.weight_column!r}; give no sample_weight as well")
+        if target_column is not None:
+            table = reading.with_column(table, target_column(target), "target")
+        if weight is not None:
+            name = reading.free_name(table, "weight")
+            table = reading.with_column(table, reading.numbers_column(name, weight), "weight")
+        self._solve(model, table, inputs)
 
     def _own_spec(self) -> tuple[Model, Spec] | None:
         """The model of `spec` and what it means, if there is one; it leaves the keywords nothing to say."""
         given = self.get_params(deep=False)
-        if given.get("spec") is None:
-            if given.get("params") is not None:
+        if given["spec"] is None:
+            if given["params"] is not None:
                 raise ValueError("params are those of a spec: give spec=... as well")
             return None
         defaults = inspect.signature(type(self)).parameters
-        also = [
-            name
-            for name, value in given.items()
-            if name not in RUN and value is not defaults[name].default and value != defaults[name].default
-        ]
+        also = [name for name in given if name not in RUN and not _same(given[name], defaults[name].default)]
         if also:
             raise ValueError(f"with spec=..., say it there and leave out {', '.join(also)}")
         from treeml.asked import checked
 
         model = read_spec(given["spec"])
-        if given.get("params"):
+        if given["params"]:
             model.bind(**given["params"])
         return model, checked(model, has_target=True)[0]
 
-    def _solve(self, model: Model, table: Table) -> None:
+    def _solve(self, model: Model, table: Table, inputs: tuple[str, ...]) -> None:
         """Solve and keep what was found, or say why there is nothing."""
         given = self.get_params(deep=False)
         result = model.solve(
@@ -210,11 +244,10 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             warnings.warn(
                 f"the tree is {result.status.value}, not proved optimal: {result.stop.value}",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
-        apart = {table.target, table.weight}
-        inputs = tuple(name for name in table.columns if name not in apart)
-        self.tree_ = replace(result.tree, inputs=inputs)
+        outputs = tuple(name.removesuffix(reading.ROUNDED) for name in result.tree.outputs)
+        self.tree_ = replace(result.tree, inputs=inputs, outputs=outputs)
         self.result_ = replace(result, tree=self.tree_)
         self.model_ = model
 
@@ -227,6 +260,30 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         for name, column in table.columns.items():
             if column.missing is not None and column.missing.any():
                 model.column(name, column.type, missing=self.missing)
+
+
+def positive_weights(sample_weight: Any, X: Any, y: Any) -> tuple[Any, Any, Any]:
+    """X, y and weights without the rows that weigh nothing; no weights where none are given."""
+    if sample_weight is None:
+        return X, y, None
+    weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+    kept = weight > 0
+    if not kept.any():
+        raise ValueError("all sample weights are zero")
+    if kept.all():
+        return X, y, weight
+    return reading.take_rows(X, kept), None if y is None else y[kept], weight[kept]
+
+
+def total_weight(weight: Any, rows: int) -> Fraction:
+    """The sum of the weights, exactly as they are written."""
+    if weight is None:
+        return Fraction(rows)
+    return sum((Fraction(str(each)) for each in weight.tolist()), Fraction(0))
+
+
+def _same(given: Any, default: Any) -> bool:
+    return given is default or (type(given) is type(default) and bool(given == default))
 
 
 def _seed(random_state: Any) -> int | None:

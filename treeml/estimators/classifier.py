@@ -11,12 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight
 
 from treeml.estimators import asking
 from treeml.estimators import rows as reading
-from treeml.estimators.base import TreeEstimator
-from treeml.formula import Formula, measure
+from treeml.estimators.base import TreeEstimator, positive_weights, total_weight
 from treeml.model import Model
 from treeml.tree import class_shares
 
@@ -108,33 +106,15 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[mis
         X, y = self._checked_training(X, y)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
-        weight = None if sample_weight is None else _check_sample_weight(sample_weight, X, ensure_non_negative=True)
-        if weight is not None and not weight.all():
-            kept = weight > 0
-            if not kept.any():
-                raise ValueError("all sample weights are zero")
-            X, codes, weight = reading.take_rows(X, kept), codes[kept], weight[kept]
-        own = self._own_spec()
-        table = reading.make_table(X)
         labels = tuple(self.classes_.tolist())
-        if own is not None:
-            model, spec = own
-            target = spec.target or reading.free_name(table, name, "y")
-            if target in table.columns:
-                raise ValueError(f"X holds the column {target!r} that is to be predicted; leave it out")
-            if spec.target is None:
-                model.predict(target)
-            if weight is not None and spec.weight_column is not None:
-                raise ValueError(f"the spec weighs rows by {spec.weight_column!r}; give no sample_weight as well")
-        else:
-            target = reading.free_name(table, name, "y")
-            model = self._asked(target, labels, codes, weight)
-            self._declare_missing(model, table)
-        table = reading.with_column(table, reading.classes_column(target, codes, labels), "target")
-        if weight is not None:
-            column = reading.numbers_column(reading.free_name(table, "weight"), weight)
-            table = reading.with_column(table, column, "weight")
-        self._solve(model, table)
+        X, codes, weight = positive_weights(sample_weight, X, codes)
+        self._learn(
+            X,
+            lambda target, table: (self._asked(target, labels, _class_weights(labels, codes, weight)), table),
+            lambda target: reading.classes_column(target, codes, labels),
+            name,
+            weight,
+        )
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -155,22 +135,17 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[mis
                 shares[number, place[label]] = float(share)
         return shares[reached]
 
-    def _asked(self, target: str, labels: tuple[Any, ...], codes: NDArray[Any], weight: Any) -> Model:
-        """The model that the keywords describe."""
-        present = _class_weights(labels, codes, weight)
+    def _asked(self, target: str, labels: tuple[Any, ...], present: Mapping[Any, Fraction]) -> Model:
+        """The model that the keywords describe; `present` are the classes that occur, with their weights."""
         model = Model()
         positive = self.positive.item() if isinstance(self.positive, np.generic) else self.positive
         if positive is not None and positive not in labels:
             raise ValueError(f"positive={positive!r} is none of the classes {list(labels)}")
         model.predict(target, positive=positive if positive in present else None)
-        if self.cost_matrix is None:
-            goal = measure("error_rate")
-        else:
+        goal = asking.named("error_rate")
+        if self.cost_matrix is not None:
             asking.add_mistake_costs(model, self.cost_matrix, labels, present)
-            goal = measure("mistake_cost")
-            assert isinstance(goal, Formula)
-            goal = goal / sum(present.values(), Fraction(0))
-        assert isinstance(goal, Formula)
+            goal = asking.named("mistake_cost") / sum(present.values(), Fraction(0))
         model.minimize(asking.priced(goal, self.leaf_price))
         asking.limit_size(model, self.max_depth, self.min_support, self.max_leaves)
         asking.add_class_weights(model, self.class_weight, present)
@@ -184,8 +159,6 @@ def _class_weights(labels: tuple[Any, ...], codes: NDArray[Any], weight: Any) ->
     """The weight of every class that occurs, exactly."""
     found = {}
     for code in np.unique(codes).tolist():
-        if weight is None:
-            found[labels[code]] = Fraction(int((codes == code).sum()))
-        else:
-            found[labels[code]] = sum((Fraction(str(each)) for each in weight[codes == code].tolist()), Fraction(0))
+        rows = codes == code
+        found[labels[code]] = total_weight(None if weight is None else weight[rows], int(rows.sum()))
     return found

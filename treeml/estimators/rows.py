@@ -17,6 +17,10 @@ from treeml.data.table import BitColumns, Column, Table
 
 Numbers = NDArray[np.float64]
 
+WEIGHT = 1e3  # units of the largest weight, where weights have to be rounded
+ROUNDED = " (rounded)"  # a copy of a column that only serves to measure distances
+SQUARED, ABSOLUTE = 2.0**54, 2.0**44  # what sums of losses stay below, so that leaves can have prices beside them
+
 
 def is_frame(X: Any) -> bool:
     """A table with named columns, of whatever library."""
@@ -55,7 +59,9 @@ def with_column(table: Table, column: Column, role: str) -> Table:
         joined: Any = BitColumns(tuple(columns.index), columns.bits, columns.bit_levels, others)
     else:
         joined = {**columns, column.name: column}
-    return replace(table, columns=joined, **{role: column.name})
+    if role == "target":
+        return replace(table, columns=joined, target=column.name)
+    return replace(table, columns=joined, weight=column.name)
 
 
 def classes_column(name: str, codes: NDArray[Any], labels: tuple[Any, ...]) -> Column:
@@ -64,6 +70,38 @@ def classes_column(name: str, codes: NDArray[Any], labels: tuple[Any, ...]) -> C
 
 def numbers_column(name: str, values: Any) -> Column:
     return Column(name, "number", np.ascontiguousarray(values, dtype=np.float64))
+
+
+def fitting(values: Numbers, weight: Numbers | None, squared: bool) -> tuple[Numbers, Numbers | None, tuple[str, ...]]:
+    """Numbers and weights with so few digits that sums of losses are exact in 64 bits, and a note where some were cut.
+
+    Floats carry sixteen digits whether or not they mean anything; solvers add up products of them in whole numbers.
+    """
+    notes = []
+    total = float(len(values))
+    if weight is not None:
+        weight, digits, cut = _coarse(weight, WEIGHT)
+        total = float(weight.sum()) * 10.0**digits
+        notes += [f"weights were rounded to {digits} decimals"] if cut else []
+    total = max(total, 1.0)
+    values, digits, cut = _coarse(values, (SQUARED / total) ** 0.5 if squared else ABSOLUTE / total)
+    notes += [f"numbers to predict were rounded to {digits} decimals"] if cut else []
+    return values, weight, tuple(notes)
+
+
+def _coarse(values: Numbers, most: float) -> tuple[Numbers, int, bool]:
+    """Values in decimals of which the largest makes at most `most` units; how many decimals; whether any was cut."""
+    largest = float(np.abs(values).max(initial=0.0))
+    if largest == 0.0:
+        return values, 0, False
+    digits = int(np.floor(np.log10(most / largest)))
+    if not -300 < digits < 300:
+        raise ValueError("numbers to predict and weights are beyond what can be added up exactly; scale them")
+    fewer = next(
+        (few for few in range(min(digits, 0), digits) if np.array_equal(np.round(values, few), values)), digits
+    )
+    rounded = np.round(values, fewer)
+    return rounded, fewer, not np.array_equal(rounded, values)
 
 
 def free_name(table: Table, *wanted: Any) -> str:

@@ -1,0 +1,145 @@
+"""X -> groups of rows that a small tree can tell apart, as close together as such groups can be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClusterMixin
+
+from treeml.estimators import asking
+from treeml.estimators import rows as reading
+from treeml.estimators.base import TreeEstimator, positive_weights, total_weight
+from treeml.formula import MeasureWithArguments, measure
+from treeml.model import Model
+
+if TYPE_CHECKING:
+    from treeml.data.table import Table
+
+
+class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
+    """Clusters that are the leaves of a tree, so that every cluster is described by the tests that lead to it.
+
+    Parameters
+    ----------
+    n_clusters : int or None
+        The most leaves.
+    max_depth : int or None
+        The most splits on a path; unless given, as many as `n_clusters` leaves need at least.
+    min_support : int or float
+        The fewest rows in a leaf, as a number or as a share of all rows.
+    leaf_price : float
+        How much mean loss a leaf has to gain.
+    distance : "squared" or "absolute"
+        Of a row to the center of its leaf; centers are means or medians.
+    columns : list of str
+        The columns whose distances count; all columns of numbers unless given. All columns of X may be tested.
+    forbid, missing, spec, params, backend, time_limit, threads, random_state
+        As in OptimalTreeClassifier.
+
+    Attributes
+    ----------
+    labels_ : the cluster of every row, from 0
+    cluster_centers_ : the center of every cluster over the columns whose distances count
+    tree_, result_, model_ : the tree, all that is known of the search, and the model that was solved
+    objective_, bound_, gap_, status_, is_optimal_ : what was reached, and what is proved
+    n_leaves_, depth_, n_features_in_, feature_names_in_ : as in scikit-learn
+    """
+
+    def __init__(
+        self,
+        n_clusters: int | None = 4,
+        *,
+        max_depth: int | None = None,
+        min_support: int | float = 1,
+        leaf_price: float = 0.0,
+        distance: str = "squared",
+        columns: Any = None,
+        forbid: Any = None,
+        missing: str | None = None,
+        spec: str | Path | Model | None = None,
+        params: Mapping[str, Any] | None = None,
+        backend: str | None = None,
+        time_limit: float | str | None = None,
+        threads: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.max_depth = max_depth
+        self.min_support = min_support
+        self.leaf_price = leaf_price
+        self.distance = distance
+        self.columns = columns
+        self.forbid = forbid
+        self.missing = missing
+        self.spec = spec
+        self.params = params
+        self.backend = backend
+        self.time_limit = time_limit
+        self.threads = threads
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the best tree; y is there for pipelines and takes no part."""
+        X, _ = self._checked_training(X, None)
+        rows, _, weight = positive_weights(sample_weight, X, None)
+        if weight is not None:
+            _, weight, _ = reading.fitting(weight, weight, squared=True)
+        self._learn(rows, lambda _, table: self._asked(table, weight), weight=weight)
+        self.labels_ = self.tree_.apply(self._checked_rows(X))
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.intp]:
+        """The cluster of each row."""
+        return self._reached(X)
+
+    @property
+    def cluster_centers_(self) -> NDArray[np.float64]:
+        self._solved()
+        return np.array([leaf.prediction for leaf in self.tree_.leaves], dtype=np.float64)
+
+    def _asked(self, table: Table, weight: Any) -> tuple[Model, Table]:
+        """The model that the keywords describe, and the table with columns that it can measure distances in."""
+        if self.distance not in ("squared", "absolute"):
+            raise ValueError(f"distance is squared or absolute, not {self.distance!r}")
+        given = [self.columns] if isinstance(self.columns, str) else self.columns
+        alike = list(given or [name for name, column in table.columns.items() if column.is_number])
+        if not alike:
+            raise ValueError("X has no column of numbers, so rows have no distances")
+        depth = self.max_depth
+        if depth is None:
+            if self.n_clusters is None:
+                raise ValueError("give n_clusters or max_depth, otherwise every row is a cluster of its own")
+            depth = (asking.whole("n_clusters", self.n_clusters, least=1) - 1).bit_length()
+        loss = measure("cluster_loss")
+        assert isinstance(loss, MeasureWithArguments)
+        model = Model()
+        model.features(*table.columns)
+        measured, table = _measurable(table, alike, weight, self.distance == "squared")
+        distance = loss(*measured, distance=self.distance) / total_weight(weight, table.rows)
+        model.minimize(asking.priced(distance, self.leaf_price))
+        asking.limit_size(model, depth, self.min_support, self.n_clusters)
+        if self.forbid is not None:
+            model.forbid(*([self.forbid] if isinstance(self.forbid, str) else self.forbid))
+        return model, table
+
+
+def _measurable(table: Table, names: list[str], weight: Any, squared: bool) -> tuple[list[str], Table]:
+    """The columns to measure distances by. They are added up exactly, so rounded copies replace very many digits."""
+    measured = []
+    for name in names:
+        column = table.columns.get(name)
+        measured.append(name)
+        if column is None or not column.is_number or column.missing is not None:
+            continue  # what is wrong with it is said when the model meets the data
+        values, _, notes = reading.fitting(column.values.astype(np.float64), weight, squared)
+        if notes:
+            measured[-1] = f"{name}{reading.ROUNDED}"
+            copied = {**table.columns, measured[-1]: reading.numbers_column(measured[-1], values)}
+            note = f"distances along `{name}` are measured in rounded numbers"
+            table = replace(table, columns=copied, notes=(*table.notes, note))
+    return measured, table

@@ -1,0 +1,123 @@
+"""X, y -> the regression tree of least loss within what is required."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import RegressorMixin
+
+from treeml.estimators import asking
+from treeml.estimators import rows as reading
+from treeml.estimators.base import TreeEstimator, positive_weights, total_weight
+from treeml.formula import Formula, MeasureWithArguments, measure
+from treeml.model import Model
+
+LOSSES = ("squared", "absolute", "quantile")
+
+
+class OptimalTreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
+    """The best decision tree for numbers, proved and verified.
+
+    Losses are added up exactly in whole numbers, so y (and weights) of very many digits are rounded, which
+    `result_.notes` then says; four to eight digits remain, the more the fewer rows there are.
+
+    Parameters
+    ----------
+    loss : "squared", "absolute" or "quantile"
+        What is minimized, as a mean over the weights; leaves predict the mean, the median or the quantile.
+    quantile : float
+        The level of `loss="quantile"`.
+    max_depth, min_support, max_leaves
+        The most splits on a path, the fewest rows in a leaf (a number, or a share of all), the most leaves.
+    leaf_price : float
+        How much mean loss a leaf has to gain.
+    forbid, missing, spec, params, backend, time_limit, threads, random_state
+        As in OptimalTreeClassifier.
+
+    Attributes
+    ----------
+    tree_, result_, model_ : the tree, all that is known of the search, and the model that was solved
+    objective_, bound_, gap_, status_, is_optimal_ : what was reached, and what is proved
+    n_leaves_, depth_, n_features_in_, feature_names_in_ : as in scikit-learn
+    """
+
+    def __init__(
+        self,
+        *,
+        loss: str = "squared",
+        quantile: float = 0.5,
+        max_depth: int | None = 3,
+        min_support: int | float = 1,
+        leaf_price: float = 0.0,
+        max_leaves: int | None = None,
+        forbid: Any = None,
+        missing: str | None = None,
+        spec: str | Path | Model | None = None,
+        params: Mapping[str, Any] | None = None,
+        backend: str | None = None,
+        time_limit: float | str | None = None,
+        threads: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.loss = loss
+        self.quantile = quantile
+        self.max_depth = max_depth
+        self.min_support = min_support
+        self.leaf_price = leaf_price
+        self.max_leaves = max_leaves
+        self.forbid = forbid
+        self.missing = missing
+        self.spec = spec
+        self.params = params
+        self.backend = backend
+        self.time_limit = time_limit
+        self.threads = threads
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Find the best tree. Rows of weight zero are left out."""
+        name = getattr(y, "name", None)
+        X, y = self._checked_training(X, y, y_numeric=True)
+        y = np.asarray(y, dtype=np.float64)
+        X, y, weight = positive_weights(sample_weight, X, y)
+        y, weight, notes = reading.fitting(y, weight, squared=self.loss == "squared")
+        self._learn(
+            X,
+            lambda target, table: (self._asked(target, total_weight(weight, len(y))), table),
+            lambda target: reading.numbers_column(target, y),
+            name,
+            weight,
+            notes,
+        )
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """The number of each row's leaf."""
+        reached = self._reached(X)
+        return np.array([leaf.prediction for leaf in self.tree_.leaves], dtype=np.float64)[reached]
+
+    def _asked(self, target: str, weight: Fraction) -> Model:
+        """The model that the keywords describe."""
+        model = Model()
+        model.predict(target)
+        model.minimize(asking.priced(self._loss() / weight, self.leaf_price))
+        asking.limit_size(model, self.max_depth, self.min_support, self.max_leaves)
+        if self.forbid is not None:
+            model.forbid(*([self.forbid] if isinstance(self.forbid, str) else self.forbid))
+        return model
+
+    def _loss(self) -> Formula:
+        if self.loss not in LOSSES:
+            raise ValueError(f"loss is one of {', '.join(LOSSES)}, not {self.loss!r}")
+        if self.loss != "quantile":
+            return asking.named(f"{self.loss}_loss")
+        if not 0 < self.quantile < 1:
+            raise ValueError(f"quantile is between 0 and 1, not {self.quantile!r}")
+        found = measure("quantile_loss")
+        assert isinstance(found, MeasureWithArguments)
+        return found(Fraction(str(self.quantile)))
