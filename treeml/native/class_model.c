@@ -221,12 +221,17 @@ static int64_t best_value (struct worker *worker, const struct cell_sums *all, c
   return best;
 }
 
-static void pass (struct worker *worker, struct level *level, int32_t test, int64_t *yes, int64_t *no) {
+static int gather (struct worker *worker, const struct level *level, int32_t test) {
   const int small_is_yes = !worker->solver->options.small_side || !larger_side (worker, level, test);
-  int32_t start[most_lists + 1];
-  side_rows (worker, level, test, small_is_yes, worker->small_ids, start);
-  count_totals (worker, start, worker->small_sums.whole_total);
-  build_slice (worker, &worker->small, worker->small_ids, start);
+  side_rows (worker, level, test, small_is_yes, worker->small_ids, worker->small_start);
+  return small_is_yes;
+}
+
+static void pass (struct worker *worker, struct level *level, int32_t test, int small_is_yes, int64_t *yes,
+                  int64_t *no) {
+  (void) test;
+  count_totals (worker, worker->small_start, worker->small_sums.whole_total);
+  build_slice (worker, &worker->small, worker->small_ids, worker->small_start);
   count_tests (worker, &worker->small, &worker->small_sums);
   count_pairs (worker, &worker->small, &worker->small_sums, 0);
   *(small_is_yes ? yes : no) = best_value (worker, &worker->small_sums, NULL);
@@ -244,4 +249,4 @@ static void similar (struct worker *worker, struct level *level, int32_t test, i
 }
 
 const struct model class_model = {level_make, level_release, worker_make, worker_release, measure,     leaf, sums, pairs,
-                                  idle,       side_leaf,     information, pass,           larger_side, similar};
+                                  idle,       side_leaf,     information, gather, pass, larger_side, similar};

@@ -184,12 +184,18 @@ static int64_t best_value (struct worker *worker, const struct cell_sums *all, c
   return best;
 }
 
-static void pass (struct worker *worker, struct level *level, int32_t test, int64_t *yes, int64_t *no) {
+static int gather (struct worker *worker, const struct level *level, int32_t test) {
   const int small_is_yes = !worker->solver->options.small_side || !larger_side (worker, level, test);
-  int32_t start[2];
-  side_rows (worker, level, test, small_is_yes, worker->small_ids, start);
-  add_rows (worker, worker->small_ids, start[1], &worker->small_sums);
-  const double squares = squares_of (worker, worker->small_ids, start[1]);
+  side_rows (worker, level, test, small_is_yes, worker->small_ids, worker->small_start);
+  return small_is_yes;
+}
+
+static void pass (struct worker *worker, struct level *level, int32_t test, int small_is_yes, int64_t *yes,
+                  int64_t *no) {
+  const int32_t count = worker->small_start[1];
+  (void) test;
+  add_rows (worker, worker->small_ids, count, &worker->small_sums);
+  const double squares = squares_of (worker, worker->small_ids, count);
   *(small_is_yes ? yes : no) = best_value (worker, &worker->small_sums, NULL, squares);
   *(small_is_yes ? no : yes) = best_value (worker, &level->sums, &worker->small_sums, level->squares - squares);
 }
@@ -203,4 +209,4 @@ static void similar (struct worker *worker, struct level *level, int32_t test, i
 }
 
 const struct model moment_model = {level_make, level_release, worker_make, worker_release, measure,     leaf, sums, pairs,
-                                   idle,       side_leaf,     information, pass,           larger_side, similar};
+                                   idle,       side_leaf,     information, gather, pass, larger_side, similar};

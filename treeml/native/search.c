@@ -250,6 +250,41 @@ static void archive_add (struct worker *worker, const struct level *level, int32
     entry->rows[level->ids[i] >> 6] |= (uint64_t) 1 << (level->ids[i] & 63);
 }
 
+/* A split of a depth-three problem: one pass, or less where the sides have been met before on another path. */
+static void try_pass (struct worker *worker, struct level *level, int32_t test, int64_t upper, int64_t *low,
+                      int64_t *high) {
+  const uint64_t *code = worker->rows->code;
+  const int small = worker->model->gather (worker, level, test);
+  uint64_t hash[2][2] = {{0}};
+  int known[2] = {0, 0};
+  if (worker->two.most) {
+    const int32_t count = worker->small_start[worker->rows->lists];
+    for (int32_t i = 0; i < count; i++) {
+      hash[small][0] += code[2 * worker->small_ids[i]];
+      hash[small][1] += code[2 * worker->small_ids[i] + 1];
+    }
+    for (int half = 0; half < 2; half++)
+      hash[!small][half] = level->hash[half] - hash[small][half];
+    for (int side = 0; side < 2; side++) {
+      int64_t value;
+      known[side] = two_table_find (&worker->two, hash[side], &value);
+      if (known[side])
+        low[side] = high[side] = value;
+    }
+    worker->statistics.known_sides += known[0] + known[1];
+  }
+  if ((known[0] && known[1]) || plus (low[0], low[1]) >= upper)
+    return;
+  int64_t exact[2];
+  worker->model->pass (worker, level, test, small, &exact[1], &exact[0]);
+  worker->statistics.passes++;
+  for (int side = 0; side < 2; side++) {
+    high[side] = low[side] = exact[side];
+    if (worker->two.most && !known[side])
+      two_table_store (&worker->solver->arena, &worker->two, hash[side], exact[side]);
+  }
+}
+
 /* One split: bounds on its two sides, exact where they are below what `upper` allows. Updates the level's bounds. */
 static void try_split (struct worker *worker, struct level *level, int32_t depth, int32_t useful, int32_t test,
                        int64_t upper, struct fact *fact, int64_t *low) {
@@ -258,17 +293,13 @@ static void try_split (struct worker *worker, struct level *level, int32_t depth
   low[0] = level->low_no[test];
   low[1] = level->low_yes[test];
   worker->statistics.splits++;
-  if (useful == pass_depth) {
-    int64_t exact[2];
-    worker->model->pass (worker, level, test, &exact[1], &exact[0]);
-    worker->statistics.passes++;
-    for (int side = 0; side < 2; side++)
-      high[side] = low[side] = exact[side];
-  } else {
+  high[0] = high[1] = UNREACHABLE;
+  if (useful == pass_depth)
+    try_pass (worker, level, test, upper, low, high);
+  else {
     int first = 1;
     if (options->dynamic)
       first = low[1] != low[0] ? low[1] > low[0] : worker->model->larger_side (worker, level, test);
-    high[0] = high[1] = UNREACHABLE;
     for (int turn = 0; turn < 2; turn++) {
       const int side = turn ? !first : first;
       if (turn && solver_stopping (worker->solver)) { /* out of time: one leaf completes the tree */
@@ -680,6 +711,7 @@ static void worker_release (struct worker *worker) {
     arena_release (arena, worker->archive[i].rows);
   arena_release (arena, worker->archive);
   arena_release (arena, worker->present);
+  two_table_release (arena, &worker->two);
   leaf_destroy (worker->leaf);
 }
 
@@ -693,6 +725,7 @@ static int worker_make (struct worker *worker, struct shared *shared, treeml_sol
   worker->cells = cells_find (solver->kernel_choice);
   worker->model = model;
   worker->level_count = shared->whole_depth + 1;
+  worker->two.most = solver->options.cache ? solver->options.small_cache : 0;
   const size_t tests = (size_t) rows->shape.stride + 64, words = (size_t) (rows->rows + 63) / 64 + 1;
   worker->leaf = leaf_create (solver);
   worker->levels = arena_allocate (arena, (size_t) worker->level_count, sizeof *worker->levels);

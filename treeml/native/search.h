@@ -4,6 +4,7 @@
 
 #include "cells.h"
 #include "rows.h"
+#include "two_table.h"
 
 #include <pthread.h>
 
@@ -42,7 +43,10 @@ struct model {
   int (*idle) (const struct worker *, const struct level *, int32_t test); /* all rows on one side? */
   int64_t (*side_leaf) (const struct worker *, const struct level *, int32_t test, int yes);
   double (*information) (const struct worker *, const struct level *, int32_t test); /* what is left of it */
-  void (*pass) (struct worker *, struct level *, int32_t test, int64_t *yes, int64_t *no);
+  /* The rows of the smaller side into worker->small_ids and small_start; returns whether that is the yes side. */
+  int (*gather) (struct worker *, const struct level *, int32_t test);
+  /* Both sides of the test gathered, solved to depth two. */
+  void (*pass) (struct worker *, struct level *, int32_t test, int small_is_yes, int64_t *yes, int64_t *no);
   int (*larger_side) (const struct worker *, const struct level *, int32_t test); /* 1 for yes */
   void (*similar) (struct worker *, struct level *, int32_t test, int64_t yes, int64_t no);
 };
@@ -61,6 +65,7 @@ struct worker {
   int32_t level_count;
   struct slice small;
   int32_t *small_ids;
+  int32_t small_start[most_lists + 1];
   struct side counted, rest;
   struct cell_sums small_sums;
   struct cell_answer answer;
@@ -70,6 +75,7 @@ struct worker {
   int32_t *path_kept; /* while helping others */
   int32_t path_length;
   struct leaf_state *leaf;
+  struct two_table two;
   int64_t work; /* since the last poll */
   int first;    /* the thread that may call back */
   struct statistics statistics;

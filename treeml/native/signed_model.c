@@ -169,14 +169,12 @@ static double information (const struct worker *worker, const struct level *leve
   return entropy ((all + sum) / 2, (all - sum) / 2) + entropy ((others + rest) / 2, (others - rest) / 2);
 }
 
-/* Both sides of a split of a depth-three problem, solved to depth two. */
-static void pass (struct worker *worker, struct level *level, int32_t test, int64_t *yes, int64_t *no) {
+static int gather (struct worker *worker, const struct level *level, int32_t test) {
   const struct rows *rows = worker->rows;
-  const struct shape *shape = &rows->shape;
   const int bits = worker->kernel->lane_bits;
   const int64_t yes_weight = lane (worker, level->test_weights, test);
   const int small_is_yes = !worker->solver->options.small_side || 2 * yes_weight <= level->weight;
-  int32_t start[most_lists + 1], at = 0;
+  int32_t *start = worker->small_start, at = 0;
   for (int32_t list = 0; list < rows->lists; list++) {
     start[list] = at;
     const int32_t count = level->start[list + 1] - level->start[list];
@@ -195,8 +193,17 @@ static void pass (struct worker *worker, struct level *level, int32_t test, int6
     }
   }
   start[rows->lists] = at;
+  return small_is_yes;
+}
+
+static void pass (struct worker *worker, struct level *level, int32_t test, int small_is_yes, int64_t *yes,
+                  int64_t *no) {
+  const struct rows *rows = worker->rows;
+  const struct shape *shape = &rows->shape;
+  const int bits = worker->kernel->lane_bits;
+  const int64_t yes_weight = lane (worker, level->test_weights, test);
   struct side *counted = &worker->counted, *rest = &worker->rest;
-  build_slice (worker, &worker->small, worker->small_ids, start);
+  build_slice (worker, &worker->small, worker->small_ids, worker->small_start);
   worker->kernel->sums (&worker->small, shape, counted->sum, counted->yes); /* the weights are not needed */
   const int64_t yes_total = lane (worker, level->side.sum, test);
   counted->total = small_is_yes ? yes_total : level->total - yes_total;
@@ -226,4 +233,4 @@ static void similar (struct worker *worker, struct level *level, int32_t test, i
 }
 
 const struct model signed_model = {level_make, level_release, worker_make, worker_release, measure,     leaf, sums, pairs,
-                                   idle,       side_leaf,     information, pass,           larger_side, similar};
+                                   idle,       side_leaf,     information, gather, pass, larger_side, similar};

@@ -8,6 +8,7 @@
   STATISTIC (nodes, "sub-problems opened") \
   STATISTIC (failures, "sub-problems that held no tree below their upper bound") \
   STATISTIC (passes, "depth-two passes") \
+  STATISTIC (known_sides, "sides of depth-two passes that were known") \
   STATISTIC (splits, "splits looked at") \
   STATISTIC (skipped, "splits skipped by their bound") \
   STATISTIC (leaf_costs, "leaf costs evaluated one by one") \
