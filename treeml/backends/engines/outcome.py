@@ -42,8 +42,13 @@ class Outcome:
 OnIncumbent = Callable[["Whole | None", "int | None"], bool | None]
 
 
-def run_in_thread(work: Callable[[], Any], interrupt: Callable[[], None]) -> Any:
-    """Runs a solver in a thread of its own, so that Ctrl-C reaches Python, which asks it to stop and waits."""
+def run_in_thread(
+    work: Callable[[], Any], interrupt: Callable[[], None], watch: Callable[[], None] | None = None
+) -> Any:
+    """Runs a solver in a thread of its own, so that Ctrl-C reaches Python, which asks it to stop and waits.
+
+    `watch` is called every now and then, to stop it for other reasons.
+    """
     results: list[Any] = []
     failures: list[BaseException] = []
 
@@ -60,7 +65,8 @@ def run_in_thread(work: Callable[[], Any], interrupt: Callable[[], None]) -> Any
     Thread(target=body, daemon=True).start()
     while not done.is_set():
         try:
-            done.wait(0.1)
+            if not done.wait(0.1) and watch is not None:
+                watch()
         except KeyboardInterrupt:
             interrupt()
     if failures:
