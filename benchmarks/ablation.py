@@ -1,7 +1,7 @@
 """data folder -> what each idea of the native search is worth: time without it over time with it.
 
-`python -m benchmarks.ablation --data-dir DIR --depth 4`. Work is counted too (sub-problems and depth-two passes), since it
-does not change from one run to the next.
+`python -m benchmarks.ablation --data-dir DIR --depth 4`. Work is counted too (sub-problems and depth-two passes),
+since it does not change from one run to the next.
 """
 
 from __future__ import annotations

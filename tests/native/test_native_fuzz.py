@@ -226,6 +226,15 @@ def test_custom(options: dict[str, int]) -> None:
         check(found, expected)
 
 
+def test_custom_of_class_counts() -> None:
+    for seed in SEEDS:
+        random, bits = problem(5500 + seed, tests=4, rows=9)
+        labels = random.integers(0, 3, bits.shape[1])
+        solver = Solver(bits, labels=labels, classes=3, custom_counts=lambda counts: counts.sum(1) - counts.max(1))
+        cost = (labels[:, None] != np.arange(3)[None, :]).astype(int)
+        check(solver.solve(depth=2, options={"nonnegative": 1}), least(bits, class_cost(cost), 2))
+
+
 def test_upper_enough_and_start() -> None:
     for seed in SEEDS:
         random, bits = problem(6000 + seed)

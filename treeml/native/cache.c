@@ -7,6 +7,7 @@
    shards. */
 #include "cache.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { chunk_bits = 9, chunk_entries = 1 << chunk_bits, most_shards = 64, first_buckets = 256 };
@@ -22,6 +23,9 @@ struct entry {
   uint8_t shallow;
   uint8_t required; /* of the incumbent */
   uint16_t entered; /* on paths under search */
+#ifdef TREEML_CHECK
+  uint64_t check;
+#endif
 };
 
 /* A trie node: children are a list of siblings with ascending literals; its facts hang on it. */
@@ -179,7 +183,7 @@ static struct entry *find (struct cache *cache, struct shard *shard, const struc
 
 static void link_entry (struct shard *shard, uint32_t index) {
   struct entry *entry = entry_at (shard, index);
-  const struct key key = {{entry->hash[0], entry->hash[1]}, NULL, 0, entry->depth, entry->leaves};
+  const struct key key = {.hash = {entry->hash[0], entry->hash[1]}, .depth = entry->depth, .leaves = entry->leaves};
   uint32_t *bucket = &shard->buckets[bucket_of (shard, &key)];
   entry->next = *bucket;
   *bucket = index + 1;
@@ -360,6 +364,9 @@ static struct entry *insert (struct cache *cache, struct shard *shard, const str
   entry->lower = INT64_MIN;
   entry->upper = INT64_MAX;
   entry->split = is_unknown;
+#ifdef TREEML_CHECK
+  entry->check = key->check;
+#endif
   if (step) {
     entry->next = shard->steps[step - 1].facts;
     shard->steps[step - 1].facts = index + 1;
@@ -373,6 +380,9 @@ int cache_find (struct cache *cache, const struct key *key, struct fact *fact) {
     return 0;
   struct shard *shard = lock_shard (cache, key);
   struct entry *entry = find (cache, shard, key);
+#ifdef TREEML_CHECK
+  assert (!entry || entry->check == key->check);
+#endif
   if (entry) {
     if (entry->reuses < UINT32_MAX)
       entry->reuses++;

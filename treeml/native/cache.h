@@ -13,7 +13,18 @@ struct key {
   const int32_t *path; /* ascending literals, 2 * test + side */
   int32_t length;
   int32_t depth, leaves; /* what the subtree may have */
+#ifdef TREEML_CHECK
+  uint64_t check; /* of the rows, made otherwise: equal keys must have equal checks */
+#endif
 };
+
+#ifdef TREEML_CHECK
+static inline uint64_t key_check (uint64_t row) {
+  uint64_t x = (row + 1) * 0xd1342543de82ef95u;
+  x = (x ^ x >> 32) * 0xaef17502108ef2d9u;
+  return x ^ x >> 29;
+}
+#endif
 
 /* Split of a leaf, and marks on the split of an inner node. */
 enum { is_leaf = -1, is_unknown = -2 };

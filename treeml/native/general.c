@@ -149,8 +149,15 @@ static int compare_literals (const void *a, const void *b) { return *(const int3
 /* Rows, and what of the path changes the cost or the tests below; or the path itself. */
 static struct key key_of (struct general *general, const uint64_t *rows, int32_t depth, int64_t leaves, int32_t level) {
   const treeml_solver *solver = general->solver;
-  struct key key = {{0, 0}, general->sorted, general->path_length, depth,
-                    (int32_t) (leaves * general->levels + level)};
+  struct key key = {.path = general->sorted,
+                    .length = general->path_length,
+                    .depth = depth,
+                    .leaves = (int32_t) (leaves * general->levels + level)};
+#ifdef TREEML_CHECK
+  for (int64_t row = 0; row < solver->rows; row++)
+    if (rows[row >> 6] >> (row & 63) & 1)
+      key.check += key_check ((uint64_t) row);
+#endif
   if (solver->options.cache >= path_cache) {
     memcpy (general->sorted, general->path, (size_t) general->path_length * sizeof *general->path);
     qsort (general->sorted, (size_t) general->path_length, sizeof *general->sorted, compare_literals);

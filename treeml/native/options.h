@@ -18,7 +18,7 @@
   OPTION (memory, 1 << 16, UNLIMITED, UNLIMITED, "limit on allocated bytes") \
   OPTION (threads, 1, 256, 1, "most worker threads; goals and constraints without pair counts use one") \
   OPTION (cache, 0, 3, 1, "0 none, 1 hash of the row set, 2 hash of the path, 3 trie of paths") \
-  OPTION (small_cache, 0, 1 << 26, 1 << 18, "most entries kept of depth-two results, a power of two") \
+  OPTION (small_cache, 0, 1 << 26, 1 << 18, "most depth-two results kept by a thread; a power of two, 0 for none") \
   OPTION (wipe, 0, 2, 0, "when memory is full keep: 0 the most reused, 1 those with most descendants, 2 only what is required") \
   OPTION (wipe_share, 1, 100, 40, "percentage of the cache that a wipe removes") \
   OPTION (pairs, 0, 1, 1, "solve depth two from pair counts") \

@@ -174,7 +174,14 @@ static int poll_now (struct worker *worker) {
 static int compare_literals (const void *a, const void *b) { return *(const int32_t *) a - *(const int32_t *) b; }
 
 static struct key key_of (struct worker *worker, const struct level *level, int32_t depth) {
-  struct key key = {{level->hash[0], level->hash[1]}, worker->path, worker->path_length, depth, 0};
+  struct key key = {.hash = {level->hash[0], level->hash[1]},
+                    .path = worker->path,
+                    .length = worker->path_length,
+                    .depth = depth};
+#ifdef TREEML_CHECK
+  for (int32_t i = 0; i < level->start[worker->rows->lists]; i++)
+    key.check += key_check ((uint64_t) level->ids[i]);
+#endif
   if (worker->solver->options.cache >= path_cache) {
     memcpy (worker->path, worker->path_stack, (size_t) worker->path_length * sizeof *worker->path);
     qsort (worker->path, (size_t) worker->path_length, sizeof *worker->path, compare_literals);
@@ -726,6 +733,8 @@ static int worker_make (struct worker *worker, struct shared *shared, treeml_sol
   worker->model = model;
   worker->level_count = shared->whole_depth + 1;
   worker->two.most = solver->options.cache ? solver->options.small_cache : 0;
+  while (worker->two.most & (worker->two.most - 1)) /* down to a power of two */
+    worker->two.most &= worker->two.most - 1;
   const size_t tests = (size_t) rows->shape.stride + 64, words = (size_t) (rows->rows + 63) / 64 + 1;
   worker->leaf = leaf_create (solver);
   worker->levels = arena_allocate (arena, (size_t) worker->level_count, sizeof *worker->levels);
@@ -743,6 +752,13 @@ static int worker_make (struct worker *worker, struct shared *shared, treeml_sol
   for (int32_t depth = 1; fits && solver->options.memory != UNLIMITED && depth < worker->level_count && depth <= 64; depth++)
     if (!(worker->levels[depth] = level_make (worker)))
       return 0;
+  if (fits && solver->options.memory != UNLIMITED) {
+    /* The results of depth two get an eighth of that: a table grows beside its old self. */
+    const size_t left = solver->arena.limit - atomic_load (&arena->used);
+    const int64_t room = (int64_t) (left / 8 / 24 / (size_t) solver->options.threads);
+    while (worker->two.most > room)
+      worker->two.most /= 2;
+  }
   if (!fits || !solver->options.archive)
     return fits;
   worker->archive = arena_allocate (arena, (size_t) solver->options.archive, sizeof *worker->archive);

@@ -92,7 +92,8 @@ class Solver:
 
     `bits` is tests x rows. What a leaf costs is said by exactly one of: `labels` (with `classes` and `weight`),
     `cost` (rows x classes, the cost of predicting each class), `targets` (with `loss`, and `levels` for the quantile
-    loss), or `custom`, a function of a list of arrays of row numbers that returns one cost for each.
+    loss), `custom`, a function of a list of arrays of row numbers that returns one cost for each, or `custom_counts`, a
+    function of an array of class counts (leaves x classes) with the `labels` that are counted.
     """
 
     def __init__(
@@ -107,6 +108,7 @@ class Solver:
         loss: str = "squared",
         levels: Sequence[Fraction] = (),
         custom: Callable[[list[NDArray[np.int32]]], Sequence[float]] | None = None,
+        custom_counts: Callable[[NDArray[np.int64]], Sequence[float]] | None = None,
         columns: Any = None,
         count: Any = None,
         forbidden: Any = None,
@@ -121,6 +123,10 @@ class Solver:
             raise ValueError("bits must be a two-dimensional array of bool or uint8, tests x rows")
         packed = np.ascontiguousarray(packed)
         self.tests, self.rows = packed.shape
+        if custom_counts is not None:
+            if labels is None or custom is not None:
+                raise ValueError("custom_counts needs labels to count, and no other goal")
+            custom, labels = _of_counts(custom_counts, np.asarray(labels), classes), None
         if sum(given is not None for given in (labels, cost, targets, custom)) != 1:
             raise ValueError("give exactly one of labels, cost, targets and custom")
         self._handle = self._library.treeml_create()
@@ -396,6 +402,14 @@ class Solver:
             assert name.value is not None
             result[name.value.decode()] = value.value
         return result
+
+
+def _of_counts(
+    function: Callable[[NDArray[np.int64]], Sequence[float]], labels: NDArray[Any], classes: int | None
+) -> Callable[[list[NDArray[np.int32]]], Sequence[float]]:
+    """A function of class counts as one of rows."""
+    width = int(labels.max()) + 1 if classes is None else classes
+    return lambda sets: function(np.array([np.bincount(labels[rows], minlength=width) for rows in sets]))
 
 
 def _initial_values() -> dict[str, int]:

@@ -45,7 +45,7 @@ static void put (struct two_table *table, const uint64_t hash[2], int64_t value)
 
 static void grow (struct arena *arena, struct two_table *table) {
   struct two_table larger = *table;
-  larger.size = table->size ? 2 * table->size : first_size;
+  larger.size = table->size ? 2 * table->size : table->most < first_size ? table->most : first_size;
   larger.used = 0;
   larger.entries = arena_allocate (arena, (size_t) larger.size, sizeof *larger.entries);
   if (!larger.entries) { /* it stays as it is */
@@ -60,7 +60,7 @@ static void grow (struct arena *arena, struct two_table *table) {
 }
 
 void two_table_store (struct arena *arena, struct two_table *table, const uint64_t hash[2], int64_t value) {
-  if (2 * table->used >= table->size && table->size < table->most)
+  if (2 * table->used >= table->size && table->size < table->most && table->most > 1)
     grow (arena, table);
   if (table->size)
     put (table, hash, value);
