@@ -370,4 +370,11 @@ DATA = (
         "treeml compare spec.tml --against notes.txt",
         "Give a file of results; free some space, or write elsewhere.",
     ),
+    Entry(
+        "D492",
+        "a tree cannot be written in this form",
+        "The form has no room for what the tree holds, or needs a package that is not installed.",
+        "treeml show clusters.json --as pmml",
+        "Choose another form, or install what the help names.",
+    ),
 )

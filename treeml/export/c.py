@@ -1,0 +1,168 @@
+"""Tree -> C99 without any library: a struct for a row, and a function that gives its leaf.
+
+Numbers are doubles, and missing where they are NaN; levels are texts in UTF-8, and missing where the pointer is NULL.
+`treeml_leaf` gives the number of the leaf, or -1 where a column is missing that never was in training;
+`treeml_predictions` has for every leaf what it predicts: the number of a class in `treeml_classes`, or numbers.
+"""
+
+from __future__ import annotations
+
+import re
+
+from treeml.data.table import label_text
+from treeml.export.asked import Asked, asked, level_texts, required, threshold
+from treeml.tree import Branch, Field, Node, Tree
+
+KEYWORDS = frozenset(
+    {
+        "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern",
+        "float", "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed",
+        "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while",
+    }
+)  # fmt: skip
+TEXT_HELPER = """
+static int treeml_among(const char *value, const char *const *levels, int count) {
+  for (int i = 0; i < count; i++)
+    if (value && strcmp(value, levels[i]) == 0) return 1;
+  return 0;
+}
+"""
+
+
+def write(tree: Tree) -> str:
+    names = _names(tree)
+    members = [f"  {_type(field)}{names[field.name]}; /* {_comment(field.name)} */" for field in tree.fields]
+    parts = [
+        f"/* A decision tree for {_comment(tree.target or ', '.join(tree.outputs))}, written by TreeML. */",
+        "#include <math.h>\n#include <string.h>",
+        "struct treeml_row {\n" + "\n".join(members or ["  int unused;"]) + "\n};",
+        _tables(tree),
+    ]
+    if any(field.levels for field in tree.fields):
+        parts.append(TEXT_HELPER.strip())
+    lines = ["int treeml_leaf(const struct treeml_row *row) {"]
+    if not tree.fields:
+        lines.append("  (void)row;")
+    for field in tree.fields:
+        lines.append(f"  {_type(field)}{names[field.name]} = {_read(field, names[field.name])};")
+    for field in required(tree):
+        lines.append(f"  if ({_is_missing(field, names[field.name])}) return -1;")
+    lines += [*_lines(tree, names), "}"]
+    parts += ["\n".join(lines), _predict(tree)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _tables(tree: Tree) -> str:
+    if tree.task == "classes":
+        labels = ", ".join(_string(label_text(label)) for label in tree.classes)
+        places = ", ".join(str(tree.classes.index(leaf.prediction)) for leaf in tree.leaves)
+        return (
+            f"const char *const treeml_classes[{len(tree.classes)}] = {{{labels}}};\n"
+            f"const int treeml_predictions[{len(tree.leaves)}] = {{{places}}};"
+        )
+    rows = [leaf.prediction if isinstance(leaf.prediction, tuple) else (leaf.prediction,) for leaf in tree.leaves]
+    numbers = ",\n  ".join("{" + ", ".join(float(value).hex() for value in row) + "}" for row in rows)
+    size = f"[{len(tree.leaves)}][{len(tree.outputs)}]"
+    return f"const double treeml_predictions{size} = {{\n  {numbers}}};"
+
+
+def _predict(tree: Tree) -> str:
+    if tree.task == "classes":
+        return (
+            "/* The label of the class, NULL where there is none. */\n"
+            "const char *treeml_predict(const struct treeml_row *row) {\n"
+            "  int leaf = treeml_leaf(row);\n"
+            "  return leaf < 0 ? NULL : treeml_classes[treeml_predictions[leaf]];\n}"
+        )
+    return (
+        "/* The first of the numbers, NaN where there is none. */\n"
+        "double treeml_predict(const struct treeml_row *row) {\n"
+        "  int leaf = treeml_leaf(row);\n"
+        "  return leaf < 0 ? (double)NAN : treeml_predictions[leaf][0];\n}"
+    )
+
+
+def _lines(tree: Tree, names: dict[str, str]) -> list[str]:
+    """Questions with jumps: compilers limit how deep blocks may be nested, but not how far one may jump."""
+    lines: list[str] = []
+    leaf = 0
+    todo: list[tuple[Node, str]] = [(tree.root, "")]
+    label = 0
+    while todo:
+        node, mark = todo.pop()
+        if mark:
+            lines.append(f"{mark}:")
+        if not isinstance(node, Branch):
+            lines.append(f"  return {leaf};")
+            leaf += 1
+            continue
+        question = asked(tree, node.test)
+        label += 1
+        lines.append(f"  if (!({_condition(question, names[question.field.name])})) goto no{label};")
+        todo += [(node.no, f"no{label}"), (node.yes, "")]
+    return lines
+
+
+def _condition(question: Asked, name: str) -> str:
+    field = question.field
+    if question.kind == "missing":
+        return _is_missing(field, name)
+    if question.kind == "at most":
+        condition = f"{name} <= {_number(threshold(question.values[0]))}"
+    elif field.levels:
+        texts = level_texts(field, question.values)
+        levels = ", ".join(map(_string, texts))
+        condition = f"treeml_among({name}, (const char *const[]){{{levels}}}, {len(texts)})"
+    else:
+        condition = " || ".join(f"{name} == {_number(threshold(value))}" for value in question.values)
+    return f"({condition}) || {_is_missing(field, name)}" if question.missing_yes else condition
+
+
+def _number(value: int | float) -> str:
+    return f"{value}.0" if isinstance(value, int) else float(value).hex()
+
+
+def _is_missing(field: Field, name: str) -> str:
+    return f"{name} == NULL" if field.levels else f"isnan({name})"
+
+
+def _read(field: Field, name: str) -> str:
+    if field.fill is None:
+        return f"row->{name}"
+    fill = _string(label_text(field.fill)) if field.levels else _number(threshold(field.fill))
+    return f"{_is_missing(field, f'row->{name}')} ? {fill} : row->{name}"
+
+
+def _type(field: Field) -> str:
+    return "const char *" if field.levels else "double "
+
+
+def _names(tree: Tree) -> dict[str, str]:
+    """For every column an identifier of C that no other has."""
+    names: dict[str, str] = {}
+    for field in tree.fields:
+        plain = re.sub(r"[^A-Za-z0-9_]", "_", field.name) or "column"
+        plain = f"column_{plain}" if not plain[0].isalpha() or plain in KEYWORDS or plain in RESERVED else plain
+        name, number = plain, 1
+        while name in names.values():
+            number += 1
+            name = f"{plain}_{number}"
+        names[field.name] = name
+    return names
+
+
+RESERVED = frozenset({"row", "leaf", "isnan", "strcmp", "NAN", "NULL", "main"})
+
+
+def _string(text: str) -> str:
+    """A literal in ASCII: other bytes, quotes and the question mark (of trigraphs) are escaped."""
+    letters = []
+    for byte in text.encode("utf-8", "surrogatepass"):
+        plain = 32 <= byte < 127 and chr(byte) not in '"\\?'
+        letters.append(chr(byte) if plain else f"\\{byte:03o}")
+    return '"' + "".join(letters) + '"'
+
+
+def _comment(text: str) -> str:
+    safe = "".join(letter if letter.isprintable() and ord(letter) < 127 else "_" for letter in text)
+    return safe.replace("*/", "* /").replace("/*", "/ *").replace("\\", "/").replace("?", "_")

@@ -1,0 +1,155 @@
+"""Tree -> ONNX, of standard operators only.
+
+Every column is an input of its own with one value per row: numbers are doubles (missing: NaN), levels are texts
+(missing: ""). Outputs: `prediction`; `leaf`, the number of the leaf, -1 where the tree gives no prediction; `shares`
+for classes. Without a prediction, `prediction` is "" for texts, NaN for numbers and the least int64 for whole numbers.
+Comparisons of doubles, unlike the tree operators of ONNX that take floats, leave every border where it is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from treeml.data.table import label_text
+from treeml.export.asked import Asked, asked, level_texts, required, threshold
+from treeml.tree import Branch, Field, Node, Tree, class_shares
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+OPSET = 19  # the first in which texts can be compared
+NO_NUMBER = -(2**63)
+
+
+def write(tree: Tree) -> bytes:
+    try:
+        import onnx
+    except ImportError as error:
+        from treeml.lang.diagnostic import DataError, Diagnostic
+
+        raise DataError(
+            Diagnostic("D492", "ONNX needs the package onnx", place="onnx", helps=("pip install 'treeml[export]'",))
+        ) from error
+    model = _Graph(tree).model()
+    onnx.checker.check_model(model)
+    written: bytes = model.SerializeToString()
+    return written
+
+
+class _Graph:
+    """Nodes are added one by one; each method returns the name of its value."""
+
+    def __init__(self, tree: Tree) -> None:
+        import numpy
+        from onnx import helper, numpy_helper
+
+        self.tree, self.helper, self.tensors, self.numpy = tree, helper, numpy_helper, numpy
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+        self.columns = {field.name: self.column(field) for field in tree.fields}
+
+    def model(self) -> Any:
+        from onnx import TensorProto
+
+        h = self.helper
+        inputs = [
+            h.make_tensor_value_info(f.name, TensorProto.STRING if f.levels else TensorProto.DOUBLE, ["rows"])
+            for f in self.tree.fields
+        ]
+        if not inputs:  # a lone leaf still has to know how many rows there are
+            inputs = [h.make_tensor_value_info("rows", TensorProto.DOUBLE, ["rows"])]
+        leaf = self.leaf()
+        self.nodes.append(h.make_node("Identity", [leaf], ["leaf"]))
+        values, kind, shape = self.predictions()
+        # The last entry is for rows without a prediction: -1 counts from the end.
+        self.nodes.append(h.make_node("Gather", [self.constant(values), leaf], ["prediction"], axis=0))
+        outputs = [
+            h.make_tensor_value_info("prediction", kind, ["rows", *shape]),
+            h.make_tensor_value_info("leaf", TensorProto.INT64, ["rows"]),
+        ]
+        if self.tree.task == "classes":
+            shares = [[float(s) for s in class_shares(leaf, self.tree.classes)] for leaf in self.tree.leaves]
+            shares.append([float("nan")] * len(self.tree.classes))
+            self.nodes.append(
+                h.make_node("Gather", [self.constant(self.numpy.array(shares)), leaf], ["shares"], axis=0)
+            )
+            outputs.append(h.make_tensor_value_info("shares", TensorProto.DOUBLE, ["rows", len(self.tree.classes)]))
+        graph = h.make_graph(self.nodes, "tree", inputs, outputs, self.constants)
+        return h.make_model(graph, producer_name="treeml", opset_imports=[h.make_opsetid("", OPSET)], ir_version=9)
+
+    def predictions(self) -> tuple[NDArray[Any], int, list[int]]:
+        from onnx import TensorProto
+
+        tree, np = self.tree, self.numpy
+        found = [leaf.prediction for leaf in tree.leaves]
+        if tree.task == "numbers":
+            return np.array([*map(float, found), np.nan]), TensorProto.DOUBLE, []
+        if tree.task == "clusters":
+            rows = [*(list(map(float, each)) for each in found), [np.nan] * len(tree.outputs)]
+            return np.array(rows), TensorProto.DOUBLE, [len(tree.outputs)]
+        if all(type(label) is int for label in tree.classes):
+            return np.array([*found, NO_NUMBER], dtype=np.int64), TensorProto.INT64, []
+        return np.array([*map(label_text, found), ""], dtype=object), TensorProto.STRING, []
+
+    def leaf(self) -> str:
+        """From the leaves up, so that however deep the tree is nothing here recurses."""
+        first = next(iter(self.columns.values()))[0] if self.columns else "rows"
+        shape = self.add("Shape", first)
+        numbers: dict[int, str] = {}
+        order: list[Node] = list(self.tree.nodes())
+        leaf = len(self.tree.leaves)
+        for node in reversed(order):
+            if isinstance(node, Branch):
+                yes = self.condition(asked(self.tree, node.test))
+                numbers[id(node)] = self.add("Where", yes, numbers[id(node.yes)], numbers[id(node.no)])
+            else:
+                leaf -= 1
+                numbers[id(node)] = self.add("Expand", self.constant(self.numpy.array(leaf, dtype="int64")), shape)
+        found = numbers[id(self.tree.root)]
+        for field in required(self.tree):
+            nobody = self.constant(self.numpy.array(-1, dtype="int64"))
+            found = self.add("Where", self.columns[field.name][1], nobody, found)
+        return found
+
+    def column(self, field: Field) -> tuple[str, str]:
+        """The values with what is missing filled, and where something is missing."""
+        np = self.numpy
+        if field.levels:
+            missing = self.add("Equal", field.name, self.constant(np.array("", dtype=object)))
+        else:
+            missing = self.add("IsNaN", field.name)
+        if field.fill is None:
+            return field.name, missing
+        fill = np.array(label_text(field.fill), dtype=object) if field.levels else np.array(float(field.fill))
+        return self.add("Where", missing, self.constant(fill), field.name), missing
+
+    def condition(self, question: Asked) -> str:
+        np = self.numpy
+        values, missing = self.columns[question.field.name]
+        if question.kind == "missing":
+            return missing
+        if question.kind == "at most":
+            limit = self.constant(np.array(float(threshold(question.values[0]))))
+            found = self.add("LessOrEqual", values, limit)
+        else:
+            levels = question.field.levels
+            passing = level_texts(question.field, question.values) if levels else map(float, question.values)
+            each = [
+                self.add("Equal", values, self.constant(np.array(value, dtype=object if levels else float)))
+                for value in passing
+            ]
+            found = each[0]
+            for other in each[1:]:
+                found = self.add("Or", found, other)
+        return self.add("Or", found, missing) if question.missing_yes else found
+
+    def add(self, operator: str, *inputs: str) -> str:
+        name = f"treeml/{len(self.nodes)}"
+        self.nodes.append(self.helper.make_node(operator, list(inputs), [name]))
+        return name
+
+    def constant(self, value: NDArray[np.generic]) -> str:
+        name = f"treeml/constant/{len(self.constants)}"
+        self.constants.append(self.tensors.from_array(value, name))
+        return name

@@ -1,0 +1,54 @@
+"""Tree -> one line per leaf: IF "age" <= 35 AND "sex" in ["F"] THEN "income" = ">50K".
+
+Names and labels are written as in JSON and numbers with all their digits, so that the rules can be read by programs and
+say exactly what the tree says. The rules exclude each other: exactly one holds for every row.
+"""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from typing import Any
+
+from treeml.data.table import label_text
+from treeml.export.asked import Asked, asked, threshold
+from treeml.tree import Leaf, Test, Tree
+
+
+def write(tree: Tree) -> str:
+    return "\n".join(_rule(tree, path, leaf) for path, leaf in tree.paths()) + "\n"
+
+
+def _rule(tree: Tree, path: tuple[tuple[Test, bool], ...], leaf: Leaf) -> str:
+    conditions = [_condition(asked(tree, test), answer) for test, answer in path]
+    when = f"IF {' AND '.join(conditions)} THEN" if conditions else "ALWAYS"
+    return f"{when} {_prediction(tree, leaf)}  # {leaf.rows} {'row' if leaf.rows == 1 else 'rows'}"
+
+
+def _condition(question: Asked, answer: bool) -> str:
+    name = json.dumps(question.field.name, ensure_ascii=False)
+    if question.kind == "missing":
+        return f"{name} is missing" if answer else f"{name} is not missing"
+    may_miss = question.field.missing and question.field.fill is None
+    tail = " or missing" if may_miss and question.missing_yes == answer else ""
+    if question.kind == "at most":
+        return f"{name} {'<=' if answer else '>'} {threshold(question.values[0])!r}{tail}"
+    values = json.dumps([_written(value) for value in question.values], ensure_ascii=False)
+    return f"{name} {'in' if answer else 'not in'} {values}{tail}"
+
+
+def _prediction(tree: Tree, leaf: Leaf) -> str:
+    if tree.task == "clusters":
+        return ", ".join(
+            f"{json.dumps(name, ensure_ascii=False)} = {value!r}"
+            for name, value in zip(tree.outputs, leaf.prediction, strict=True)
+        )
+    return (
+        f"{json.dumps(tree.target, ensure_ascii=False)} = {json.dumps(_written(leaf.prediction), ensure_ascii=False)}"
+    )
+
+
+def _written(value: Any) -> Any:
+    if isinstance(value, Fraction):
+        return float(value)
+    return value if value is None or isinstance(value, (str, bool, int, float)) else label_text(value)

@@ -1,0 +1,82 @@
+"""Tree -> a CASE expression; for clusters a select list with one for each output.
+
+A missing value is NULL. Where a column is NULL that never was missing in training, the prediction is NULL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date
+from fractions import Fraction
+from typing import Any
+
+from treeml.data.table import label_text
+from treeml.export.asked import Asked, asked, required, threshold
+from treeml.tree import Branch, Field, Leaf, Node, Tree
+
+
+def write(tree: Tree) -> str:
+    if tree.task != "clusters":
+        return _whole(tree, lambda leaf: _literal(leaf.prediction)) + "\n"
+    return (
+        ",\n".join(
+            _whole(tree, lambda leaf, place=place: _literal(leaf.prediction[place])) + f" AS {_name(output)}"  # type: ignore[misc]
+            for place, output in enumerate(tree.outputs)
+        )
+        + "\n"
+    )
+
+
+def _whole(tree: Tree, value: Callable[[Leaf], str]) -> str:
+    body = _node(tree, tree.root, value, "")
+    needed = required(tree)
+    if not needed:
+        return body
+    unknown = " OR ".join(f"{_name(field.name)} IS NULL" for field in needed)
+    inner = _node(tree, tree.root, value, "  ")
+    return f"CASE WHEN {unknown} THEN NULL ELSE\n  {inner}\nEND"
+
+
+def _node(tree: Tree, node: Node, value: Callable[[Leaf], str], indent: str) -> str:
+    if not isinstance(node, Branch):
+        return value(node)
+    condition = _condition(asked(tree, node.test))
+    deeper = indent + "  "
+    yes, no = _node(tree, node.yes, value, deeper), _node(tree, node.no, value, deeper)
+    return f"CASE WHEN {condition}\n{deeper}THEN {yes}\n{deeper}ELSE {no}\n{indent}END"
+
+
+def _condition(question: Asked) -> str:
+    field = question.field
+    column = _column(field)
+    if question.kind == "missing":
+        return f"{_name(field.name)} IS NULL"
+    if question.kind == "at most":
+        condition = f"{column} <= {_number(threshold(question.values[0]))}"
+    else:
+        condition = f"{column} IN ({', '.join(_literal(value) for value in question.values)})"
+    return f"({condition} OR {column} IS NULL)" if question.missing_yes else condition
+
+
+def _column(field: Field) -> str:
+    name = _name(field.name)
+    return name if field.fill is None else f"COALESCE({name}, {_literal(field.fill)})"
+
+
+def _name(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _literal(value: Any) -> str:
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, (int, float, Fraction)):
+        return _number(value if isinstance(value, int) else float(value))
+    text = value.isoformat(" ") if hasattr(value, "hour") else value.isoformat() if isinstance(value, date) else value
+    return "'" + label_text(text).replace("'", "''") + "'"
+
+
+def _number(value: int | float) -> str:
+    return repr(value)
