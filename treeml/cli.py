@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 NO_TREE = 4
 INFEASIBLE = 3
+FORMS = ("text", "dot", "svg", "json", "rules", "sql", "python", "c", "pmml", "onnx")
 
 
 def run() -> None:
@@ -268,26 +269,22 @@ def params(spec: Path, settings: tuple[str, ...], as_json: bool, style: str) -> 
 
 @treeml.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--as", "form", type=click.Choice(["text", "dot", "svg", "json"]), default="text", show_default=True)
+@click.option("--as", "form", type=click.Choice(FORMS), default="text", show_default=True)
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write to this file.")
 @format_option
 def show(file: Path, form: str, output: Path | None, style: str) -> None:
-    """Draw the tree in FILE: a tree, or the result that `treeml solve -o` wrote."""
+    """Show the tree in FILE (a tree, or the result that `treeml solve -o` wrote), or write it for another program."""
+    from treeml.export import export
     from treeml.tree import Tree
 
     with _mistakes(style):
-        tree = Tree.read(file)
-        forms: dict[str, Callable[[], str]] = {
-            "text": tree.__str__,
-            "dot": tree.to_dot,
-            "svg": tree.to_svg,
-            "json": lambda: json.dumps(tree.to_json(), indent=1),
-        }
-        text = forms[form]()
-        if output is None:
-            click.echo(text)
+        written = export(Tree.read(file), form)
+        if output is not None:
+            _replace(output, written if isinstance(written, bytes) else written.rstrip("\n") + "\n")
+        elif isinstance(written, bytes):
+            raise click.UsageError(f"{form} is not text: name a file with -o")
         else:
-            _replace(output, text + "\n")
+            click.echo(written.rstrip("\n"))
 
 
 @treeml.command()
@@ -343,7 +340,7 @@ def _repair(spec: Path, quiet: bool) -> None:
             click.echo(f"repaired {_number(repaired, 'mistake')} in {spec}", err=True)
 
 
-def _replace(path: Path, text: str) -> None:
+def _replace(path: Path, content: str | bytes) -> None:
     """Write a file whole or not at all: a full disk or an interrupt never leaves half of it."""
     import os
     import tempfile
@@ -351,8 +348,8 @@ def _replace(path: Path, text: str) -> None:
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-                file.write(text)
+            with os.fdopen(handle, "wb") as file:
+                file.write(content.encode() if isinstance(content, str) else content)
             if path.exists():
                 os.chmod(name, path.stat().st_mode)
             os.replace(name, path)
