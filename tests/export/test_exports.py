@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 from treeml import cli
 from treeml.export import FORMS, export
 from treeml.lang.diagnostic import DataError
-from treeml.tree import Branch, Field, Leaf, Node, Test, Tree
+from treeml.tree import Branch, Field, Leaf, Node, Tree
+from treeml.tree import Test as Question
 
 ODD = (
     'a "quoted" name',
@@ -79,16 +80,16 @@ def _node(draw: Any, fields: list[Field], leaf: Any, depth: int) -> Node:
     field = draw(st.sampled_from(fields))
     flag = field.missing and draw(st.booleans())
     if field.missing and field.fill is None and not draw(st.integers(0, 3)):
-        test = Test(field.name, "missing")
+        test = Question(field.name, "missing")
     elif not field.levels:
-        test = Test(field.name, "at most", (draw(NUMBERS),), flag)
+        test = Question(field.name, "at most", (draw(NUMBERS),), flag)
     elif field.type == "ordered":
-        test = Test(field.name, "at most", (draw(st.sampled_from(field.levels[:-1])),), flag)
+        test = Question(field.name, "at most", (draw(st.sampled_from(field.levels[:-1])),), flag)
     elif field.type == "binary":
-        test = Test(field.name, "is true", (field.levels[1],), flag)
+        test = Question(field.name, "is true", (field.levels[1],), flag)
     else:
         some = draw(st.lists(st.sampled_from(field.levels), min_size=1, max_size=2, unique=True))
-        test = Test(field.name, "is" if len(some) == 1 else "among", tuple(some), flag)
+        test = Question(field.name, "is" if len(some) == 1 else "among", tuple(some), flag)
     return Branch(test, draw(_node(fields, leaf, depth - 1)), draw(_node(fields, leaf, depth - 1)))
 
 
@@ -332,7 +333,13 @@ def test_dot_has_the_same_paths(case: tuple[Tree, list[dict[str, Any]]]) -> None
 def test_a_row_that_the_tree_refuses_has_no_prediction(tmp_path: Path) -> None:
     field = Field("age", "number")
     tree = Tree(
-        Branch(Test("age", "at most", (3.5,)), Leaf("a"), Leaf("b")), "classes", "t", ("a", "b"), (), (field,), ("age",)
+        Branch(Question("age", "at most", (3.5,)), Leaf("a"), Leaf("b")),
+        "classes",
+        "t",
+        ("a", "b"),
+        (),
+        (field,),
+        ("age",),
     )
     assert sqlite3.connect(":memory:").execute(
         f"SELECT {export(tree, 'sql')} FROM (SELECT NULL AS age)"
@@ -355,9 +362,9 @@ def test_deep_trees() -> None:
     node: Node = Leaf("b")
     for number in range(300):
         node = (
-            Branch(Test("x", "at most", (float(number),)), node, Leaf("a"))
+            Branch(Question("x", "at most", (float(number),)), node, Leaf("a"))
             if number % 2
-            else Branch(Test("x", "at most", (float(number),)), Leaf("a"), node)
+            else Branch(Question("x", "at most", (float(number),)), Leaf("a"), node)
         )
     tree = Tree(node, "classes", "t", ("a", "b"), (), (Field("x", "number"),), ("x",))
     module: dict[str, Any] = {}
@@ -373,7 +380,13 @@ def test_clusters() -> None:
         Leaf((0.1, -4.0), 1, exact=(Fraction(1, 10), Fraction(-4))),
     )
     tree = Tree(
-        Branch(Test("x", "at most", (1.0,)), *leaves), "clusters", "", (), ("p", "q"), (Field("x", "number"),), ("x",)
+        Branch(Question("x", "at most", (1.0,)), *leaves),
+        "clusters",
+        "",
+        (),
+        ("p", "q"),
+        (Field("x", "number"),),
+        ("x",),
     )
     found = (
         sqlite3.connect(":memory:")

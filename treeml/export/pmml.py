@@ -1,7 +1,7 @@
 """Tree -> PMML 4.4, a TreeModel.
 
-Each branch has two nodes: the first with the question, the second for every other row. A comparison with a missing value
-is false there (`missingValueStrategy` none), so such a row goes to the no side unless the question asks for it.
+Each branch has two nodes: the first with the question, the second for every other row. A comparison with what is
+missing is false there (`missingValueStrategy` none), so such a row goes to the no side unless the question asks for it.
 """
 
 from __future__ import annotations
@@ -100,9 +100,8 @@ def _nodes(model: Element, tree: Tree) -> None:
         element.set("recordCount", str(node.rows))
         if tree.task == "classes":
             shares = class_shares(node, tree.classes)
-            for label, count, share in zip(tree.classes, node.counts or shares, shares, strict=True):
-                attributes = {"value": label_text(label), "recordCount": _text(float(count))}
-                attributes["probability"] = repr(float(share))
+            for label, count, share in zip(tree.classes, node.counts or [0] * len(shares), shares, strict=True):
+                attributes = {"value": label_text(label), "recordCount": str(count), "probability": repr(float(share))}
                 ElementTree.SubElement(element, "ScoreDistribution", attributes)
 
 
