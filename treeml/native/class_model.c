@@ -110,7 +110,7 @@ static void build_slice (struct worker *worker, struct slice *slice, const int32
 /* The lists of one channel, all positive, as the kernel wants them. */
 static struct slice view (const struct worker *worker, const struct slice *slice, int32_t channel) {
   const int32_t planes = worker->rows->planes;
-  struct slice one = {slice->words, slice->twice, planes, {0}};
+  struct slice one = {.words = slice->words, .twice = slice->twice, .planes = planes};
   for (int32_t plane = 0; plane < planes; plane++) {
     one.group[2 * plane] = slice->group[channel * planes + plane];
     one.group[2 * plane + 1] = one.group[2 * plane + 2] = slice->group[channel * planes + plane + 1];

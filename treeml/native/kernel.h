@@ -6,8 +6,8 @@
    subtraction, one absolute value and one maximum a pair solve depth two (pair counts: Demirovic et al. 2022).
 
    Rows lie in words of one lane's width, the words of all tests side by side, so that no sum is horizontal and a
-   count comes out in the lane where it is used. Weights other than 1 are bit planes: a row lies in the list of each
-   bit of its weight. */
+   count comes out in the lane where it is used. Small weights are bit planes: a row lies in the list of each bit of its
+   weight. Large weights are added row by row. */
 #ifndef TREEML_KERNEL_H
 #define TREEML_KERNEL_H
 
@@ -22,6 +22,11 @@ struct slice {
   uint32_t *twice; /* 16-bit lanes only: each word twice, for broadcasts straight from memory */
   int32_t planes;
   int32_t group[most_lists + 1]; /* first group of each list */
+  /* Rows of large weights, instead: each row's weight in the lanes of the tests it passes. 32- and 64-bit lanes. */
+  void *dense;
+  int32_t dense_rows;
+  int32_t *first_passing; /* for each test, where its rows begin in `passing` */
+  int32_t *passing;       /* where a row begins in `dense` */
 };
 
 struct shape {

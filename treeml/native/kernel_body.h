@@ -12,9 +12,48 @@ static inline V NAME (broadcast) (const struct slice *slice, int64_t index) {
 #endif
 }
 
+#if BITS > 16
+/* The sum of the rows that pass a test, in one block of lanes. */
+static inline V NAME (passing_sum) (const struct slice *slice, int32_t test, int32_t j) {
+  const T *lanes = (const T *) slice->dense + j;
+  const int32_t *at = slice->passing + slice->first_passing[test], *end = slice->passing + slice->first_passing[test + 1];
+  V first = ZERO (), second = ZERO ();
+  for (; at + 1 < end; at += 2) {
+    first = ADD (first, LOAD (lanes + at[0]));
+    second = ADD (second, LOAD (lanes + at[1]));
+  }
+  if (at < end)
+    first = ADD (first, LOAD (lanes + *at));
+  return ADD (first, second);
+}
+
+static inline V NAME (passing_weight) (const struct slice *slice, int32_t test, int32_t j) {
+  const T *lanes = (const T *) slice->dense + j;
+  V sum = ZERO ();
+  for (int32_t p = slice->first_passing[test]; p < slice->first_passing[test + 1]; p++)
+    sum = ADD (sum, ABS (LOAD (lanes + slice->passing[p])));
+  return sum;
+}
+#endif
+
 static void NAME (sums) (const struct slice *slice, const struct shape *shape, void *sum_, void *weight_) {
   const T *words = slice->words;
   T *sum = sum_, *weight = weight_;
+#if BITS > 16
+  if (slice->dense) {
+    for (int32_t j = 0; j < shape->stride; j += LANES) {
+      V signed_sum = ZERO (), all = ZERO ();
+      for (int32_t r = 0; r < slice->dense_rows; r++) {
+        const V lanes = LOAD ((const T *) slice->dense + (int64_t) r * shape->stride + j);
+        signed_sum = ADD (signed_sum, lanes);
+        all = ADD (all, ABS (lanes));
+      }
+      STORE (sum + j, signed_sum);
+      STORE (weight + j, all);
+    }
+    return;
+  }
+#endif
   for (int32_t j = 0; j < shape->stride; j += LANES) {
     V signed_sum = ZERO (), all = ZERO ();
     for (int32_t p = 0; p < slice->planes; p++) {
@@ -35,6 +74,17 @@ static void NAME (pairs) (const struct slice *slice, const struct shape *shape, 
   const T *words = slice->words;
   T *doubled = doubled_, *weight = weight_;
   const int64_t stride = shape->stride;
+#if BITS > 16
+  if (slice->dense) {
+    for (int32_t j = 0; j < shape->tests; j += LANES)
+      for (int32_t i = 0; i < shape->tests; i++) {
+        const V sum = NAME (passing_sum) (slice, i, j);
+        STORE (doubled + i * stride + j, ADD (sum, sum));
+        STORE (weight + i * stride + j, NAME (passing_weight) (slice, i, j));
+      }
+    return;
+  }
+#endif
   for (int32_t j = 0; j < shape->tests; j += LANES)
     for (int32_t i = 0; i < shape->padded; i += 4) {
       V sum[4], all[4];
@@ -109,7 +159,17 @@ static void NAME (both) (const struct slice *slice, const struct shape *shape, c
     const V a = LOAD (counted_sum + j), b = LOAD (rest_sum + j);
     V counted_yes = ABS (a), counted_no = ABS (SUB (counted_total, a));
     V rest_yes = ABS (b), rest_no = ABS (SUB (rest_total, b));
-    for (int32_t i = 0; i < shape->padded; i += 4) {
+#if BITS > 16
+    for (int32_t i = 0; slice->dense && i < shape->tests; i++) {
+      const V sum = NAME (passing_sum) (slice, i, j), twice = ADD (sum, sum);
+      const V difference = SUB (twice, a), other = SUB (SUB (LOAD (doubled + i * stride + j), twice), b);
+      counted_yes = MAX (counted_yes, ABS (difference));
+      counted_no = MAX (counted_no, ABS (ADD (difference, BROADCAST (counted_shift + i))));
+      rest_yes = MAX (rest_yes, ABS (other));
+      rest_no = MAX (rest_no, ABS (ADD (other, BROADCAST (rest_shift + i))));
+    }
+#endif
+    for (int32_t i = 0; !slice->dense && i < shape->padded; i += 4) {
       V sum[4];
       for (int k = 0; k < 4; k++)
         sum[k] = ZERO ();

@@ -181,6 +181,23 @@ int rows_make_signed (treeml_solver *solver, struct rows *rows) {
   rows->channels = 1;
   const int expand = choose_planes (rows, sign, count);
   rows->lists = 2 * rows->planes;
+  /* Past a few bits a row, adding weights is cheaper than counting planes. */
+  if (rows->planes > 1 && rows->entries > 3 * count) {
+    rows->dense = 1;
+    rows->planes = rows->lists = 1;
+    rows->entries = count;
+    rows->ids = arena_allocate (arena, (size_t) count, sizeof *rows->ids);
+    rows->sign = arena_allocate (arena, (size_t) count, sizeof *rows->sign);
+    if (!rows->ids || !rows->sign || !make_codes (solver, rows))
+      return no_memory (solver, rows);
+    for (int64_t i = 0; i < count; i++) {
+      rows->ids[i] = (int32_t) i;
+      rows->sign[i] = sign[i];
+      sign[i] = sign[i] < 0 ? -sign[i] : sign[i];
+    }
+    rows->start[1] = rows->rows;
+    return TREEML_OK;
+  }
   rows->ids = arena_allocate (arena, (size_t) rows->entries, sizeof *rows->ids);
   if (!rows->ids || !make_codes (solver, rows))
     return no_memory (solver, rows);
@@ -380,7 +397,8 @@ int rows_make_moments (treeml_solver *solver, struct rows *rows) {
 }
 
 void rows_release (treeml_solver *solver, struct rows *rows) {
-  void *blocks[] = {rows->kept, rows->row_bits, rows->code, rows->worth, rows->ids, rows->moment, rows->square};
+  void *blocks[] = {rows->kept, rows->row_bits, rows->code, rows->worth, rows->ids, rows->moment, rows->square,
+                    rows->sign};
   for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
     arena_release (&solver->arena, blocks[i]);
   memset (rows, 0, sizeof *rows);

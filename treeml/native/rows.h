@@ -16,6 +16,8 @@ struct rows {
   uint8_t *row_bits; /* tests of each row */
   int64_t row_bytes;
   uint64_t *code;    /* two random words a row */
+  int dense;         /* weights are added row by row: one list with all rows */
+  int64_t *sign;     /* then: their signed weights */
   int64_t *worth;    /* what a row can cost more than its cheapest class, in units of `scale` */
   int32_t channels, planes, lists;
   int32_t *ids;      /* the rows of each list, list after list */

@@ -28,6 +28,15 @@ static int64_t groups_of (const struct worker *worker, const int32_t *start) {
 }
 
 int slice_allocate (struct worker *worker, struct slice *slice) {
+  if (worker->rows->dense) {
+    struct arena *arena = &worker->solver->arena;
+    const struct shape *shape = &worker->rows->shape;
+    const size_t rows = (size_t) worker->rows->rows;
+    slice->dense = arena_allocate (arena, rows * (size_t) shape->stride + 64, (size_t) worker->kernel->lane_bits / 8);
+    slice->first_passing = arena_allocate (arena, (size_t) shape->tests + 2, sizeof *slice->first_passing);
+    slice->passing = arena_allocate (arena, rows * (size_t) shape->tests + 1, sizeof *slice->passing);
+    return slice->dense && slice->first_passing && slice->passing;
+  }
   const size_t lanes = (size_t) (groups_of (worker, worker->rows->start) + worker->rows->lists) *
                        (size_t) worker->rows->shape.stride;
   slice->words = arena_allocate (&worker->solver->arena, lanes + 64, (size_t) worker->kernel->lane_bits / 8);
@@ -40,6 +49,9 @@ int slice_allocate (struct worker *worker, struct slice *slice) {
 void slice_release (struct worker *worker, struct slice *slice) {
   arena_release (&worker->solver->arena, slice->words);
   arena_release (&worker->solver->arena, slice->twice);
+  arena_release (&worker->solver->arena, slice->dense);
+  arena_release (&worker->solver->arena, slice->first_passing);
+  arena_release (&worker->solver->arena, slice->passing);
 }
 
 static void level_release (struct worker *worker, struct level *level) {
@@ -952,7 +964,7 @@ int search_run (treeml_solver *solver) {
     rows_release (solver, &rows);
     return general_run (solver);
   }
-  const int bits = model != &signed_model ? 32 : rows.whole <= INT16_MAX ? 16 : rows.whole <= INT32_MAX ? 32 : 64;
+  const int bits = model != &signed_model ? 32 : rows.whole <= INT16_MAX && !rows.dense ? 16 : rows.whole <= INT32_MAX ? 32 : 64;
   struct shared shared = {0};
   solver->kernel_choice = kernel_choice (solver);
   solver->kernel = kernel_find (solver->kernel_choice, bits);

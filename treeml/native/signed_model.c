@@ -66,7 +66,11 @@ static void worker_release (struct worker *worker) {
 static void measure (struct worker *worker, struct level *level) {
   const struct rows *rows = worker->rows;
   level->total = level->weight = 0;
-  for (int32_t list = 0; list < rows->lists; list++) {
+  for (int32_t i = 0; rows->dense && i < level->start[1]; i++) {
+    level->total += rows->sign[level->ids[i]];
+    level->weight += rows->worth[level->ids[i]];
+  }
+  for (int32_t list = 0; !rows->dense && list < rows->lists; list++) {
     const int64_t size = (int64_t) (level->start[list + 1] - level->start[list]) << (rows->planes - 1 - list / 2);
     level->weight += size;
     level->total += list & 1 ? -size : size;
@@ -77,8 +81,44 @@ static int64_t leaf (const struct worker *worker, const struct level *level) {
   return worker->rows->scale * ((level->weight - llabs (level->total)) / 2) + worker->shared->price;
 }
 
+/* Weights in the lanes of the tests that a row passes, and for each test the rows that pass it. */
+static void build_dense (struct worker *worker, struct slice *slice, const int32_t *ids, int32_t count) {
+  const struct rows *rows = worker->rows;
+  const int32_t tests = rows->shape.tests, stride = rows->shape.stride;
+  const size_t line = (size_t) stride * lane_bytes (worker);
+  int32_t *first = slice->first_passing;
+  memset (slice->dense, 0, (size_t) count * line);
+  memset (first, 0, ((size_t) tests + 2) * sizeof *first);
+  for (int32_t r = 0; r < count; r++) {
+    const uint8_t *row = rows->row_bits + ids[r] * rows->row_bytes;
+    const int64_t weight = rows->sign[ids[r]];
+    for (int32_t base = 0; base < tests; base += 8)
+      for (uint32_t rest = row[base / 8]; rest; rest &= rest - 1) {
+        const int32_t test = base + __builtin_ctz (rest);
+        first[test + 2]++;
+        if (worker->kernel->lane_bits == 32)
+          ((int32_t *) slice->dense)[(int64_t) r * stride + test] = (int32_t) weight;
+        else
+          ((int64_t *) slice->dense)[(int64_t) r * stride + test] = weight;
+      }
+  }
+  for (int32_t test = 0; test < tests; test++)
+    first[test + 2] += first[test + 1];
+  for (int32_t r = 0; r < count; r++) {
+    const uint8_t *row = rows->row_bits + ids[r] * rows->row_bytes;
+    for (int32_t base = 0; base < tests; base += 8)
+      for (uint32_t rest = row[base / 8]; rest; rest &= rest - 1)
+        slice->passing[first[base + __builtin_ctz (rest) + 1]++] = r * stride;
+  }
+  slice->dense_rows = count;
+}
+
 static void build_slice (struct worker *worker, struct slice *slice, const int32_t *ids, const int32_t *start) {
   const struct rows *rows = worker->rows;
+  if (rows->dense) {
+    build_dense (worker, slice, ids, start[1]);
+    return;
+  }
   int32_t group = 0;
   for (int32_t list = 0; list < rows->lists; list++) {
     const int32_t count = start[list + 1] - start[list];
@@ -139,7 +179,7 @@ static void pairs (struct worker *worker, struct level *level) {
     level->root_value[test] = depth_two (worker, level->weight, lane (worker, level->side.yes, test),
                                          lane (worker, level->side.no, test), llabs (sum), llabs (level->total - sum));
   }
-  worker->work += (int64_t) shape->padded * shape->stride * (8 + level->slice.group[worker->rows->lists]) / 8;
+  worker->work += (int64_t) shape->padded * shape->stride * (8 + level->slice.group[worker->rows->lists] + level->slice.dense_rows) / 8;
 }
 
 static int idle (const struct worker *worker, const struct level *level, int32_t test) {
@@ -174,6 +214,10 @@ static int gather (struct worker *worker, const struct level *level, int32_t tes
   const int bits = worker->kernel->lane_bits;
   const int64_t yes_weight = lane (worker, level->test_weights, test);
   const int small_is_yes = !worker->solver->options.small_side || 2 * yes_weight <= level->weight;
+  if (rows->dense) {
+    side_rows (worker, level, test, small_is_yes, worker->small_ids, worker->small_start);
+    return small_is_yes;
+  }
   int32_t *start = worker->small_start, at = 0;
   for (int32_t list = 0; list < rows->lists; list++) {
     start[list] = at;
@@ -223,7 +267,7 @@ static void pass (struct worker *worker, struct level *level, int32_t test, int 
   const int64_t rest_value = best_of_side (worker, rest, level->weight - counted_weight);
   *yes = small_is_yes ? counted_value : rest_value;
   *no = small_is_yes ? rest_value : counted_value;
-  worker->work += (int64_t) shape->padded * shape->stride * (12 + worker->small.group[rows->lists]) / 8;
+  worker->work += (int64_t) shape->padded * shape->stride * (12 + worker->small.group[rows->lists] + worker->small.dense_rows) / 8;
 }
 
 static void similar (struct worker *worker, struct level *level, int32_t test, int64_t yes, int64_t no) {
