@@ -1,12 +1,14 @@
-"""Choices -> a first tree, grown greedily on codes as they are: a bound to start from.
+"""Choices -> a first tree, grown greedily on codes as they are and then mended node by node: a bound to start from.
 
 Above the last level a split is chosen by the Gini impurity of the goal's costs, on the last level by the goal itself.
 Subsets are taken as first parts of the codes sorted by the share of a class, which is where the best one lies if there
-are two classes (Breiman and others 1984).
+are two classes (Breiman and others 1984). Mending follows Carreira-Perpinan and Tavallali (2018): with everything else
+fixed, each row at a node costs something on either side, and the best cut for these costs is found by sorting.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +16,7 @@ import numpy as np
 from treeml.backends.contract import Leaf, Node, Split
 from treeml.backends.encodings.asked import Asked
 from treeml.backends.encodings.choices import Choice, Choices
+from treeml.backends.evaluate import answers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,6 +53,132 @@ def greedy_tree(choices: Choices, asked: Asked) -> Node | None:
         return Split(test, no, yes) if swapped else Split(test, yes, no)
 
     return grow(np.arange(choices.groups), asked.depth)
+
+
+def mended_tree(choices: Choices, asked: Asked, tree: Node | None, rounds: int = 20) -> Node | None:
+    """The tree, or a better one after choosing its cuts anew in turn; from a few disturbed trees as well.
+
+    Only the goal's costs of predictions are looked at; whether the rest is met is for the caller to see.
+    """
+    if tree is None or asked.goal.predicted is None or isinstance(tree, Leaf) or not choices.choices:
+        return tree
+    cost = choices.summed(asked.goal.predicted)
+    rows = np.zeros(choices.groups, np.int64)
+    rows[choices.group] = np.arange(choices.problem.rows)
+    known: dict[int, Bits] = {}
+
+    def says_yes(test: int) -> Bits:
+        if test not in known:
+            known[test] = answers(choices.problem, test, rows)
+        return known[test]
+
+    def total(node: Node, here: Whole) -> int:
+        if isinstance(node, Leaf):
+            return int(cost[here].sum(axis=0).min())
+        yes = says_yes(node.test)[here]
+        return total(node.yes, here[yes]) + total(node.no, here[~yes])
+
+    def outcome(node: Node, here: Whole, asked_of: Whole) -> Whole:
+        """The cost of every one of `asked_of` below the node, whose leaves are labeled by `here`."""
+        if isinstance(node, Leaf):
+            label = int(cost[here].sum(axis=0).argmin()) if len(here) else 0
+            return cost[asked_of, label]
+        yes = says_yes(node.test)
+        result = np.zeros(len(asked_of), np.int64)
+        goes = yes[asked_of]
+        result[goes] = outcome(node.yes, here[yes[here]], asked_of[goes])
+        result[~goes] = outcome(node.no, here[~yes[here]], asked_of[~goes])
+        return result
+
+    def mend(node: Node, here: Whole) -> Node:
+        if isinstance(node, Leaf) or not len(here):
+            return node
+        yes = says_yes(node.test)[here]
+        sides = np.stack([outcome(node.no, here[~yes], here), outcome(node.yes, here[yes], here)], axis=1)
+        best: tuple[float, Split] | None = None
+        values = np.zeros((choices.groups, 2), np.int64)
+        values[here] = sides
+        for choice in choices.choices:
+            found = _best_route(choice, here, values)
+            decoded = None if found is None else choices.decode(choice, found[1])
+            if found is None or decoded is None or (best is not None and found[0] >= best[0]):
+                continue
+            test, swapped = decoded
+            pair = (node.no, node.yes) if swapped else (node.yes, node.no)
+            best = (found[0], Split(test, *pair))
+        chosen = node if best is None else best[1]
+        yes = says_yes(chosen.test)[here]
+        return Split(chosen.test, mend(chosen.yes, here[yes]), mend(chosen.no, here[~yes]))
+
+    def disturbed(node: Node, make: np.random.Generator) -> Node:
+        if isinstance(node, Leaf):
+            return node
+        test = node.test
+        if make.random() < 0.5:
+            test = int(make.integers(0, len(choices.problem.tests)))
+        return Split(test, disturbed(node.yes, make), disturbed(node.no, make))
+
+    # What is hard to prove is worth a longer look first.
+    restarts = 40 if choices.groups << asked.depth > 8_000 else 10
+    everything = np.arange(choices.groups)
+    make = np.random.default_rng(0)
+    full = _filled(tree, asked.depth)
+    best, least = tree, total(tree, everything)
+    for restart in range(restarts + 1):
+        here = full if restart == 0 else disturbed(_filled(best, asked.depth), make)
+        value = total(here, everything)
+        for _ in range(rounds):
+            here = mend(here, everything)
+            mended = total(here, everything)
+            if mended >= value:
+                break
+            value = mended
+        if value < least:
+            best, least = here, value
+    return _labeled(best, everything, cost, says_yes)
+
+
+def _filled(node: Node, depth: int) -> Node:
+    """Leaves above the last level become splits, so that mending can use them; both sides start alike."""
+    if depth == 0:
+        return node
+    if isinstance(node, Leaf):
+        return Split(0, _filled(node, depth - 1), _filled(node, depth - 1))
+    return Split(node.test, _filled(node.yes, depth - 1), _filled(node.no, depth - 1))
+
+
+def _labeled(node: Node, here: Whole, cost: Whole, says_yes: Callable[[int], Bits]) -> Node:
+    """Without splits that part nothing, or whose leaves agree."""
+    if isinstance(node, Leaf):
+        return Leaf(int(cost[here].sum(axis=0).argmin()))
+    yes = says_yes(node.test)[here]
+    if yes.all() or not yes.any():
+        return _labeled(node.yes if yes.any() else node.no, here, cost, says_yes)
+    one, other = _labeled(node.yes, here[yes], cost, says_yes), _labeled(node.no, here[~yes], cost, says_yes)
+    return one if isinstance(one, Leaf) and one == other else Split(node.test, one, other)
+
+
+def _best_route(choice: Choice, here: Whole, values: Whole) -> tuple[float, Bits] | None:
+    """The cut for which the rows here cost least, values[:, 0] being what they cost on the no side, [:, 1] on yes."""
+    if choice.kind == "test":
+        assert choice.yes is not None
+        yes = choice.yes[here]
+        return float(values[here[yes], 1].sum() + values[here[~yes], 0].sum()), choice.yes
+    assert choice.codes is not None
+    present, inverse = np.unique(choice.codes[here], return_inverse=True)
+    gain = np.zeros(len(present))
+    np.add.at(gain, inverse, values[here, 1] - values[here, 0])
+    base = float(values[here, 0].sum())
+    if choice.kind == "equal":
+        chosen = present[gain < 0]
+        return base + float(gain[gain < 0].sum()), np.isin(choice.codes, chosen)
+    if present[0] < 0:
+        present, gain = present[1:], gain[1:]
+    if not len(present):
+        return None
+    sums = np.cumsum(gain)
+    place = int(sums.argmin())
+    return base + float(sums[place]), (choice.codes >= 0) & (choice.codes <= present[place])
 
 
 def _best_cut(

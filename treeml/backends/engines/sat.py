@@ -1,21 +1,18 @@
 """Clauses, assumptions -> a model, a core, or neither in time; by the solvers of python-sat.
 
-Solvers that can be interrupted run in one go, in a thread of their own. The others are run in slices of conflicts:
-between two slices the deadline, a listener and Ctrl-C are heard. A limit in conflicts repeats exactly either way.
+Solvers are run in slices of conflicts, since not all of them can be interrupted: between two slices the deadline, a
+listener and Ctrl-C are heard. Slices do not depend on the clock, so that a run repeats. A slice is a restart, from which
+these clauses profit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from time import monotonic
 from typing import Any
 
 from treeml.backends.contract import Deadline
-from treeml.backends.engines.outcome import run_in_thread
 
-INTERRUPTIBLE = frozenset({"g3", "g4", "m22", "mgh"})
-FIRST_SLICE = 2_000
-SLICE_SECONDS = 0.5
+SLICE = 2_000
 
 
 class Stopped(Exception):
@@ -44,7 +41,6 @@ class Sat:
         self.name, self.deadline, self.left, self.stop = name, deadline, conflicts, stop
         self.solver: Any = Solver(name=name, with_proof=proof) if proof else Solver(name=name)
         self.solver.append_formula(list(clauses))
-        self.slice = FIRST_SLICE
         self.done = 0
 
     def add(self, clause: Sequence[int]) -> None:
@@ -52,66 +48,25 @@ class Sat:
 
     def solve(self, assumptions: Sequence[int] = ()) -> bool:
         """True: satisfiable; False: not, under the assumptions. Raises Stopped."""
-        if self.name in INTERRUPTIBLE:
-            return self._solve_at_once(list(assumptions))
         while True:
             reason = self._reason_to_stop()
             if reason is not None:
                 raise Stopped(reason)
             if self.left is not None and self.left <= 0:
                 raise Stopped("conflicts")
-            budget = self.slice if self.left is None else min(self.slice, self.left)
+            budget = SLICE if self.left is None else min(SLICE, self.left)
             self.solver.conf_budget(budget)
-            began = monotonic()
             answer = self.solver.solve_limited(assumptions=list(assumptions))
-            spent = monotonic() - began
             if answer is not None:
                 return bool(answer)
             self.done += budget
             if self.left is not None:
                 self.left -= budget
-            # The solver starts each slice where it left off, so short slices cost little.
-            if spent < SLICE_SECONDS / 2:
-                self.slice = min(self.slice * 2, 200_000)
-            elif spent > 2 * SLICE_SECONDS:
-                self.slice = max(200, self.slice // 2)
-
-    def _solve_at_once(self, assumptions: list[int]) -> bool:
-        """The solver lets go of Python while it runs, and somebody else watches the clock."""
-        reasons: list[str] = []
-
-        def watch() -> None:
-            reason = self._reason_to_stop()
-            if reason is not None:
-                reasons.append(reason)
-                self.solver.interrupt()
-
-        def interrupt() -> None:
-            reasons.append("interrupted")
-            self.solver.interrupt()
-
-        first = self._reason_to_stop()
-        if first is not None:
-            raise Stopped(first)
-        before = self._conflicts()
-        self.solver.clear_interrupt()
-        self.solver.conf_budget(-1 if self.left is None else self.left)
-        answer = run_in_thread(
-            lambda: self.solver.solve_limited(assumptions=assumptions, expect_interrupt=True), interrupt, watch
-        )
-        if self.left is not None:
-            self.left = max(0, self.left - (self._conflicts() - before))
-        if answer is None:
-            raise Stopped(reasons[0] if reasons else "conflicts")
-        return bool(answer)
 
     def _reason_to_stop(self) -> str | None:
         if self.stop is not None and self.stop():
             return "interrupted"
         return "time" if self.deadline.passed else None
-
-    def _conflicts(self) -> int:
-        return int((self.solver.accum_stats() or {}).get("conflicts", 0))
 
     def phases(self, literals: Sequence[int]) -> None:
         """Values to try first, where the solver takes them."""
