@@ -6,7 +6,8 @@ bound of the pricing meets it, within a tolerance that the result states.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import isfinite
@@ -66,6 +67,19 @@ def boost(dataset: Dataset, request: Request, begun: float, on_progress: OnProgr
     _refuse_one_class(dataset)
     chosen = choose(dataset, request)
     return _Boost(dataset, request, chosen, method.options, begun, on_progress).result()
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Matrices here are small: a second thread of the linear algebra costs more than it brings, many times so when
+    the cores are busy."""
+    try:
+        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    except ImportError:
+        yield
+        return
+    with threadpool_limits(1, user_api="blas"):
+        yield
 
 
 def lower_one_tree(dataset: Dataset, numeric: bool) -> Lowered:
@@ -128,7 +142,8 @@ class _Boost:
             deadline=self.limits.deadline,
         )
         try:
-            found = generate(self.criterion, self.pricing, settings, on_round=self.told)
+            with one_thread():
+                found = generate(self.criterion, self.pricing, settings, on_round=self.told)
         except NoTree as none:
             return self.empty(Status.INFEASIBLE, Stop.PROVED, built, conflict=none.conflict)
         if not found.columns:

@@ -4,8 +4,7 @@ With margins rho of weights that add up to D: max sum rho - 1/2 rho' A rho, A = 
 the printed dual with its inverse does not exist; the pseudo-inverse serves, together with prices that add up to M:
 min D * edge + 1/2 (u-1)' A+ (u-1). Prices u = 1 - A rho need no solver's duals and may be negative.
 
-The master is a quadratic program in the weights alone. An active set finds its optimum: the weights that are above 0
-solve a linear system, and what the system makes negative leaves.
+The master is a quadratic program in the weights alone (`quadratic.py`).
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import inf
-from time import monotonic
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,11 +21,10 @@ from treeml.backends.contract import Leaf
 from treeml.ensembles.column_generation import Restricted
 from treeml.ensembles.criterion import Grown
 from treeml.ensembles.examples import Examples, Signs, Whole
+from treeml.ensembles.quadratic import Simplex
 from treeml.lang.diagnostic import DataError, Diagnostic
 
 DEFAULT_PENALTY = Fraction(1)
-JOINING = 10  # weights that may leave 0 at a time
-NOISE = 1e-10  # of a gradient, relative to the largest
 
 
 class MDBoost:
@@ -47,45 +44,36 @@ class MDBoost:
         self.mass = float(examples.total)
         self.factor = self.mass / (self.mass - 1)
         self.signs = np.zeros((0, examples.margins))
-        self.linear = np.zeros(0)  # what each tree adds to the sum of the margins
-        self.quadratic = np.zeros((0, 0))
-        self.weights = np.zeros(0)
+        self.centered = self.signs  # less their means
+        self.program = Simplex(float(self.total))
+        self.edge = 0.0  # of the forest, at the latest prices
 
     def solve(self, seconds: float) -> Restricted | None:
         if not len(self.signs):
             return Restricted(-inf, np.zeros(0), self.weight.copy())
-        if not _best_weights(self.linear, self.quadratic, float(self.total), self.weights, monotonic() + seconds):
+        if not self.program.solve(seconds):
             return None
-        margins = self.weights @ self.signs
+        margins = self.program.weights @ self.signs
         mean = float(self.weight @ margins) / self.mass
         value = self.mass * mean - self.factor / 2 * float(self.weight @ (margins - mean) ** 2)
         prices = self.weight * (1 - self.factor * (margins - mean))
-        return Restricted(value, self.weights.copy(), prices)
+        self.edge = float(prices @ margins)
+        return Restricted(value, self.program.weights.copy(), prices)
 
     def reduced_cost(self, column: Grown, restricted: Restricted) -> float:
-        if restricted.value == -inf:
-            return inf
-        edge = float(restricted.weights @ (self.signs[: len(restricted.weights)] @ restricted.prices))
-        return float(self.total) * float(column.signs @ restricted.prices) - edge
+        return float(self.total) * float(column.signs @ restricted.prices) - self.edge
 
     def add(self, columns: Sequence[Grown]) -> None:
         new = np.array([column.signs for column in columns], dtype=np.float64)
+        sums = new @ self.weight
+        centered = new - sums[:, None] / self.mass
         self.signs = np.vstack([self.signs, new])
-        self.linear = np.append(self.linear, new @ self.weight)
-        centered = self.signs - (self.signs @ self.weight)[:, None] / self.mass
-        rows = self.factor * ((centered[-len(new) :] * self.weight) @ centered.T)
-        old = len(self.quadratic)
-        grown = np.empty((old + len(new), old + len(new)))
-        grown[:old, :old] = self.quadratic
-        grown[old:, :] = rows
-        grown[:, old:] = rows.T
-        self.quadratic = grown
-        self.weights = np.append(self.weights, np.zeros(len(new)))
+        self.centered = np.vstack([self.centered, centered])
+        self.program.add(sums, self.factor * ((centered * self.weight) @ self.centered.T))
 
     def forget(self, columns: NDArray[np.bool_]) -> None:
-        kept = ~columns
-        self.signs, self.linear, self.weights = self.signs[kept], self.linear[kept], self.weights[kept]
-        self.quadratic = self.quadratic[np.ix_(kept, kept)]
+        self.signs, self.centered = self.signs[~columns], self.centered[~columns]
+        self.program.drop(columns)
 
     def value(self, margins: Whole, unit: Fraction) -> Fraction:
         counts, each = self.examples.count.tolist(), margins.tolist()
@@ -117,10 +105,10 @@ class MDBoost:
         trees = len(signs)
         other = MDBoost(self.examples, {"penalty": self.total})
         other.add([Grown(Leaf(), row) for row in signs])
-        lower_half = np.tril(other.quadratic)
+        lower_half = np.tril(other.program.quadratic)
         model = highspy.HighsModel()
         model.lp_.num_col_, model.lp_.num_row_ = trees, 1
-        model.lp_.col_cost_ = -other.linear
+        model.lp_.col_cost_ = -other.program.linear
         model.lp_.col_lower_, model.lp_.col_upper_ = np.zeros(trees), np.full(trees, highspy.kHighsInf)
         model.lp_.row_lower_ = model.lp_.row_upper_ = np.array([float(self.total)])
         model.lp_.a_matrix_.format_ = highspy.MatrixFormat.kColwise
@@ -140,73 +128,6 @@ class MDBoost:
         if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             return None
         return -float(highs.getObjectiveValue())
-
-
-def _best_weights(
-    linear: NDArray[np.float64],
-    quadratic: NDArray[np.float64],
-    total: float,
-    weights: NDArray[np.float64],
-    until: float,
-) -> bool:
-    """max linear @ w - w @ quadratic @ w / 2 with w >= 0 that add up to `total`, from the weights given, in place."""
-    if weights.sum() <= 0:
-        weights[int(np.argmax(linear * total - np.diagonal(quadratic) * total**2 / 2))] = total
-    while monotonic() < until:
-        free = np.flatnonzero(weights > 0)
-        gradient = linear - quadratic[:, free] @ weights[free]
-        level = float(gradient[free] @ weights[free]) / total
-        slope = gradient - level
-        slope[free] = -inf
-        joining = np.argsort(-slope, kind="stable")[:JOINING]
-        joining = joining[slope[joining] > NOISE * max(1.0, abs(level))]
-        inside = np.union1d(free, joining)
-        if not _step(linear, quadratic, total, weights, inside) and not len(joining):
-            return True
-    return False
-
-
-def _step(
-    linear: NDArray[np.float64],
-    quadratic: NDArray[np.float64],
-    total: float,
-    weights: NDArray[np.float64],
-    inside: NDArray[np.intp],
-) -> bool:
-    """Move to the optimum of the weights inside, dropping those that come to 0; False if nothing moved."""
-    moved = False
-    while len(inside):
-        wanted = _stationary(linear[inside], quadratic[np.ix_(inside, inside)], total)
-        here = weights[inside]
-        falling = wanted <= 0
-        if not falling.any():
-            moved = moved or bool(np.abs(wanted - here).max() > 1e-12 * total)
-            weights[inside] = wanted
-            break
-        share = here[falling] / np.maximum(here[falling] - wanted[falling], 1e-300)
-        step = float(share.min())
-        weights[inside] = here + step * (wanted - here)
-        moved = moved or step > 0
-        out = np.flatnonzero(falling)[share <= step]
-        weights[inside[out]] = 0.0
-        inside = np.delete(inside, out)
-    return moved
-
-
-def _stationary(linear: NDArray[np.float64], quadratic: NDArray[np.float64], total: float) -> NDArray[np.float64]:
-    """The optimum without signs: quadratic @ w + level = linear, sum w = total."""
-    size = len(linear)
-    system = np.ones((size + 1, size + 1))
-    system[:size, :size] = quadratic
-    system[size, size] = 0.0
-    wanted = np.append(linear, total)
-    try:
-        solved = np.linalg.solve(system, wanted)
-        if not np.isfinite(solved).all():
-            raise np.linalg.LinAlgError
-    except np.linalg.LinAlgError:
-        solved = np.linalg.lstsq(system, wanted, rcond=None)[0]
-    return np.asarray(solved[:size])
 
 
 def _no_penalty() -> Diagnostic:

@@ -1,0 +1,106 @@
+"""max linear @ w - w @ quadratic @ w / 2 over weights w >= 0 with a given sum, by an active set.
+
+The weights above 0 are the active ones. Without the sign they would solve a linear system. A step goes from the weights
+that are to those that solve the system, as far as no weight turns negative; what comes to 0 leaves. The value never
+falls, and the end is reached when no idle weight has a slope above that of the active ones. The weights of one call are
+where the next one starts.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from time import monotonic
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.float64]
+
+JOINING = 10  # weights that may leave 0 at a time
+NOISE = 1e-10  # of a slope, relative to the level of the others
+STILL = 1e-12  # a smaller step is none
+LARGEST = 1e9  # times the sum: a larger solution is that of a singular system
+
+
+class Simplex:
+    """The program; columns can be added and dropped between calls of `solve`."""
+
+    def __init__(self, total: float) -> None:
+        self.total = total
+        self.linear: Numbers = np.zeros(0)
+        self.quadratic: Numbers = np.zeros((0, 0))
+        self.weights: Numbers = np.zeros(0)
+
+    def add(self, linear: Numbers, rows: Numbers) -> None:
+        """New columns: their linear terms, and their rows of the quadratic term over old and new columns."""
+        old, new = len(self.linear), len(linear)
+        grown = np.empty((old + new, old + new))
+        grown[:old, :old] = self.quadratic
+        grown[old:, :] = rows
+        grown[:, old:] = rows.T
+        self.quadratic = grown
+        self.linear = np.append(self.linear, linear)
+        self.weights = np.append(self.weights, np.zeros(new))
+
+    def drop(self, columns: NDArray[np.bool_]) -> None:
+        kept = ~columns
+        self.linear, self.weights = self.linear[kept], self.weights[kept]
+        self.quadratic = self.quadratic[np.ix_(kept, kept)]
+
+    def solve(self, seconds: float) -> bool:
+        """Find the best weights; False if the time was too short."""
+        until = monotonic() + seconds
+        if not self.weights.any():
+            alone = self.linear * self.total - np.diagonal(self.quadratic) * self.total**2 / 2
+            self.weights[int(np.argmax(alone))] = self.total
+        while monotonic() < until:
+            active = np.flatnonzero(self.weights > 0)
+            joining = self._joining(active)
+            if not self._settle(np.union1d(active, joining)) and not len(joining):
+                return True
+        return False
+
+    def _joining(self, active: NDArray[np.intp]) -> NDArray[np.intp]:
+        """The idle weights of the steepest slopes."""
+        weights = self.weights[active]
+        gradient = self.linear - self.quadratic[:, active] @ weights
+        level = float(gradient[active] @ weights) / self.total
+        slope = gradient - level
+        slope[active] = -inf
+        steepest = np.argsort(-slope, kind="stable")[:JOINING]
+        return np.asarray(steepest[slope[steepest] > NOISE * max(1.0, abs(level))])
+
+    def _settle(self, active: NDArray[np.intp]) -> bool:
+        """Go to the optimum of these weights, dropping those that come to 0 on the way; False if nothing moved."""
+        moved = False
+        while len(active):
+            wanted = self._stationary(active)
+            here = self.weights[active]
+            falling = np.flatnonzero(wanted <= 0)
+            if not len(falling):
+                moved = moved or bool(np.abs(wanted - here).max() > STILL * self.total)
+                self.weights[active] = wanted
+                break
+            share = here[falling] / np.maximum(here[falling] - wanted[falling], 1e-300)
+            step = float(share.min())
+            self.weights[active] = here + step * (wanted - here)
+            moved = moved or step > STILL
+            out = falling[share <= step]
+            self.weights[active[out]] = 0.0
+            active = np.delete(active, out)
+        return moved
+
+    def _stationary(self, active: NDArray[np.intp]) -> Numbers:
+        """The optimum without signs: quadratic @ w + level = linear, sum w = total."""
+        size = len(active)
+        system = np.ones((size + 1, size + 1))
+        system[:size, :size] = self.quadratic[np.ix_(active, active)]
+        system[size, size] = 0.0
+        wanted = np.append(self.linear[active], self.total)
+        try:
+            solved = np.linalg.solve(system, wanted)
+            if float(np.abs(solved[:size]).max()) > LARGEST * self.total:
+                raise np.linalg.LinAlgError
+        except np.linalg.LinAlgError:  # columns that depend on each other: the shortest of many solutions
+            solved = np.linalg.lstsq(system, wanted, rcond=None)[0]
+        return np.asarray(solved[:size])
