@@ -77,12 +77,16 @@ def validated(result: Result, dataset: Dataset, request: Request) -> Result:
     if asked is None or model is None:
         return result
     if isinstance(asked, Method):
-        splits = _splits(dataset, asked, request)
-        parts = tuple(_solved(dataset, train, test, request) for train, test in splits)
-        return replace(result, validation=Validation(_method_text(asked), parts))
+        return replace(result, validation=cross_validated(dataset, asked, request))
     other = _other_file(dataset, asked, request)
     part = Part(other.rows, result.status.value, scores(model, dataset), scores(model, other))
     return replace(result, validation=Validation(asked, (part,)))
+
+
+def cross_validated(dataset: Dataset, method: Method, request: Request) -> Validation:
+    """The spec solved on parts of the rows, and measured on the others."""
+    splits = _splits(dataset, method, request)
+    return Validation(_method_text(method), tuple(_solved(dataset, train, test, request) for train, test in splits))
 
 
 def scores(tree: Tree | Forest, dataset: Dataset) -> dict[str, float]:

@@ -72,4 +72,18 @@ FORESTS = (
         "forest.margins(frame, labels[:10])",
         "Give as many classes as there are rows.",
     ),
+    Entry(
+        "D439",
+        "a criterion without a grid of penalties",
+        "Penalties are tried from a list; this criterion has none of its own.",
+        "tune(model, data)  # ensemble by hardmargin",
+        "Give one: `tune(model, data, grid=[1, 3, 10])`.",
+    ),
+    Entry(
+        "B522",
+        "only a forest has a penalty to tune",
+        "Tuning chooses the penalty of an ensemble's criterion.",
+        "tune(model, data)  # without `ensemble`",
+        "Ask for a forest: `ensemble by lpboost` and `maximize margin`.",
+    ),
 )
