@@ -25,8 +25,7 @@ struct slice {
   /* Rows of large weights, instead: each row's weight in the lanes of the tests it passes. 32- and 64-bit lanes. */
   void *dense;
   int32_t dense_rows;
-  int32_t *first_passing; /* for each test, where its rows begin in `passing` */
-  int32_t *passing;       /* where a row begins in `dense` */
+  int32_t *passing; /* room for where each row of a test begins in `dense` */
 };
 
 struct shape {
@@ -48,6 +47,9 @@ struct kernel {
   /* One list of rows into words at `group`; `row_bits` holds the tests of each row, row_bytes apart. */
   void (*build) (struct slice *, const struct shape *, int32_t group, const uint8_t *row_bits, int64_t row_bytes,
                  const int32_t *ids, int32_t count);
+  /* The weights of rows into `dense`; their words are built as one list. Not for 16-bit lanes. */
+  void (*fill) (struct slice *, const struct shape *, const uint8_t *row_bits, int64_t row_bytes, const int32_t *ids,
+                int32_t count, const int64_t *sign);
   /* Signed sums and weights of every test. */
   void (*sums) (const struct slice *, const struct shape *, void *sum, void *weight);
   /* Twice the signed sum, and the weight, of every pair. */

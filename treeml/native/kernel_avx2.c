@@ -43,6 +43,26 @@ static inline __m256i absolute_64 (__m256i v) {
   return _mm256_sub_epi64 (_mm256_xor_si256 (v, sign), sign);
 }
 
+/* The rows of a word's bits, as places in the dense lanes. */
+static inline int32_t expand_bits (uint64_t word, int32_t row, int32_t stride, int32_t *to) {
+  int32_t length = 0;
+  for (; word; word &= word - 1)
+    to[length++] = (row + __builtin_ctzll (word)) * stride;
+  return length;
+}
+
+static inline __m256i choose_32 (const uint8_t *row, int32_t j, int32_t number) {
+  const __m256i lane = _mm256_setr_epi32 (1, 2, 4, 8, 16, 32, 64, 128);
+  const __m256i chosen = _mm256_cmpeq_epi32 (_mm256_and_si256 (_mm256_set1_epi32 (row[j / 8]), lane), lane);
+  return _mm256_and_si256 (chosen, _mm256_set1_epi32 (number));
+}
+
+static inline __m256i choose_64 (const uint8_t *row, int32_t j, int64_t number) {
+  const __m256i lane = _mm256_setr_epi64x (1, 2, 4, 8);
+  const __m256i bits = _mm256_set1_epi64x (row[j / 8] >> (j & 4));
+  return _mm256_and_si256 (_mm256_cmpeq_epi64 (_mm256_and_si256 (bits, lane), lane), _mm256_set1_epi64x (number));
+}
+
 static void build_16 (struct slice *slice, const struct shape *shape, int32_t group, const uint8_t *row_bits,
                       int64_t row_bytes, const int32_t *ids, int32_t count) {
   uint16_t *words = slice->words;
@@ -129,6 +149,8 @@ static void build_64 (struct slice *slice, const struct shape *shape, int32_t gr
 #define ABS _mm256_abs_epi32
 #define MAX _mm256_max_epi32
 #define POPCOUNT popcount_32
+#define CHOOSE choose_32
+#define EXPAND(W, R, S, TO) expand_bits ((uint32_t) (W), R, S, TO)
 #include "kernel_body.h"
 #undef BITS
 #undef LANES
@@ -151,6 +173,10 @@ static void build_64 (struct slice *slice, const struct shape *shape, int32_t gr
 #define ABS absolute_64
 #define MAX maximum_64
 #define POPCOUNT popcount_64
+#undef CHOOSE
+#undef EXPAND
+#define CHOOSE choose_64
+#define EXPAND(W, R, S, TO) expand_bits ((uint64_t) (W), R, S, TO)
 #include "kernel_body.h"
 
 const struct kernel *kernel_avx2 (int lane_bits) {

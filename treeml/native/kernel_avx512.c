@@ -15,6 +15,29 @@
 #define AND _mm512_and_si512
 #define BROADCAST_TWICE(P) _mm512_set1_epi32 ((int) *(P))
 
+/* The rows of a word's bits, as places in the dense lanes, sixteen at a time. */
+static inline int32_t expand_bits (uint64_t word, int32_t row, int32_t stride, int32_t *to) {
+  const __m512i lane = _mm512_setr_epi32 (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  int32_t length = 0;
+  for (; word; word >>= 16, row += 16) {
+    const __mmask16 here = (__mmask16) word;
+    const __m512i places = _mm512_mullo_epi32 (_mm512_add_epi32 (lane, _mm512_set1_epi32 (row)), _mm512_set1_epi32 (stride));
+    _mm512_storeu_si512 (to + length, _mm512_maskz_compress_epi32 (here, places));
+    length += __builtin_popcount (here);
+  }
+  return length;
+}
+
+static inline __m512i choose_32 (const uint8_t *row, int32_t j, int32_t number) {
+  uint16_t mask;
+  memcpy (&mask, row + j / 8, sizeof mask);
+  return _mm512_maskz_set1_epi32 (mask, number);
+}
+
+static inline __m512i choose_64 (const uint8_t *row, int32_t j, int64_t number) {
+  return _mm512_maskz_set1_epi64 (row[j / 8], number);
+}
+
 static void build_16 (struct slice *slice, const struct shape *shape, int32_t group, const uint8_t *row_bits,
                       int64_t row_bytes, const int32_t *ids, int32_t count) {
   uint16_t *words = slice->words;
@@ -103,6 +126,8 @@ static void build_64 (struct slice *slice, const struct shape *shape, int32_t gr
 #define ABS _mm512_abs_epi32
 #define MAX _mm512_max_epi32
 #define POPCOUNT _mm512_popcnt_epi32
+#define CHOOSE choose_32
+#define EXPAND(W, R, S, TO) expand_bits ((uint32_t) (W), R, S, TO)
 #include "kernel_body.h"
 #undef BITS
 #undef LANES
@@ -125,6 +150,10 @@ static void build_64 (struct slice *slice, const struct shape *shape, int32_t gr
 #define ABS _mm512_abs_epi64
 #define MAX _mm512_max_epi64
 #define POPCOUNT _mm512_popcnt_epi64
+#undef CHOOSE
+#undef EXPAND
+#define CHOOSE choose_64
+#define EXPAND(W, R, S, TO) expand_bits ((uint64_t) (W), R, S, TO)
 #include "kernel_body.h"
 
 const struct kernel *kernel_avx512 (int lane_bits) {

@@ -13,10 +13,30 @@ static inline V NAME (broadcast) (const struct slice *slice, int64_t index) {
 }
 
 #if BITS > 16
-/* The sum of the rows that pass a test, in one block of lanes. */
-static inline V NAME (passing_sum) (const struct slice *slice, int32_t test, int32_t j) {
+static void NAME (fill) (struct slice *slice, const struct shape *shape, const uint8_t *row_bits, int64_t row_bytes,
+                         const int32_t *ids, int32_t count, const int64_t *sign) {
+  T *lanes = slice->dense;
+  for (int32_t r = 0; r < count; r++, lanes += shape->stride) {
+    const uint8_t *row = row_bits + ids[r] * row_bytes;
+    for (int32_t j = 0; j < shape->stride; j += LANES)
+      STORE (lanes + j, CHOOSE (row, j, (T) sign[ids[r]]));
+  }
+  slice->dense_rows = count;
+}
+
+/* Where the rows that pass a test begin in the dense lanes. */
+static inline int32_t NAME (find_passing) (const struct slice *slice, const struct shape *shape, int32_t test) {
+  const T *words = (const T *) slice->words + test;
+  int32_t length = 0;
+  for (int32_t row = 0; row < slice->dense_rows; row += BITS, words += shape->stride)
+    length += EXPAND (*words, row, shape->stride, slice->passing + length);
+  return length;
+}
+
+/* The sum of these rows in one block of lanes. */
+static inline V NAME (passing_sum) (const struct slice *slice, int32_t length, int32_t j) {
   const T *lanes = (const T *) slice->dense + j;
-  const int32_t *at = slice->passing + slice->first_passing[test], *end = slice->passing + slice->first_passing[test + 1];
+  const int32_t *at = slice->passing, *end = at + length;
   V first = ZERO (), second = ZERO ();
   for (; at + 1 < end; at += 2) {
     first = ADD (first, LOAD (lanes + at[0]));
@@ -27,10 +47,10 @@ static inline V NAME (passing_sum) (const struct slice *slice, int32_t test, int
   return ADD (first, second);
 }
 
-static inline V NAME (passing_weight) (const struct slice *slice, int32_t test, int32_t j) {
+static inline V NAME (passing_weight) (const struct slice *slice, int32_t length, int32_t j) {
   const T *lanes = (const T *) slice->dense + j;
   V sum = ZERO ();
-  for (int32_t p = slice->first_passing[test]; p < slice->first_passing[test + 1]; p++)
+  for (int32_t p = 0; p < length; p++)
     sum = ADD (sum, ABS (LOAD (lanes + slice->passing[p])));
   return sum;
 }
@@ -76,12 +96,14 @@ static void NAME (pairs) (const struct slice *slice, const struct shape *shape, 
   const int64_t stride = shape->stride;
 #if BITS > 16
   if (slice->dense) {
-    for (int32_t j = 0; j < shape->tests; j += LANES)
-      for (int32_t i = 0; i < shape->tests; i++) {
-        const V sum = NAME (passing_sum) (slice, i, j);
+    for (int32_t i = 0; i < shape->tests; i++) {
+      const int32_t length = NAME (find_passing) (slice, shape, i);
+      for (int32_t j = 0; j < shape->tests; j += LANES) {
+        const V sum = NAME (passing_sum) (slice, length, j);
         STORE (doubled + i * stride + j, ADD (sum, sum));
-        STORE (weight + i * stride + j, NAME (passing_weight) (slice, i, j));
+        STORE (weight + i * stride + j, NAME (passing_weight) (slice, length, j));
       }
+    }
     return;
   }
 #endif
@@ -155,21 +177,37 @@ static void NAME (both) (const struct slice *slice, const struct shape *shape, c
   NAME (shifts) (shape, counted, counted_shift);
   NAME (shifts) (shape, rest, rest_shift);
   const int32_t planes = slice->planes;
+#if BITS > 16
+  if (slice->dense) {
+    T *yes[2] = {counted->yes, rest->yes}, *no[2] = {counted->no, rest->no};
+    for (int32_t j = 0; j < shape->tests; j += LANES) {
+      const V a = LOAD (counted_sum + j), b = LOAD (rest_sum + j);
+      STORE (yes[0] + j, ABS (a));
+      STORE (no[0] + j, ABS (SUB (counted_total, a)));
+      STORE (yes[1] + j, ABS (b));
+      STORE (no[1] + j, ABS (SUB (rest_total, b)));
+    }
+    for (int32_t i = 0; i < shape->tests; i++) {
+      const int32_t length = NAME (find_passing) (slice, shape, i);
+      const V counted_i = BROADCAST (counted_shift + i), rest_i = BROADCAST (rest_shift + i);
+      for (int32_t j = 0; j < shape->tests; j += LANES) {
+        const V sum = NAME (passing_sum) (slice, length, j), twice = ADD (sum, sum);
+        const V difference = SUB (twice, LOAD (counted_sum + j));
+        const V other = SUB (SUB (LOAD (doubled + i * stride + j), twice), LOAD (rest_sum + j));
+        STORE (yes[0] + j, MAX (LOAD (yes[0] + j), ABS (difference)));
+        STORE (no[0] + j, MAX (LOAD (no[0] + j), ABS (ADD (difference, counted_i))));
+        STORE (yes[1] + j, MAX (LOAD (yes[1] + j), ABS (other)));
+        STORE (no[1] + j, MAX (LOAD (no[1] + j), ABS (ADD (other, rest_i))));
+      }
+    }
+    return;
+  }
+#endif
   for (int32_t j = 0; j < shape->tests; j += LANES) {
     const V a = LOAD (counted_sum + j), b = LOAD (rest_sum + j);
     V counted_yes = ABS (a), counted_no = ABS (SUB (counted_total, a));
     V rest_yes = ABS (b), rest_no = ABS (SUB (rest_total, b));
-#if BITS > 16
-    for (int32_t i = 0; slice->dense && i < shape->tests; i++) {
-      const V sum = NAME (passing_sum) (slice, i, j), twice = ADD (sum, sum);
-      const V difference = SUB (twice, a), other = SUB (SUB (LOAD (doubled + i * stride + j), twice), b);
-      counted_yes = MAX (counted_yes, ABS (difference));
-      counted_no = MAX (counted_no, ABS (ADD (difference, BROADCAST (counted_shift + i))));
-      rest_yes = MAX (rest_yes, ABS (other));
-      rest_no = MAX (rest_no, ABS (ADD (other, BROADCAST (rest_shift + i))));
-    }
-#endif
-    for (int32_t i = 0; !slice->dense && i < shape->padded; i += 4) {
+    for (int32_t i = 0; i < shape->padded; i += 4) {
       V sum[4];
       for (int k = 0; k < 4; k++)
         sum[k] = ZERO ();
@@ -236,8 +274,20 @@ static void NAME (similar) (const struct shape *shape, const void *weight_row_, 
   }
 }
 
-static const struct kernel NAME (kernel) = {KERNEL_NAME,   BITS,       NAME (build), NAME (sums),   NAME (pairs),
-                                            NAME (own),    NAME (both), NAME (best),  NAME (similar)};
+static const struct kernel NAME (kernel) = {
+    .name = KERNEL_NAME,
+    .lane_bits = BITS,
+    .build = NAME (build),
+#if BITS > 16
+    .fill = NAME (fill),
+#endif
+    .sums = NAME (sums),
+    .pairs = NAME (pairs),
+    .own = NAME (own),
+    .both = NAME (both),
+    .best = NAME (best),
+    .similar = NAME (similar),
+};
 
 #undef JOIN_
 #undef JOIN

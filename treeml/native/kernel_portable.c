@@ -61,6 +61,28 @@ DEFINE (16, 8)
 DEFINE (32, 4)
 DEFINE (64, 2)
 
+/* The rows of a word's bits, as places in the dense lanes. */
+static inline int32_t expand_bits (uint64_t word, int32_t row, int32_t stride, int32_t *to) {
+  int32_t length = 0;
+  for (; word; word &= word - 1)
+    to[length++] = (row + __builtin_ctzll (word)) * stride;
+  return length;
+}
+
+static inline vector_32 choose_32 (const uint8_t *row, int32_t j, int32_t number) {
+  vector_32 lanes;
+  for (int l = 0; l < 4; l++)
+    lanes[l] = row[(j + l) >> 3] >> ((j + l) & 7) & 1 ? number : 0;
+  return lanes;
+}
+
+static inline vector_64 choose_64 (const uint8_t *row, int32_t j, int64_t number) {
+  vector_64 lanes;
+  for (int l = 0; l < 2; l++)
+    lanes[l] = row[(j + l) >> 3] >> ((j + l) & 7) & 1 ? number : 0;
+  return lanes;
+}
+
 #define BROADCAST_TWICE(P) SET ((int16_t) *(P))
 #define BROADCAST(P) SET (*(P))
 
@@ -91,6 +113,8 @@ DEFINE (64, 2)
 #define ABS absolute_32
 #define MAX maximum_32
 #define POPCOUNT popcount_32
+#define CHOOSE choose_32
+#define EXPAND(W, R, S, TO) expand_bits ((uint32_t) (W), R, S, TO)
 #include "kernel_body.h"
 #include "kernel_undefine.h"
 
@@ -106,6 +130,8 @@ DEFINE (64, 2)
 #define ABS absolute_64
 #define MAX maximum_64
 #define POPCOUNT popcount_64
+#define CHOOSE choose_64
+#define EXPAND(W, R, S, TO) expand_bits ((uint64_t) (W), R, S, TO)
 #include "kernel_body.h"
 #include "kernel_undefine.h"
 

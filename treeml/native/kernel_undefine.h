@@ -11,3 +11,5 @@
 #undef ABS
 #undef MAX
 #undef POPCOUNT
+#undef CHOOSE
+#undef EXPAND

@@ -28,21 +28,20 @@ static int64_t groups_of (const struct worker *worker, const int32_t *start) {
 }
 
 int slice_allocate (struct worker *worker, struct slice *slice) {
-  if (worker->rows->dense) {
-    struct arena *arena = &worker->solver->arena;
-    const struct shape *shape = &worker->rows->shape;
-    const size_t rows = (size_t) worker->rows->rows;
-    slice->dense = arena_allocate (arena, rows * (size_t) shape->stride + 64, (size_t) worker->kernel->lane_bits / 8);
-    slice->first_passing = arena_allocate (arena, (size_t) shape->tests + 2, sizeof *slice->first_passing);
-    slice->passing = arena_allocate (arena, rows * (size_t) shape->tests + 1, sizeof *slice->passing);
-    return slice->dense && slice->first_passing && slice->passing;
-  }
   const size_t lanes = (size_t) (groups_of (worker, worker->rows->start) + worker->rows->lists) *
                        (size_t) worker->rows->shape.stride;
   slice->words = arena_allocate (&worker->solver->arena, lanes + 64, (size_t) worker->kernel->lane_bits / 8);
   if (worker->kernel->lane_bits == 16)
     slice->twice = arena_allocate (&worker->solver->arena, lanes + 64, sizeof *slice->twice);
   slice->planes = worker->rows->planes;
+  if (worker->rows->dense) {
+    struct arena *arena = &worker->solver->arena;
+    const size_t rows = (size_t) worker->rows->rows, stride = (size_t) worker->rows->shape.stride;
+    slice->dense = arena_allocate (arena, rows * stride + 64, (size_t) worker->kernel->lane_bits / 8);
+    slice->passing = arena_allocate (arena, rows + 64, sizeof *slice->passing);
+    if (!slice->dense || !slice->passing)
+      return 0;
+  }
   return slice->words && (worker->kernel->lane_bits != 16 || slice->twice);
 }
 
@@ -50,7 +49,6 @@ void slice_release (struct worker *worker, struct slice *slice) {
   arena_release (&worker->solver->arena, slice->words);
   arena_release (&worker->solver->arena, slice->twice);
   arena_release (&worker->solver->arena, slice->dense);
-  arena_release (&worker->solver->arena, slice->first_passing);
   arena_release (&worker->solver->arena, slice->passing);
 }
 

@@ -81,44 +81,10 @@ static int64_t leaf (const struct worker *worker, const struct level *level) {
   return worker->rows->scale * ((level->weight - llabs (level->total)) / 2) + worker->shared->price;
 }
 
-/* Weights in the lanes of the tests that a row passes, and for each test the rows that pass it. */
-static void build_dense (struct worker *worker, struct slice *slice, const int32_t *ids, int32_t count) {
-  const struct rows *rows = worker->rows;
-  const int32_t tests = rows->shape.tests, stride = rows->shape.stride;
-  const size_t line = (size_t) stride * lane_bytes (worker);
-  int32_t *first = slice->first_passing;
-  memset (slice->dense, 0, (size_t) count * line);
-  memset (first, 0, ((size_t) tests + 2) * sizeof *first);
-  for (int32_t r = 0; r < count; r++) {
-    const uint8_t *row = rows->row_bits + ids[r] * rows->row_bytes;
-    const int64_t weight = rows->sign[ids[r]];
-    for (int32_t base = 0; base < tests; base += 8)
-      for (uint32_t rest = row[base / 8]; rest; rest &= rest - 1) {
-        const int32_t test = base + __builtin_ctz (rest);
-        first[test + 2]++;
-        if (worker->kernel->lane_bits == 32)
-          ((int32_t *) slice->dense)[(int64_t) r * stride + test] = (int32_t) weight;
-        else
-          ((int64_t *) slice->dense)[(int64_t) r * stride + test] = weight;
-      }
-  }
-  for (int32_t test = 0; test < tests; test++)
-    first[test + 2] += first[test + 1];
-  for (int32_t r = 0; r < count; r++) {
-    const uint8_t *row = rows->row_bits + ids[r] * rows->row_bytes;
-    for (int32_t base = 0; base < tests; base += 8)
-      for (uint32_t rest = row[base / 8]; rest; rest &= rest - 1)
-        slice->passing[first[base + __builtin_ctz (rest) + 1]++] = r * stride;
-  }
-  slice->dense_rows = count;
-}
-
 static void build_slice (struct worker *worker, struct slice *slice, const int32_t *ids, const int32_t *start) {
   const struct rows *rows = worker->rows;
-  if (rows->dense) {
-    build_dense (worker, slice, ids, start[1]);
-    return;
-  }
+  if (rows->dense)
+    worker->kernel->fill (slice, &rows->shape, rows->row_bits, rows->row_bytes, ids, start[1], rows->sign);
   int32_t group = 0;
   for (int32_t list = 0; list < rows->lists; list++) {
     const int32_t count = start[list + 1] - start[list];
