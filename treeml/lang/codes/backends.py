@@ -115,13 +115,6 @@ BACKENDS = (
         "Report it with the folder: its README says which commands show it again.",
     ),
     Entry(
-        "B520",
-        "no back-end grows a forest",
-        "The specification is checked in full, but no installed back-end solves ensembles.",
-        "ensemble by lpboost(penalty = 0.05)\nmaximize margin",
-        "For the best single tree remove `ensemble`, and write `maximize accuracy`.",
-    ),
-    Entry(
         "B521",
         "no back-end mends a tree piece by piece",
         "The specification is checked in full, but no installed back-end improves subtrees.",

@@ -15,6 +15,15 @@ FEASIBILITY = (
         "Relax one of those named, or offer finer tests with `binarize`.",
     ),
     Entry(
+        "F602",
+        "the rows alone rule a requirement out",
+        "Rows that agree on every feature end in the same leaf of every tree, so a tree errs on some of them whenever "
+        "they are not of one class. Counting such rows shows that no tree of any depth can meet this requirement.",
+        "require errors = 0",
+        "Ask for what is possible (the message says what that is), clean the rows named, or tell them apart with "
+        "another column or finer cuts.",
+    ),
+    Entry(
         "F603",
         "requirements contradict each other on any data",
         "A few facts hold for every tree: one of depth d has at most 2^d leaves, and one that tests k columns has at "
