@@ -377,4 +377,11 @@ DATA = (
         "treeml show clusters.json --as pmml",
         "Choose another form, or install what the help names.",
     ),
+    Entry(
+        "D493",
+        "a result cannot be read",
+        "The file is neither a result nor the results of a comparison.",
+        "treeml report notes.txt -o page.html",
+        "Give a file that `treeml solve -o` or `treeml compare -o` wrote.",
+    ),
 )

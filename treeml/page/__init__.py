@@ -1,0 +1,1 @@
+"""Result, records -> one self-contained HTML page."""

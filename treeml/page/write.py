@@ -1,0 +1,92 @@
+"""A result and records of a race -> HTML: all that the page needs is in the file, and nothing is fetched."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from treeml.drawing import COLORS
+from treeml.lang.diagnostic import DataError, Diagnostic
+from treeml.page.colors import colored
+
+FOLDER = Path(__file__).parent
+# Of a record the page shows the table and the timeline; its tree would only make the page large.
+LEFT_OUT = ("tree", "requirements", "measures", "statistics", "plan", "notes", "conflict", "printed")
+
+
+def write_page(result: Mapping[str, Any] | None, records: Sequence[Mapping[str, Any]] = ()) -> str:
+    """The page of a result, of a race, or of both. `result` is what `treeml solve -o` or `--json` writes."""
+    from treeml.tree import Tree
+
+    shown = dict(result or _best(records) or {})
+    tree = Tree.from_json(shown["tree"]) if shown.get("tree") else None
+    about = shown.pop("about", {})
+    spec = about.get("spec", {})
+    target = tree.target if tree is not None and tree.target else spec.get("name", "a race of back-ends")
+    data = {
+        "result": shown or None,
+        "about": about,
+        "records": [{name: value for name, value in each.items() if name not in LEFT_OUT} for each in records],
+        "colors": COLORS,
+    }
+    pieces = {
+        "title": escape(f"Decision tree for {target}" if tree is not None else f"TreeML: {target}"),
+        "style": (FOLDER / "page.css").read_text(encoding="utf-8"),
+        "script": (FOLDER / "page.js").read_text(encoding="utf-8"),
+        "spec": colored(spec.get("text", "")),
+        "text": escape(str(tree) if tree is not None else ""),
+        # A text in the data must not end the element that holds it.
+        "data": json.dumps(data, allow_nan=False).replace("<", "\\u003c"),
+    }
+    page = (FOLDER / "page.html").read_text(encoding="utf-8")
+    parts = page.split("{{")
+    written = [parts[0]]
+    for part in parts[1:]:
+        name, _, rest = part.partition("}}")
+        written += [pieces[name], rest]
+    return "".join(written)
+
+
+def read_result(path: Path) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:
+    """A result, or the records of a race, from a file; DataError for anything else."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(_unreadable(path, getattr(error, "strerror", None) or str(error))) from error
+    try:
+        value = json.loads(text)
+    except ValueError:
+        from treeml.comparison.journal import read_records
+
+        records = read_records(path)
+        if not records:
+            raise DataError(_unreadable(path, "it holds no results")) from None
+        return None, records
+    if isinstance(value, list) and all(isinstance(each, dict) and "backend" in each for each in value):
+        return None, value
+    if isinstance(value, dict) and "key" in value and "fingerprint" in value:
+        return None, [value]  # a race of one line
+    if isinstance(value, dict) and "status" in value:
+        return value, []
+    raise DataError(_unreadable(path, "it is no result"))
+
+
+def _best(records: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """Of a race on one question, the answer: a proved one if there is."""
+    if len({record.get("fingerprint") for record in records}) != 1:
+        return None
+    with_tree = [record for record in records if record.get("tree")]
+    proved = [record for record in with_tree if record["status"] == "optimal"]
+    return next(iter(proved + with_tree), None)
+
+
+def _unreadable(path: Path, reason: str) -> Diagnostic:
+    return Diagnostic(
+        "D493",
+        f"{path} cannot be read as a result: {reason}",
+        place=str(path),
+        helps=("give a file that `treeml solve -o` or `treeml compare -o` wrote",),
+    )
