@@ -152,19 +152,22 @@ def solve(spec: Path, settings: tuple[str, ...], as_json: bool, style: str, quie
     from treeml.lang.diagnostic import InfeasibleError
     from treeml.progress import progress_line
 
-    output = asked.pop("output")
+    output, data = asked.pop("output"), asked.pop("data")
     with _mistakes(style):
         model = _load(spec, settings)
         try:
             with progress_line(quiet or as_json) as on_progress:
-                result = pipeline.solve(model, asked.pop("data"), on_progress=on_progress, **asked)
+                result = pipeline.solve(model, data, on_progress=on_progress, **asked)
         except InfeasibleError as error:  # seen before any data was read
             if as_json:
                 click.echo(json.dumps({"status": "infeasible", "stop": "proved", "conflict": error.conflict}))
             raise
         _show(result.warnings, style, quiet)
         if output is not None:
-            _replace(output, json.dumps(result.to_json(), indent=1) + "\n")
+            from treeml.page.about import about
+
+            kept = {**result.to_json(), "about": about(model, data, result, spec)}
+            _replace(output, json.dumps(kept, indent=1) + "\n")
         if as_json:
             click.echo(json.dumps(result.to_json()))
         else:
@@ -287,6 +290,25 @@ def show(file: Path, form: str, output: Path | None, style: str) -> None:
             click.echo(written.rstrip("\n"))
 
 
+@treeml.command("report")
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="Write the page to this file.")
+@format_option
+def report_page(files: tuple[Path, ...], output: Path, style: str) -> None:
+    """Write one HTML page of FILES: a result of `solve -o`, results of `compare -o`, or both."""
+    from treeml.page.write import read_result, write_page
+
+    with _mistakes(style):
+        results, records = [], []
+        for file in files:
+            result, more = read_result(file)
+            results += [] if result is None else [result]
+            records += more
+        if len(results) > 1:
+            raise click.UsageError("a page shows one result: give one, and the files of as many races as you like")
+        _replace(output, write_page(results[0] if results else None, records))
+
+
 @treeml.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
@@ -350,14 +372,22 @@ def _replace(path: Path, content: str | bytes) -> None:
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(content.encode() if isinstance(content, str) else content)
-            if path.exists():
-                os.chmod(name, path.stat().st_mode)
+            os.chmod(name, path.stat().st_mode if path.exists() else 0o666 & ~_mask())
             os.replace(name, path)
         except BaseException:
             os.unlink(name)
             raise
     except OSError as error:
         raise click.FileError(str(path), error.strerror or str(error)) from error
+
+
+def _mask() -> int:
+    """Which permissions new files do not get; it can be asked only by setting it."""
+    import os
+
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
 
 
 def _explain_failure(result: Result, style: str) -> None:
