@@ -5,6 +5,7 @@ scikit-learn is an extra (`pip install treeml[sklearn]`), and nothing else in th
 
 from treeml.estimators.classifier import OptimalTreeClassifier
 from treeml.estimators.clusterer import TreeClusterer
+from treeml.estimators.forest import OptimalForestClassifier
 from treeml.estimators.regressor import OptimalTreeRegressor
 
-__all__ = ["OptimalTreeClassifier", "OptimalTreeRegressor", "TreeClusterer"]
+__all__ = ["OptimalForestClassifier", "OptimalTreeClassifier", "OptimalTreeRegressor", "TreeClusterer"]

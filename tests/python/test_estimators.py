@@ -20,9 +20,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import treeml as tml
-from treeml.sklearn import OptimalTreeClassifier, OptimalTreeRegressor, TreeClusterer
+from treeml.sklearn import OptimalForestClassifier, OptimalTreeClassifier, OptimalTreeRegressor, TreeClusterer
 
-ESTIMATORS = (OptimalTreeClassifier(), OptimalTreeRegressor(max_depth=2), TreeClusterer())
+ESTIMATORS = (OptimalTreeClassifier(), OptimalTreeRegressor(max_depth=2), TreeClusterer(), OptimalForestClassifier())
 
 
 def _name(value: Any) -> str:
@@ -277,6 +277,7 @@ def test_more_than_twenty_classes_are_classes() -> None:
         OptimalTreeClassifier(max_depth=1, class_weight={"low": 2}, cost_matrix={("low", "high"): 2}),
         OptimalTreeClassifier(spec=tml.parse("param deep = 1\nminimize errors\nrequire depth <= deep")),
         TreeClusterer(3, columns=["age", "income"]),
+        OptimalForestClassifier(nu=0.3),
     ],
     ids=lambda value: type(value).__name__,
 )
@@ -286,7 +287,8 @@ def test_clone_pickle_and_json_keep_everything(estimator: Any, people: tuple[pd.
     text = json.dumps(fitted.to_json())
     for again in (pickle.loads(pickle.dumps(fitted)), type(fitted).from_json(text)):
         assert (again.predict(X) == fitted.predict(X)).all()
-        assert again.tree_ == fitted.tree_
+        assert again.result_.tree == fitted.result_.tree
+        assert again.result_.forest == fitted.result_.forest
         assert again.model_ == fitted.model_
         assert again.objective_ == fitted.objective_
         assert again.status_ == fitted.status_
@@ -373,3 +375,24 @@ def test_clusters_are_leaves(people: tuple[pd.DataFrame, pd.Series]) -> None:
         assert np.allclose(fitted.cluster_centers_[label], X[["age", "income"]][fitted.labels_ == label].mean())
     with pytest.raises(ValueError, match="no column of numbers"):
         TreeClusterer().fit(X[["sex"]])
+
+
+def test_a_forest_votes(people: tuple[pd.DataFrame, pd.Series]) -> None:
+    X, y = people
+    fitted = OptimalForestClassifier(nu=0.3).fit(X, y)
+    assert fitted.is_optimal_
+    assert fitted.depth_ == 1
+    assert len(fitted.estimators_) == len(fitted.estimator_weights_) == fitted.apply(X).shape[1]
+    assert fitted.estimator_weights_.sum() == pytest.approx(1)
+    assert fitted.n_leaves_ == 2 * len(fitted.estimators_)
+    assert fitted.score(X, y) > 0.7
+    votes = sum(
+        weight * (tree.predict(X) == "high")
+        for tree, weight in zip(fitted.estimators_, fitted.estimator_weights_, strict=True)
+    )
+    assert np.allclose(fitted.predict_proba(X)[:, 0], votes)
+    spec = "ensemble by hardmargin\nmaximize margin\nrequire depth <= 1"
+    with pytest.raises(ValueError, match="OptimalForestClassifier fits it"):
+        OptimalTreeClassifier(spec=spec).fit(X.assign(number=range(len(X))), y)
+    with pytest.raises(ValueError, match="OptimalTreeClassifier fits it"):
+        OptimalForestClassifier(spec="minimize errors\nrequire depth <= 1").fit(X, y)

@@ -38,10 +38,9 @@ if TYPE_CHECKING:
 RUN = ("spec", "params", "backend", "time_limit", "threads", "random_state")  # may stand beside `spec`
 
 
-class TreeEstimator(BaseEstimator):  # type: ignore[misc]
-    """A tree that is fitted by a back-end of TreeML."""
+class Estimator(BaseEstimator):  # type: ignore[misc]
+    """What is fitted by a back-end of TreeML: a tree, or a forest."""
 
-    tree_: Tree
     result_: Result
     n_features_in_: int
 
@@ -75,38 +74,6 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
     def is_optimal_(self) -> bool:
         return self._solved().is_optimal
 
-    @property
-    def n_leaves_(self) -> int:
-        check_is_fitted(self)
-        return len(self.tree_.leaves)
-
-    @property
-    def depth_(self) -> int:
-        check_is_fitted(self)
-        return self.tree_.depth
-
-    def get_n_leaves(self) -> int:
-        return self.n_leaves_
-
-    def get_depth(self) -> int:
-        return self.depth_
-
-    def apply(self, X: Any) -> NDArray[np.intp]:
-        """For each row the number of its leaf among all nodes, parents before children, the yes side first."""
-        numbers = [number for number, node in enumerate(self._nodes()) if not isinstance(node, Branch)]
-        return np.array(numbers, dtype=np.intp)[self._reached(X)]
-
-    def decision_path(self, X: Any) -> Any:
-        """A sparse matrix, rows x nodes: 1 where the row passes the node."""
-        from scipy.sparse import csr_array  # type: ignore[import-untyped]
-
-        passed = self._ancestors()
-        reached = self._reached(X)
-        indices = [passed[leaf] for leaf in reached.tolist()]
-        pointers = np.cumsum([0, *map(len, indices)])
-        flat = np.array([number for path in indices for number in path], dtype=np.int64)
-        return csr_array((np.ones(len(flat), dtype=np.int64), flat, pointers), shape=(len(reached), self._count()))
-
     def to_json(self) -> dict[str, Any]:
         """The arguments and the fitted tree as plain JSON values; `from_json` reads them."""
         from treeml.estimators.stored import write_estimator
@@ -124,33 +91,6 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
     def _solved(self) -> Result:
         check_is_fitted(self)
         return self.result_
-
-    def _nodes(self) -> Iterable[Any]:
-        check_is_fitted(self)
-        return self.tree_.nodes()
-
-    def _count(self) -> int:
-        return 2 * len(self.tree_.leaves) - 1
-
-    def _ancestors(self) -> list[tuple[int, ...]]:
-        """For every leaf, in order, the numbers of the nodes from the root to it."""
-        check_is_fitted(self)
-        found, number = [], 0
-        todo: list[tuple[Any, tuple[int, ...]]] = [(self.tree_.root, ())]
-        while todo:
-            node, above = todo.pop()
-            path = (*above, number)
-            number += 1
-            if isinstance(node, Branch):
-                todo += [(node.no, path), (node.yes, path)]
-            else:
-                found.append(path)
-        return found
-
-    def _reached(self, X: Any) -> NDArray[np.intp]:
-        """The place of each row's leaf among the leaves."""
-        check_is_fitted(self)
-        return self.tree_.apply(self._checked_rows(X))
 
     def _checked_rows(self, X: Any) -> Any:
         """Rows to predict, by name where the estimator was fitted with names."""
@@ -238,18 +178,18 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             threads=given["threads"],
             seed=_seed(given["random_state"]),
         )
-        if result.tree is None:
+        if result.tree is None and result.forest is None:
             raise _no_tree(result)
         if not result.is_optimal:
-            warnings.warn(
-                f"the tree is {result.status.value}, not proved optimal: {result.stop.value}",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
-        outputs = tuple(name.removesuffix(reading.ROUNDED) for name in result.tree.outputs)
-        self.tree_ = replace(result.tree, inputs=inputs, outputs=outputs)
-        self.result_ = replace(result, tree=self.tree_)
+            what = "tree" if result.forest is None else "forest"
+            text = f"the {what} is {result.status.value}, not proved optimal: {result.stop.value}"
+            warnings.warn(text, ConvergenceWarning, stacklevel=4)
+        self.result_ = self._keep(result, inputs)
         self.model_ = model
+
+    def _keep(self, result: Result, inputs: tuple[str, ...]) -> Result:
+        """The result with the columns of X, of arrays as well, in the order in which they came."""
+        raise AssertionError("an estimator keeps what was found")
 
     def _declare_missing(self, model: Model, table: Table) -> None:
         """What `missing` says, for the columns that have gaps."""
@@ -260,6 +200,78 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         for name, column in table.columns.items():
             if column.missing is not None and column.missing.any():
                 model.column(name, column.type, missing=self.missing)
+
+
+class TreeEstimator(Estimator):
+    """One tree."""
+
+    tree_: Tree
+
+    @property
+    def n_leaves_(self) -> int:
+        check_is_fitted(self)
+        return len(self.tree_.leaves)
+
+    @property
+    def depth_(self) -> int:
+        check_is_fitted(self)
+        return self.tree_.depth
+
+    def get_n_leaves(self) -> int:
+        return self.n_leaves_
+
+    def get_depth(self) -> int:
+        return self.depth_
+
+    def apply(self, X: Any) -> NDArray[np.intp]:
+        """For each row the number of its leaf among all nodes, parents before children, the yes side first."""
+        numbers = [number for number, node in enumerate(self._nodes()) if not isinstance(node, Branch)]
+        return np.array(numbers, dtype=np.intp)[self._reached(X)]
+
+    def decision_path(self, X: Any) -> Any:
+        """A sparse matrix, rows x nodes: 1 where the row passes the node."""
+        from scipy.sparse import csr_array  # type: ignore[import-untyped]
+
+        passed = self._ancestors()
+        reached = self._reached(X)
+        indices = [passed[leaf] for leaf in reached.tolist()]
+        pointers = np.cumsum([0, *map(len, indices)])
+        flat = np.array([number for path in indices for number in path], dtype=np.int64)
+        return csr_array((np.ones(len(flat), dtype=np.int64), flat, pointers), shape=(len(reached), self._count()))
+
+    def _nodes(self) -> Iterable[Any]:
+        check_is_fitted(self)
+        return self.tree_.nodes()
+
+    def _count(self) -> int:
+        return 2 * len(self.tree_.leaves) - 1
+
+    def _ancestors(self) -> list[tuple[int, ...]]:
+        """For every leaf, in order, the numbers of the nodes from the root to it."""
+        check_is_fitted(self)
+        found, number = [], 0
+        todo: list[tuple[Any, tuple[int, ...]]] = [(self.tree_.root, ())]
+        while todo:
+            node, above = todo.pop()
+            path = (*above, number)
+            number += 1
+            if isinstance(node, Branch):
+                todo += [(node.no, path), (node.yes, path)]
+            else:
+                found.append(path)
+        return found
+
+    def _reached(self, X: Any) -> NDArray[np.intp]:
+        """The place of each row's leaf among the leaves."""
+        check_is_fitted(self)
+        return self.tree_.apply(self._checked_rows(X))
+
+    def _keep(self, result: Result, inputs: tuple[str, ...]) -> Result:
+        if result.tree is None:
+            raise ValueError("the spec asks for a forest: OptimalForestClassifier fits it")
+        outputs = tuple(name.removesuffix(reading.ROUNDED) for name in result.tree.outputs)
+        self.tree_ = replace(result.tree, inputs=inputs, outputs=outputs)
+        return replace(result, tree=self.tree_)
 
 
 def positive_weights(sample_weight: Any, X: Any, y: Any) -> tuple[Any, Any, Any]:

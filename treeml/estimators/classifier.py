@@ -14,12 +14,40 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from treeml.estimators import asking
 from treeml.estimators import rows as reading
-from treeml.estimators.base import TreeEstimator, positive_weights, total_weight
+from treeml.estimators.base import Estimator, TreeEstimator, positive_weights, total_weight
 from treeml.model import Model
 from treeml.tree import class_shares
 
 
-class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
+class ClassEstimator(ClassifierMixin, Estimator):  # type: ignore[misc]
+    """What classifiers share: labels of any kind, and weights."""
+
+    classes_: NDArray[Any]
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Find the best one. Rows of weight zero are left out."""
+        name = getattr(y, "name", None)
+        X, y = self._checked_training(X, y)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        labels = tuple(self.classes_.tolist())
+        X, codes, weight = positive_weights(sample_weight, X, codes)
+        present = _class_weights(labels, codes, weight)
+        self._learn(
+            X,
+            lambda target, table: (self._asked(target, labels, present), table),
+            lambda target: reading.classes_column(target, codes, labels),
+            name,
+            weight,
+        )
+        return self
+
+    def _asked(self, target: str, labels: tuple[Any, ...], present: Mapping[Any, Fraction]) -> Model:
+        """The model that the keywords describe; `present` are the classes that occur, with their weights."""
+        raise AssertionError("a classifier says what it asks for")
+
+
+class OptimalTreeClassifier(ClassEstimator, TreeEstimator):
     """The best decision tree for classes, proved and verified.
 
     Parameters
@@ -99,23 +127,6 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[mis
         self.time_limit = time_limit
         self.threads = threads
         self.random_state = random_state
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the best tree. Rows of weight zero are left out."""
-        name = getattr(y, "name", None)
-        X, y = self._checked_training(X, y)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        labels = tuple(self.classes_.tolist())
-        X, codes, weight = positive_weights(sample_weight, X, codes)
-        self._learn(
-            X,
-            lambda target, table: (self._asked(target, labels, _class_weights(labels, codes, weight)), table),
-            lambda target: reading.classes_column(target, codes, labels),
-            name,
-            weight,
-        )
-        return self
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each row's leaf."""

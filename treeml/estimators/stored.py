@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from treeml.backends.contract import Status, Stop
+from treeml.forest import Forest
 from treeml.model import Model
 from treeml.result import Result
 from treeml.tree import Tree
@@ -33,7 +34,7 @@ def write_estimator(estimator: Any) -> dict[str, Any]:
         "arguments": {name: _write(given, name) for name, given in estimator.get_params(deep=False).items()},
         "model": {"text": str(estimator.model_), "bindings": _write(estimator.model_.bindings, "params")},
         "result": {"status": result.status.value, "stop": result.stop.value, "measures": dict(result.measures)},
-        "tree": estimator.tree_.to_json(),
+        "forest" if result.tree is None else "tree": (result.tree or result.forest).to_json(),
         "n_features_in": int(estimator.n_features_in_),
         "from_frame": bool(estimator.from_frame_),
     }
@@ -58,13 +59,16 @@ def read_estimator(kind: Any, value: Any) -> Any:
     estimator = kind(**{name: _read(given) for name, given in value["arguments"].items()})
     estimator.n_features_in_ = value["n_features_in"]
     estimator.from_frame_ = value["from_frame"]
-    estimator.tree_ = Tree.from_json(value["tree"])
+    tree = Tree.from_json(value["tree"]) if "tree" in value else None
+    forest = Forest.from_json(value["forest"]) if "forest" in value else None
     estimator.model_ = Model.parse(value["model"]["text"], **_read(value["model"]["bindings"]))
     found = value["result"]
     kept: dict[str, Any] = {name: _read(found[name]) for name in FOUND}
     kept |= {name: tuple(_read(found[name])) for name in LISTS}
     status, stop = Status(found["status"]), Stop(found["stop"])
-    estimator.result_ = Result(status, stop, tree=estimator.tree_, measures=found["measures"], **kept)
+    result = Result(status, stop, tree=tree, forest=forest, measures=found["measures"], **kept)
+    trees = (tree,) if tree is not None else forest.trees if forest is not None else ()
+    estimator.result_ = estimator._keep(result, trees[0].inputs)
     if "feature_names_in" in value:
         estimator.feature_names_in_ = np.array(value["feature_names_in"], dtype=object)
     if "classes" in value:

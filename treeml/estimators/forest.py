@@ -1,0 +1,151 @@
+"""X, y -> the forest of small trees with the best margin."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from treeml.estimators import asking
+from treeml.estimators.classifier import ClassEstimator
+from treeml.model import Model
+
+if TYPE_CHECKING:
+    from treeml.forest import Forest
+    from treeml.result import Result
+
+
+class OptimalForestClassifier(ClassEstimator):
+    """Trees with weights whose margin is the best that trees of this kind can have.
+
+    Parameters
+    ----------
+    criterion : "lpboost", "hardmargin" or "mdboost"
+        The soft minimum margin, the minimum margin, or the mean margin less half its variance (two classes only).
+    nu : float
+        For lpboost: the share of the weight whose margins may fall short. Larger is more tolerant of noise.
+    penalty : float or None
+        For lpboost, in place of `nu`, what a row's shortfall costs; for mdboost what the weights of trees add up to.
+    max_depth, min_support, max_leaves
+        Of every tree: the most splits on a path, the fewest rows in a leaf (a number, or a share), the most leaves.
+    max_trees : int or None
+        The most trees; with a bound, the forest is not proved best.
+    forbid, missing, spec, params, backend, time_limit, threads, random_state
+        As in OptimalTreeClassifier.
+
+    Attributes
+    ----------
+    forest_, result_, model_ : the forest, all that is known of the search, and the model that was solved
+    estimators_, estimator_weights_ : its trees and their weights
+    objective_, bound_, gap_, status_, is_optimal_ : what was reached, and what is proved
+    n_leaves_, depth_ : leaves of all trees together, and the depth of the deepest
+    classes_, n_features_in_, feature_names_in_ : as in scikit-learn
+    """
+
+    forest_: Forest
+
+    def __init__(
+        self,
+        *,
+        criterion: str = "lpboost",
+        nu: float = 0.1,
+        penalty: float | None = None,
+        max_depth: int | None = 1,
+        min_support: int | float = 1,
+        max_leaves: int | None = None,
+        max_trees: int | None = None,
+        forbid: Any = None,
+        missing: str | None = None,
+        spec: str | Path | Model | None = None,
+        params: Mapping[str, Any] | None = None,
+        backend: str | None = None,
+        time_limit: float | str | None = None,
+        threads: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.criterion = criterion
+        self.nu = nu
+        self.penalty = penalty
+        self.max_depth = max_depth
+        self.min_support = min_support
+        self.max_leaves = max_leaves
+        self.max_trees = max_trees
+        self.forbid = forbid
+        self.missing = missing
+        self.spec = spec
+        self.params = params
+        self.backend = backend
+        self.time_limit = time_limit
+        self.threads = threads
+        self.random_state = random_state
+
+    @property
+    def estimators_(self) -> list[Any]:
+        check_is_fitted(self)
+        return list(self.forest_.trees)
+
+    @property
+    def estimator_weights_(self) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        return np.array([float(weight) for weight in self.forest_.weights])
+
+    @property
+    def n_leaves_(self) -> int:
+        check_is_fitted(self)
+        return sum(len(tree.leaves) for tree in self.forest_.trees)
+
+    @property
+    def depth_(self) -> int:
+        check_is_fitted(self)
+        return max(tree.depth for tree in self.forest_.trees)
+
+    def apply(self, X: Any) -> NDArray[np.intp]:
+        """Rows x trees: the place of the leaf that a row comes to among the leaves of the tree."""
+        check_is_fitted(self)
+        rows = self._checked_rows(X)
+        return np.column_stack([tree.apply(rows) for tree in self.forest_.trees])
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class with most votes; of equal ones the first."""
+        votes = self.predict_proba(X)
+        found: NDArray[Any] = self.classes_[np.argmax(votes, axis=1)]
+        return found
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """The share of the weight that votes for each class, in the order of `classes_`."""
+        check_is_fitted(self)
+        votes = self.forest_.votes(self._checked_rows(X))
+        place = {label: number for number, label in enumerate(self.classes_.tolist())}
+        shares = np.zeros((len(votes), len(place)))
+        shares[:, [place[label] for label in self.forest_.classes]] = votes
+        return shares
+
+    def _asked(self, target: str, labels: tuple[Any, ...], present: Mapping[Any, Fraction]) -> Model:
+        if len(present) < 2:
+            raise ValueError(f"a forest compares the votes for classes, and here there is {len(present)} class")
+        options = {}
+        if self.penalty is not None:
+            options["penalty"] = Fraction(str(self.penalty))
+        elif self.criterion == "lpboost":
+            options["nu"] = Fraction(str(self.nu))
+        model = Model()
+        model.predict(target)
+        model.ensemble(self.criterion, trees=self.max_trees, **options)
+        model.maximize(asking.named("margin"))
+        asking.limit_size(model, self.max_depth, self.min_support, self.max_leaves)
+        if self.forbid is not None:
+            model.forbid(*([self.forbid] if isinstance(self.forbid, str) else self.forbid))
+        return model
+
+    def _keep(self, result: Result, inputs: tuple[str, ...]) -> Result:
+        if result.forest is None:
+            raise ValueError("the spec asks for one tree: OptimalTreeClassifier fits it")
+        trees = tuple(replace(tree, inputs=inputs) for tree in result.forest.trees)
+        self.forest_ = replace(result.forest, trees=trees)
+        return replace(result, forest=self.forest_)
