@@ -24,10 +24,12 @@ from treeml.ensembles.examples import Examples, examples_of
 from treeml.ensembles.pricing import NoTree, TreePricing, rounding
 from treeml.forest import Forest
 from treeml.lang.diagnostic import BackendError, DataError, Diagnostic, Label
+from treeml.spec import Method
 
 if TYPE_CHECKING:
     from treeml.data.problem import Lowered
     from treeml.data.table import Dataset
+    from treeml.model import Model
     from treeml.request import Chosen, Request
     from treeml.result import Result
 
@@ -58,15 +60,43 @@ class ForestProgress(Progress):
         )
 
 
-def boost(dataset: Dataset, request: Request, begun: float, on_progress: OnProgress | None = None) -> Result:
-    """The best forest that the spec's `ensemble` asks for."""
+def boost_with(
+    kind: type[Criterion],
+    model: Model,
+    data: Any = None,
+    y: Any = None,
+    *,
+    on_progress: OnProgress | None = None,
+    options: Mapping[str, Any] | None = None,
+    **asked: Any,
+) -> Result:
+    """The best forest by a criterion that is given as its class, with `options` for it.
+
+    The model has no `ensemble` and no objective (`satisfy`); `asked` is what `solve` takes.
+    """
+    from treeml.request import prepare
+
+    begun = monotonic()
+    dataset, request = prepare(model, data, y, **asked)
+    spec = replace(request.spec, ensemble=Method(kind.name, dict(options or {})), goals=())
+    return boost(replace(dataset, spec=spec), replace(request, spec=spec), begun, on_progress, kind)
+
+
+def boost(
+    dataset: Dataset,
+    request: Request,
+    begun: float,
+    on_progress: OnProgress | None = None,
+    kind: type[Criterion] | None = None,
+) -> Result:
+    """The best forest that the spec's `ensemble` asks for, by the criterion of its name unless one is given."""
     from treeml.request import choose
 
     method = request.spec.ensemble
     assert method is not None
     _refuse_one_class(dataset)
     chosen = choose(dataset, request)
-    return _Boost(dataset, request, chosen, method.options, begun, on_progress).result()
+    return _Boost(dataset, request, chosen, kind or criterion(method.name), begun, on_progress).result()
 
 
 @contextmanager
@@ -101,7 +131,7 @@ class _Boost:
         dataset: Dataset,
         request: Request,
         chosen: Chosen,
-        options: Mapping[str, Any],
+        kind: type[Criterion],
         begun: float,
         on_progress: OnProgress | None,
     ) -> None:
@@ -111,13 +141,13 @@ class _Boost:
         self.on_progress = on_progress
         self.spec = request.spec
         self.limits: Limits = request.limits(begun, chosen.method)
+        assert self.spec.ensemble is not None
+        options = self.spec.ensemble.options
         self.own = {name: options[name] for name in OWN_OPTIONS if name in options}
         self.options = {name: value for name, value in options.items() if name not in self.own}
         self.lowered: Lowered = chosen.lowered
         problem, self.lift = reduce(chosen.plan.problem, False, True)
         self.examples: Examples = examples_of(problem, dataset.actual, dataset.weight, dataset.weight_scale)
-        assert self.spec.ensemble is not None
-        kind = criterion(self.spec.ensemble.name)
         if self.examples.classes > 2 and not kind.many_classes:
             raise DataError(_two_classes_only(kind.name, self.examples.classes, self.spec.spans.get("ensemble")))
         self.criterion: Criterion = kind(self.examples, self.options)
@@ -195,7 +225,7 @@ class _Boost:
         elif stop is Stop.PROVED:
             stop = Stop.FINISHED
         forest = self.forest(columns, weights)
-        exact = verify_forest(forest, self.dataset, self.options, value, allowed)
+        exact = verify_forest(forest, self.dataset, self.options, value, allowed, type(self.criterion))
         if not exact.verified:
             raise BackendError(_not_verified(self.chosen.plan.backend.name, exact.mismatches))
         return replace(

@@ -28,14 +28,15 @@ def verify_forest(
     options: Mapping[str, Any],
     claimed: Fraction | None = None,
     tolerance: Fraction = Fraction(0),
+    kind: type[Criterion] | None = None,
 ) -> Verification:
     """Recompute all from the rows. `claimed` is the value of the criterion; `tolerance` that of the second
-    solution of the master."""
+    solution of the master. `kind` is the criterion, where it is not the one of the forest's name."""
     single = replace(dataset, spec=replace(dataset.spec, goals=()))
     each = [verify(tree, single) for tree in forest.trees]
     predicted = [outcome_of(tree, dataset).predicted.astype(np.intp) for tree in forest.trees]
     votes, total = count_votes(predicted, forest.weights, len(dataset.classes))
-    made, margins = _criterion(forest, dataset, options, votes)
+    made, margins = _criterion(kind or criterion(forest.criterion), dataset, options, votes)
     unit = forest.total / total
     value = made.value(margins, unit)
     labels = np.argmax(votes, axis=1)
@@ -58,7 +59,7 @@ def verify_forest(
 
 
 def _criterion(
-    forest: Forest, dataset: Dataset, options: Mapping[str, Any], votes: NDArray[Any]
+    kind: type[Criterion], dataset: Dataset, options: Mapping[str, Any], votes: NDArray[Any]
 ) -> tuple[Criterion, NDArray[np.int64]]:
     """The criterion over the rows as they are, none merged, and the margins of those with weight."""
     classes = len(dataset.classes)
@@ -76,7 +77,7 @@ def _criterion(
     )
     place = heavy[examples.example]
     margins = votes[place, own[examples.example]] - votes[place, examples.rival]
-    return criterion(forest.criterion)(examples, options), margins
+    return kind(examples, options), margins
 
 
 def _second_opinion(made: Criterion, predicted: Sequence[NDArray[np.intp]]) -> float | None:

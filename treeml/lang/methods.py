@@ -130,6 +130,8 @@ def method(statement: str, node: Call | Name, scope: Scope) -> Method | None:
     family = FAMILIES[statement]
     call = as_call(node)
     rules = family.methods.get(call.name)
+    if rules is None and statement == "ensemble" and call.name in _criteria():
+        return _criterion(call, scope)
     if rules is None:
         near = family.foreign.get(call.name.lower()) or suggest(call.name, family.methods)
         scope.findings.error(
@@ -142,6 +144,36 @@ def method(statement: str, node: Call | Name, scope: Scope) -> Method | None:
     _refuse_given(call, scope)
     options = _options(call, rules, scope)
     return None if options is None else Method(call.name, options, call.span)
+
+
+def _criteria() -> frozenset[str]:
+    """The names of criteria that other packages bring."""
+    from importlib.metadata import entry_points
+
+    return frozenset(entry.name for entry in entry_points(group="treeml.criteria"))
+
+
+def _criterion(call: Call, scope: Scope) -> Method | None:
+    """Another package's criterion: the options of every criterion are checked, its own are kept as they read."""
+    common = {rule.name: rule for rule in _BOOSTING}
+    options: dict[str, Any] = {}
+    sound = True
+    _refuse_given(call, scope)
+    for argument in call.arguments:
+        name, place = argument.name or "", argument.span or argument.value.span
+        if not name or name in options:
+            what = "an option of `{}` has no name" if not name else f"the option `{name}` of `{{}}` is given twice"
+            code = "N205" if name else "N206"
+            scope.findings.error(
+                code, what.format(call.name), (place, "which option is this?" if not name else "again")
+            )
+            return None
+        if name in common:
+            options[name] = _option(call.name, common[name], argument.value, scope)
+        else:
+            options[name] = _loose(argument.value, scope, f"the option `{name}` of `{call.name}`")
+        sound = sound and options[name] is not None
+    return Method(call.name, options, call.span) if sound else None
 
 
 def as_call(node: Call | Name) -> Call:
