@@ -36,9 +36,7 @@ class Case:
 
     def leaf(self, rows: tuple[int, ...]) -> Fraction:
         if self.goal == "labels":
-            return Fraction(
-                min(sum(self.weight[r] for r in rows if self.labels[r] != k) for k in range(self.classes))
-            )
+            return Fraction(min(sum(self.weight[r] for r in rows if self.labels[r] != k) for k in range(self.classes)))
         if self.goal == "costs":
             return Fraction(min(sum(self.cost[r][k] for r in rows) for k in range(self.classes)))
         size = sum(self.weight[r] for r in rows)

@@ -325,7 +325,7 @@ int treeml_numeric_costs (treeml_numeric *solver, const int64_t *cost, int32_t c
 }
 
 /* Targets are moved by their rounded mean, so that squares stay small; a row is worth at most its weight times the
-   square of the range. Values are fractions of 2^40 of what a single leaf costs. */
+   square of the range. A single leaf costs 2^46 units, or fewer where the worths of very many rows must add up. */
 int treeml_numeric_targets (treeml_numeric *solver, const int64_t *targets, int32_t outputs, const int64_t *weight) {
   if (!solver)
     return TREEML_BAD_ARGUMENT;
@@ -385,15 +385,18 @@ int treeml_numeric_targets (treeml_numeric *solver, const int64_t *targets, int3
     return numeric_fail (solver, TREEML_OVERFLOW, "the targets times their weights add up to more than 2^60");
   }
   solver->unit = 1;
+  double whole = 0x1p46;
+  while (whole * 4 * (double) rows > 0x1p60)
+    whole /= 2;
   if (single > 0) {
-    while (single * solver->unit < 0x1p40)
+    while (single * solver->unit < whole)
       solver->unit *= 2;
-    while (single * solver->unit >= 0x1p41)
+    while (single * solver->unit >= 2 * whole)
       solver->unit /= 2;
   }
   for (int64_t i = 0; i < rows; i++) {
     const double worth = range[i] * solver->unit + 2;
-    solver->value[planes][i] = worth < 0x1p42 ? (int64_t) worth : INT64_C (1) << 42;
+    solver->value[planes][i] = (int64_t) (worth < 2 * whole ? worth : 2 * whole);
     solver->square_sum += square[i];
   }
   arena_release (&solver->arena, range);

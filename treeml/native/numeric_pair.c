@@ -392,6 +392,8 @@ static void report (struct search *search) {
   struct numeric_tree tree = {0};
   if (numeric_pair_tree (search->worker, search->part, search->leaves, search->found, &tree))
     numeric_offer (search->worker, &tree);
+  else
+    numeric_stop_search (search->solver, TREEML_MEMORY);
   numeric_tree_release (&search->solver->arena, &tree);
 }
 

@@ -257,6 +257,8 @@ static void first_trees (struct numeric_worker *worker, struct numeric_set *set)
   struct numeric_tree tree = {0};
   if (numeric_tree_add (&solver->arena, &tree, -1, 0) >= 0)
     numeric_offer (worker, &tree);
+  else
+    numeric_stop_search (solver, TREEML_MEMORY);
   if (solver->start.nodes)
     numeric_offer (worker, &solver->start);
   const int64_t size = set->rows * solver->columns;

@@ -142,6 +142,8 @@ int64_t numeric_tree_finish (treeml_numeric *solver, struct numeric_tree *tree) 
   }
   arena_release (&solver->arena, finish.rows);
   arena_release (&solver->arena, finish.sums);
+  if (made < 0)
+    numeric_stop_search (solver, TREEML_MEMORY);
   if (made < 0 || finish.broken || finish.leaves > solver->leaves) {
     numeric_tree_release (&solver->arena, &finish.to);
     return NUMERIC_NONE;

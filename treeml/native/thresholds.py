@@ -22,7 +22,7 @@ from treeml.native.solver import Found
 
 MOST_COLUMNS = 4096  # the work grows with their square
 
-_TOLERANCE = 2**10  # of the units in which squared errors are summed, 2**40 of which make up a single leaf
+_TOLERANCE = 2**10  # units of squared error: up to 2**46 of them make up a single leaf
 
 
 @dataclass(frozen=True, slots=True)

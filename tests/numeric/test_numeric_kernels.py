@@ -1,0 +1,71 @@
+"""On tables too large to try all trees: every instruction set, every width of cells and every option agree."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from treeml.native.numeric import NumericSolver, Outcome
+
+
+def table(seed: int, rows: int = 700, columns: int = 5) -> tuple[np.ndarray, np.ndarray]:
+    """Columns of several grains, and classes that depend on two of them with some noise."""
+    random = np.random.default_rng(seed)
+    codes = np.array([random.integers(0, top, rows) for top in (rows * 2, rows // 3, 12, 2, rows)][:columns])
+    edge = (codes[0] > rows) ^ (codes[1] * 3 > rows // 2)
+    classes = edge.astype(np.int64) + 2 * (codes[2] > 8)
+    noise = random.random(rows) < 0.15
+    classes[noise] = random.integers(0, 4, noise.sum())
+    return codes.astype(np.int32), classes.astype(np.int32)
+
+
+def solve(
+    codes: np.ndarray, labels: np.ndarray, classes: int, weight: np.ndarray | None = None, **options: int
+) -> Outcome:
+    solver = NumericSolver(codes)
+    solver.labels(labels, classes, weight)
+    solver.set(**options)
+    return solver.solve()
+
+
+VARIANTS = [{"kernel": 1}, {"cell": 32}, {"cell": 64}, {"threads": 2}, {"lazy": 0}, {"cross": 0}, {"slack": 0}]
+
+
+@pytest.mark.parametrize("options", VARIANTS, ids=str)
+@pytest.mark.parametrize("classes", [2, 4])
+def test_same_value(classes: int, options: dict[str, int]) -> None:
+    codes, labels = table(classes)
+    labels = labels % classes
+    plain = solve(codes, labels, classes, depth=3)
+    other = solve(codes, labels, classes, depth=3, **options)
+    assert plain.status == other.status == "optimal"
+    assert plain.value == other.value == other.bound
+
+
+def test_weights_count_as_copies() -> None:
+    codes, labels = table(7, rows=200)
+    weight = np.random.default_rng(1).integers(0, 4, 200)
+    copies = np.repeat(np.arange(200), weight)
+    weighted = solve(codes, labels, 4, weight, depth=2)
+    copied = solve(codes[:, copies], labels[copies], 4, depth=2)
+    assert weighted.value == copied.value
+
+
+@pytest.mark.parametrize("scale", [1, 10**5, 10**12])
+def test_weights_of_any_size(scale: int) -> None:
+    codes, labels = table(9, rows=300)
+    weight = np.random.default_rng(2).integers(1, 5, 300)
+    small = solve(codes, labels % 2, 2, weight, depth=3)
+    large = solve(codes, labels % 2, 2, weight * scale, depth=3)
+    assert small.value is not None
+    assert large.value == small.value * scale
+
+
+def test_columns_of_a_million_rows() -> None:
+    random = np.random.default_rng(3)
+    codes = random.permutation(1_000_000).astype(np.int32)[None, :]
+    labels = (codes[0] > 654_321).astype(np.int32)
+    outcome = solve(codes, labels, 2, depth=1)
+    assert outcome.value == 0
+    assert outcome.tree is not None
+    assert outcome.tree.cut[0] == 654_321

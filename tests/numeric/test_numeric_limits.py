@@ -1,0 +1,167 @@
+"""Deadlines, interrupts, progress, starts, limits on values and memory, and allocations that fail."""
+
+from __future__ import annotations
+
+from random import Random
+from threading import Timer
+from time import monotonic
+
+import numpy as np
+import pytest
+from numeric_brute import random_case
+
+from treeml.native.numeric import Flat, NumericSolver
+
+
+def hard(rows: int = 4000, columns: int = 12, depth: int = 4) -> NumericSolver:
+    """Noise: nothing can be proved about it in a short time."""
+    random = np.random.default_rng(0)
+    codes = np.array([random.permutation(rows) for _ in range(columns)], dtype=np.int32)
+    solver = NumericSolver(codes)
+    solver.labels(random.integers(0, 2, rows), 2)
+    solver.set(depth=depth)
+    return solver
+
+
+def test_a_deadline_leaves_a_tree_and_a_true_bound() -> None:
+    solver = hard()
+    solver.set(microseconds=200_000)
+    began = monotonic()
+    outcome = solver.solve()
+    assert monotonic() - began < 30  # far from a measure of lateness: the machine may be busy
+    assert outcome.status == "feasible"
+    assert outcome.stop == "time"
+    assert outcome.value is not None
+    assert 0 <= outcome.bound <= outcome.value
+    assert outcome.tree is not None
+
+
+def test_no_time_at_all() -> None:
+    solver = hard()
+    solver.set(microseconds=0)
+    outcome = solver.solve()
+    assert outcome.stop == "time"
+    assert outcome.tree is not None
+
+
+def test_interrupt_from_another_thread() -> None:
+    solver = hard()
+    Timer(0.1, solver.interrupt).start()
+    outcome = solver.solve()
+    assert outcome.status == "feasible"
+    assert outcome.stop == "interrupted"
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_progress_never_gets_worse(threads: int) -> None:
+    seen: list[tuple[int | None, int]] = []
+
+    def watch(_seconds: float, value: int | None, bound: int) -> bool:
+        seen.append((value, bound))
+        return len(seen) < 12
+
+    solver = hard()
+    solver.set(poll_milliseconds=5, threads=threads)
+    outcome = solver.solve(watch)
+    assert outcome.stop == "interrupted"
+    values = [value for value, _ in seen if value is not None]
+    assert values == sorted(values, reverse=True)
+    assert [bound for _, bound in seen] == sorted(bound for _, bound in seen)
+    assert all(value is None or bound <= value for value, bound in seen)
+
+
+def test_an_exception_of_the_watcher_comes_out() -> None:
+    def watch(_seconds: float, _value: int | None, _bound: int) -> bool:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        hard().solve(watch)
+
+
+def test_ctrl_c_in_the_watcher_keeps_the_best_tree() -> None:
+    def watch(_seconds: float, value: int | None, _bound: int) -> bool:
+        if value is not None:
+            raise KeyboardInterrupt
+        return True
+
+    outcome = hard().solve(watch)
+    assert outcome.stop == "interrupted"
+    assert outcome.tree is not None
+
+
+def test_two_solves_on_one_object() -> None:
+    case = random_case(Random(4), rows=12)
+    solver = case.solver()
+    assert solver.solve() == solver.solve()
+
+
+def test_a_start_is_never_lost() -> None:
+    """With no time to search, the answer is at least as good as the start."""
+    codes = np.array([[0, 1, 2, 3], [5, 5, 9, 9], [1, 1, 1, 1], [0, 0, 4, 4]], dtype=np.int32)
+    solver = NumericSolver(codes)
+    solver.labels(np.array([0, 0, 1, 0]), 2)
+    solver.set(depth=2, microseconds=0, greedy=0)
+    assert solver.solve().value == 1
+    # Column 3 equals column 1 and is merged with it; column 2 is constant and sends all rows to `no`.
+    solver.start(
+        Flat([2, -1, 3, -1, 0, -1, -1], [0, 0, 3, 0, 2, 0, 0], [1, -1, 3, -1, 5, -1, -1], [2, -1, 4, -1, 6, -1, -1], [])
+    )
+    assert solver.solve().value == 0
+
+
+def test_a_start_that_is_no_tree() -> None:
+    solver = NumericSolver(np.array([[0, 1]], dtype=np.int32))
+    with pytest.raises(ValueError, match="node 0 of the start"):
+        solver.start(Flat([0], [0], [0], [0], []))
+
+
+def test_upper_and_enough() -> None:
+    codes = np.arange(8, dtype=np.int32)[None, :]
+    solver = NumericSolver(codes)
+    solver.labels(np.array([0, 1, 0, 1, 0, 1, 0, 1]), 2)
+    solver.set(depth=2)
+    least = solver.solve().value
+    assert least == 2
+    solver.set(upper=2)
+    assert solver.solve().status == "infeasible"
+    solver.set(upper=3)
+    assert solver.solve().value == 2
+    solver.set(upper=2**63 - 1, enough=5)
+    outcome = solver.solve()
+    assert outcome.value is not None
+    assert outcome.value < 5
+
+
+def test_memory_limit() -> None:
+    solver = hard(rows=20000, columns=20)
+    solver.set(memory=6_000_000)
+    outcome = solver.solve()
+    assert outcome.stop == "memory"
+    assert outcome.tree is not None
+    solver.set(memory=1 << 16)
+    try:
+        assert solver.solve().stop == "memory"
+    except MemoryError as error:
+        assert "memory" in str(error)  # noqa: PT017
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_any_allocation_may_fail(seed: int) -> None:
+    case = random_case(Random(1000 + seed), rows=25, columns=4, depth=4)
+    solver = case.solver()
+    wanted = solver.solve()
+    number = 1
+    while number < 3000:
+        solver.set(fail_allocation=number)
+        try:
+            outcome = solver.solve()
+        except MemoryError:
+            number += 1 + number // 8
+            continue
+        if outcome.status == "optimal":
+            assert outcome.value == wanted.value
+        elif outcome.value is not None and wanted.value is not None:
+            assert outcome.bound <= wanted.value <= outcome.value
+        number += 1 + number // 8
+    solver.set(fail_allocation=0)
+    assert solver.solve() == wanted

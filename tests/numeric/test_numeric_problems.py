@@ -1,0 +1,181 @@
+"""Problems through the native back-end: both kernels, the oracle, missing values, and what the plan says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+import numpy as np
+import pytest
+
+from treeml.backends.contract import NO_LIMITS, Depth, Feature, Goal, Leaf, Limits, Loss, Problem, Split, Status
+from treeml.backends.contract import Test as Asked
+from treeml.backends.evaluate import evaluate_goals
+from treeml.backends.native import Native, choose_kernel
+from treeml.backends.oracle import Oracle
+from treeml.backends.plan import Plan, plan
+from treeml.lang.diagnostic import RefusedError
+from treeml.native.thresholds import ThresholdSolver, can_take, columns_of, prefer_numeric
+from treeml.testing.problems import Sizes, bound, errors, from_columns, random_problem, single
+
+KINDS = ("Predicted", "Leaves", "Support", "Loss")
+
+
+def asked(kernel: str, **options: object) -> Limits:
+    return replace(NO_LIMITS, options={"kernel": kernel, **options})
+
+
+def random_problems(first: int, count: int) -> list[Problem]:
+    problems = []
+    for seed in range(first, first + count):
+        problem = random_problem(Random(seed), Sizes(rows=9, columns=3, classes=3, depth=3, bounds=2), KINDS)
+        if can_take(problem) is None and not list(Native().refusals(problem, {"kernel": "numeric"})):
+            problems.append(problem)
+    return problems
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_equal_to_the_oracle(part: int) -> None:
+    problems = random_problems(part * 200, 200)
+    assert len(problems) > 50
+    for problem in problems:
+        wanted = Oracle().solve(problem)
+        found = Native().solve(problem, asked("numeric"))
+        assert found.status is wanted.status
+        if found.tree is None:
+            continue
+        assert evaluate_goals(problem, found.tree) == found.objective
+        assert found.objective is not None
+        assert wanted.objective is not None
+        for one, other in zip(found.objective, wanted.objective, strict=True):
+            assert abs(one - other) <= found.tolerance
+
+
+def ordered(seed: int, rows: int = 60, missing: float = 0.2) -> Problem:
+    random = Random(seed)
+    columns = [
+        ("ordered", [-1 if random.random() < missing else random.randint(0, 25) for _ in range(rows)]),
+        ("ordered", [random.randint(0, 40) for _ in range(rows)]),
+        ("levels", [random.randint(-1, 3) for _ in range(rows)]),
+        ("binary", [random.randint(0, 1) for _ in range(rows)]),
+    ]
+    actual = [random.randrange(3) for _ in range(rows)]
+    return from_columns(columns, 3, (Goal(single(errors(actual, 3))),), (bound(Depth(), "<=", 2, "depth"),))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_both_kernels_agree_on_missing_values(seed: int) -> None:
+    problem = ordered(seed)
+    numeric = Native().solve(problem, asked("numeric"))
+    binary = Native().solve(problem, asked("binary"))
+    assert numeric.status is binary.status is Status.OPTIMAL
+    assert numeric.objective == binary.objective
+    assert numeric.tree is not None
+    assert evaluate_goals(problem, numeric.tree) == numeric.objective
+
+
+def test_missing_rows_follow_the_better_side() -> None:
+    """Cuts with the missing rows on either side, and the test that only they pass."""
+    for actual, wanted in (
+        ((0, 0, 1, 1, 0), Asked(0, "at most", (1,), True)),
+        ((0, 0, 1, 1, 1), Asked(0, "at most", (1,), False)),
+        ((1, 1, 1, 1, 0), Asked(0, "missing")),
+    ):
+        problem = from_columns(
+            [("ordered", [0, 1, 2, 3, -1])], 2, (Goal(single(errors(actual, 2))),), (bound(Depth(), "<=", 1, "depth"),)
+        )
+        answer = Native().solve(problem, asked("numeric"))
+        assert isinstance(answer.tree, Split)
+        test = problem.tests[answer.tree.test]
+        assert (test.kind, test.values, test.missing_yes) == (wanted.kind, wanted.values, wanted.missing_yes)
+        assert answer.objective == (0,)
+
+
+def test_start_over_tests() -> None:
+    problem = ordered(3)
+    cuts = [number for number, test in enumerate(problem.tests) if test.kind in ("at most", "missing", "level")]
+    for number in cuts[::7]:
+        start = Split(number, Leaf(0), Leaf(1))
+        value = evaluate_goals(problem, start)[0]
+        solver = ThresholdSolver(problem, cost=problem.goals[0].sum.parts[0][1].cost)
+        found = solver.solve(
+            depth=2, seconds=0, start=([number, -1, -1], [1, -1, -1], [2, -1, -1]), options={"greedy": 0}
+        )
+        assert found.value is not None
+        assert found.value <= value
+
+
+def test_squared_error_keeps_its_tolerance() -> None:
+    random = Random(5)
+    codes = np.array([random.randint(0, 500) for _ in range(300)], dtype=np.int32)
+    targets = np.array([[3 * code + random.randint(-200, 200)] for code in codes.tolist()], dtype=np.int64)
+    feature = Feature("x", "ordered", 501, codes, 0, 500)
+    tests = tuple(Asked(0, "at most", (cut,)) for cut in range(500))
+    loss = Loss("squared", targets, np.ones(300, dtype=np.int64))
+    problem = Problem(
+        (feature,), tests, np.ones(300, dtype=np.int64), 0, (Goal(single(loss)),), (bound(Depth(), "<=", 2, "depth"),)
+    )
+    numeric = Native().solve(problem, asked("numeric"))
+    binary = Native().solve(problem, asked("binary"))
+    assert numeric.objective is not None
+    assert binary.objective is not None
+    assert abs(numeric.objective[0] - binary.objective[0]) <= numeric.tolerance + binary.tolerance
+    assert numeric.tolerance < numeric.objective[0] / 10**9
+
+
+def wide(rows: int = 400) -> Problem:
+    """Two columns of many values, without bits."""
+    random = Random(1)
+    features, tests = [], []
+    for number in range(2):
+        codes = np.array(random.sample(range(rows), rows), dtype=np.int32)
+        features.append(Feature(f"x{number}", "ordered", rows, codes, len(tests), rows - 1))
+        tests += [Asked(number, "at most", (cut,)) for cut in range(rows - 1)]
+    actual = [int(code > 150) for code in features[0].codes.tolist()]
+    goal = Goal(single(errors(actual, 2)))
+    count = np.ones(rows, dtype=np.int64)
+    return Problem(tuple(features), tuple(tests), count, 2, (goal,), (bound(Depth(), "<=", 2, "depth"),))
+
+
+def test_thresholds_are_not_materialized() -> None:
+    problem = wide()
+    answer = Native().solve(problem)
+    assert answer.objective == (0,)
+    assert "bits" not in vars(problem)
+
+
+def test_the_plan_says_which_kernel_and_why() -> None:
+    outcome = plan(wide(), Native())
+    assert isinstance(outcome, Plan)
+    assert outcome.explain()[-1] == (
+        "the numeric kernel runs: it takes 2 columns as they are, and their 798 cuts need no tests"
+    )
+    forced = plan(wide(), Native(), {"kernel": "binary"})
+    assert isinstance(forced, Plan)
+    assert forced.explain()[-1] == "the binary kernel runs, as asked"
+    assert choose_kernel(ordered(0), {})[0] == "binary"
+    assert prefer_numeric(ordered(0))[1].startswith("the binary kernel runs")
+
+
+def test_options_of_the_other_kernel() -> None:
+    assert choose_kernel(wide(), {"cache": 1}) == ("binary", "the binary kernel runs: `cache` is an option of it")
+    assert choose_kernel(wide(), {"slack": 10})[0] == "numeric"
+    refusals = list(Native().refusals(wide(), {"kernel": "numeric", "cache": 1}))
+    assert any("`cache` is an option of the binary kernel" in refusal.because for refusal in refusals)
+    with pytest.raises(RefusedError):
+        Native().solve(wide(), asked("numeric", cache=1))
+
+
+def test_what_the_numeric_kernel_cannot_take() -> None:
+    loss = Loss("absolute", np.zeros((400, 1), dtype=np.int64), np.ones(400, dtype=np.int64))
+    problem = wide().asking((Goal(single(loss)),), ())
+    assert can_take(problem) == "it has no absolute loss"
+    assert choose_kernel(problem, {})[0] == "binary"
+    with pytest.raises(RefusedError):
+        Native().solve(problem, asked("numeric"))
+
+
+def test_columns_of_mixed_features() -> None:
+    problem = ordered(0)
+    # Two for the column with missing values, one for the other, one for each level and its missing rows, one binary.
+    assert len(columns_of(problem)) == 2 + 1 + problem.features[2].tests + 1
