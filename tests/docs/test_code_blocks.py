@@ -1,0 +1,123 @@
+"""Every code block of the pages: Python runs, specs are checked, commands succeed, data formats are read.
+
+The blocks of a page run in order, in a folder that holds the data of the examples and nothing else; Python blocks
+share their names. A spec whose first line is a comment with a file's name is saved under it, as the reader would.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import shutil
+import tomllib
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import treeml as tml
+from treeml.cli import treeml as command
+from treeml.lang.parse import parse
+from treeml.lang.source import Source
+from treeml.lang.words import VERBS
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "backends").glob("*.md"))]
+SHOWN = {"text", "lark", "c", "html"}  # read, not run
+SETUP = {  # what a page takes for granted
+    "boosting.md": """
+import pandas as pd
+import treeml as tml
+model = tml.load("boost.tml")
+frame = pd.read_csv("spambase.csv")
+labels = frame["spam"]
+""",
+}
+
+
+@dataclass(frozen=True)
+class Block:
+    language: str
+    text: str
+    line: int
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_block_of_the_page_works(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for data in (ROOT / "examples").glob("*/*.*"):
+        if data.suffix in (".csv", ".tml"):
+            shutil.copy(data, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {"__name__": "page"}
+    exec(SETUP.get(page.name, ""), names)
+    for block in _blocks(page.read_text(encoding="utf-8")):
+        where = f"{page.name}:{block.line}"
+        match block.language:
+            case "python":
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", UserWarning)
+                    exec(compile(block.text, where, "exec"), names)
+            case "tml":
+                _check_spec(block.text, tmp_path)
+            case "sh":
+                for line in block.text.splitlines():
+                    _run(line, where)
+            case "json":
+                json.loads(block.text)
+            case "toml":
+                tomllib.loads(block.text)
+            case language:
+                assert language in SHOWN, f"{where}: nobody knows how to test `{language}`"
+
+
+def _blocks(text: str) -> list[Block]:
+    """Fenced blocks, and indented lines that call `treeml`."""
+    found: list[Block] = []
+    fence: tuple[str, int] | None = None
+    inside: list[str] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("```"):
+            if fence is None:
+                fence, inside = (line[3:].strip(), number), []
+            else:
+                body = "\n".join(inside)
+                found.append(Block(fence[0] or _guess(body), body, fence[1]))
+                fence = None
+        elif fence is not None:
+            inside.append(line)
+        elif match := re.match(r"    (?:\$ )?(treeml .*)", line):
+            found.append(Block("sh", match[1], number))
+    assert fence is None, f"the fence of line {fence[1] if fence else 0} is never closed"
+    return found
+
+
+def _guess(body: str) -> str:
+    first = next((line for line in body.splitlines() if line.strip() and not line.startswith("#")), "")
+    return "tml" if first.split(" ")[0] in VERBS else "text"
+
+
+def _check_spec(text: str, folder: Path) -> None:
+    named = re.match(r"# ([\w.-]+\.tml)\b", text)
+    path = folder / (named[1] if named else "block.tml")
+    path.write_text(text + "\n", encoding="utf-8")
+    statements = parse(Source("block", text))
+    assert statements
+    complete = {type(statement).__name__ for statement in statements}
+    if complete & {"Objective", "Satisfy"} and complete & {"Data", "Include"}:
+        tml.load(path).check()
+
+
+def _run(line: str, where: str) -> None:
+    words = shlex.split(line, comments=True)
+    if words[:1] == ["$"]:
+        words = words[1:]
+    if not words or words[0] != "treeml":
+        return
+    assert all("..." not in word for word in words), f"{where}: `{line}` leaves something out"
+    result = CliRunner().invoke(command, words[1:])
+    assert result.exit_code == 0, f"{where}: `{line}` exits with {result.exit_code}\n{result.output}"
+    assert result.exception is None or isinstance(result.exception, SystemExit)
