@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treeml.backends.contract import Answer, Node, Stop
+from treeml.backends.encodings.choices import read_choices
 from treeml.backends.encodings.cover import NEVER, Cover, build_cover, couples
 from treeml.backends.encodings.cover_bound import Priced, Relaxation, ascend
 from treeml.backends.encodings.cover_program import (
@@ -31,9 +32,11 @@ from treeml.backends.encodings.cover_program import (
     write_program,
 )
 from treeml.backends.encodings.cover_rows import Coupling, couple, form_range
+from treeml.backends.encodings.greedy import greedy_tree
 from treeml.backends.encodings.monotone import broken_pairs
 from treeml.backends.encodings.program import FREE, Program, gather_rows
 from treeml.backends.encodings.search import Search
+from treeml.backends.encodings.sizes import cover_work
 from treeml.backends.engines.outcome import End, OnIncumbent, Outcome
 from treeml.native.cover import MEMORY, CoverStopped
 
@@ -43,8 +46,9 @@ if TYPE_CHECKING:
     Whole = NDArray[np.int64]
 
 FIRST_ROUND = 2_000  # columns
+LONG_WORK = 300_000_000  # steps of counting from which on a greedy tree comes first, in case time runs out
 LARGEST_GOAL = 10**9  # beyond, the exact bounds of the relaxation are better than what floats prove
-WHOLE_FLOW = 12_000  # up to so many columns a solver gets the whole flow at once
+WHOLE_FLOW = 5_000  # up to so many columns a solver gets the whole flow at once
 
 
 Solver = Callable[[Program, "Whole | None", OnIncumbent], Outcome]
@@ -55,6 +59,8 @@ def solve_cover(search: Search, start: Node | None, solver: Solver, write: Calla
     search.offer(start)
     if asked.depth < 0 or int(problem.count.sum()) < asked.support:
         return search.answer(Stop.PROVED)
+    if search.tree is None and cover_work(problem, asked) > LONG_WORK:
+        search.offer(greedy_tree(read_choices(problem), asked))
     try:
         cover = build_cover(problem, asked, limits.deadline, limits.memory or 0, limits.threads)
     except CoverStopped as stopped:

@@ -82,7 +82,7 @@ def mended_tree(choices: Choices, asked: Asked, tree: Node | None, rounds: int =
         """The cost of every one of `asked_of` below the node, whose leaves are labeled by `here`."""
         if isinstance(node, Leaf):
             label = int(cost[here].sum(axis=0).argmin()) if len(here) else 0
-            return cost[asked_of, label]
+            return np.asarray(cost[asked_of, label])
         yes = says_yes(node.test)
         result = np.zeros(len(asked_of), np.int64)
         goes = yes[asked_of]
@@ -118,14 +118,14 @@ def mended_tree(choices: Choices, asked: Asked, tree: Node | None, rounds: int =
             test = int(make.integers(0, len(choices.problem.tests)))
         return Split(test, disturbed(node.yes, make), disturbed(node.no, make))
 
-    # What is hard to prove is worth a longer look first.
-    restarts = 40 if choices.groups << asked.depth > 8_000 else 10
+    restarts = 10
     everything = np.arange(choices.groups)
     make = np.random.default_rng(0)
     full = _filled(tree, asked.depth)
-    best, least = tree, total(tree, everything)
+    best: Node = tree
+    least = total(tree, everything)
     for restart in range(restarts + 1):
-        here = full if restart == 0 else disturbed(_filled(best, asked.depth), make)
+        here: Node = full if restart == 0 else disturbed(_filled(best, asked.depth), make)
         value = total(here, everything)
         for _ in range(rounds):
             here = mend(here, everything)

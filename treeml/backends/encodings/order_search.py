@@ -2,9 +2,9 @@
 
 `descend` asks for a goal of nothing first (where a perfect tree exists that is the cheapest question there is), then
 for less than the best known, until there is no better: satisfiable to unsatisfiable, with a totalizer cut off at the
-bound of a tree that was mended node by node. `core` raises a lower bound instead, one unsatisfiable core at a time (OLL,
-as in RC2 of Ignatiev, Morgado and Marques-Silva 2019). The rule: `core` where weights differ and the bound to start from
-is small, or where the totalizer would be too large; `descend` everywhere else.
+bound of the best tree over a few cuts. `core` raises a lower bound instead, one unsatisfiable core at a time
+(OLL, as in RC2 of Ignatiev, Morgado and Marques-Silva 2019). The rule: `core` where weights differ and the bound to
+start from is small, or where the totalizer would be too large; `descend` everywhere else.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treeml.backends.contract import Leaf, Node, Split, Stop
+from treeml.backends.encodings.coarse import coarse_tree
 from treeml.backends.encodings.greedy import mended_tree
 from treeml.backends.encodings.monotone import Path, broken_pairs
 from treeml.backends.encodings.order import OrderModel
@@ -186,7 +187,9 @@ class _Runner:
         if self._without_penalty():
             return Stop.PROVED
         self.prove(1)
-        self.search.offer(mended_tree(self.model.choices, self.search.asked, self.search.tree))
+        choices, asked = self.model.choices, self.search.asked
+        self.search.offer(coarse_tree(choices, asked))
+        self.search.offer(mended_tree(choices, asked, self.search.tree))
         upper = self.upper()
         cap = total if upper is None else min(upper, total)
         outputs, extra = _count(self.items, cap, self.model.clauses.top)

@@ -4,14 +4,26 @@ from __future__ import annotations
 
 from treeml.backends.contract import Problem
 from treeml.backends.encodings.asked import Asked, Unsupported, parts_of
-from treeml.backends.encodings.cover import estimate_cells
+from treeml.backends.encodings.cover import estimate_cells, estimate_states, takes_pairs
 
 MOST_CELLS = 150_000_000  # numbers in the tables of a cover: about a gigabyte
+MOST_WORK = 30_000_000_000  # steps of counting: about ten seconds
 MOST_LITERALS = 50_000_000  # occurrences of literals in a model over nodes
 
 
 def cover_cells(problem: Problem, asked: Asked) -> int:
-    return estimate_cells(problem, asked)
+    """Numbers in the tables; where counting takes longer than filling them, as many as would take as long."""
+    return max(estimate_cells(problem, asked), cover_work(problem, asked) * MOST_CELLS // MOST_WORK)
+
+
+def cover_work(problem: Problem, asked: Asked) -> int:
+    """Steps of counting: pairs of tests by words of rows, or rows by tests, for every state."""
+    tests = len(problem.tests)
+    if takes_pairs(asked):
+        each = 1 + problem.rows // 64 + 8 * max(1, problem.classes)
+        return estimate_states(tests, asked.depth - 1) * tests * tests * each // 2
+    forms = 1 + len(asked.requirements)
+    return estimate_states(tests, asked.depth) * tests * problem.rows * max(1, problem.classes) * forms // 16
 
 
 def takes_nodes(asked: Asked) -> None:
