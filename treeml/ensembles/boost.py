@@ -225,7 +225,15 @@ class _Boost:
         elif stop is Stop.PROVED:
             stop = Stop.FINISHED
         forest = self.forest(columns, weights)
-        exact = verify_forest(forest, self.dataset, self.options, value, allowed, type(self.criterion))
+        exact = verify_forest(
+            forest,
+            self.dataset,
+            self.options,
+            value,
+            allowed,
+            type(self.criterion),
+            resolve=status is Status.OPTIMAL or not self.limits.deadline.passed,
+        )
         if not exact.verified:
             raise BackendError(_not_verified(self.chosen.plan.backend.name, exact.mismatches))
         return replace(

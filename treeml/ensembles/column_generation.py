@@ -82,7 +82,7 @@ class Settings:
     gap: float = 0.0  # stop at this relative gap, without claiming a proof
     smoothing: float = 0.7  # the share of the prices that gave the best bound
     iterations: int | None = None
-    patience: int = 8  # rounds without weight after which a column may be forgotten
+    patience: int = 4  # rounds without weight after which a column may be forgotten
     deadline: Deadline = field(default_factory=Deadline)
 
 

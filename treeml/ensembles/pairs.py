@@ -1,4 +1,4 @@
-"""Prices -> the best tree of depth three at most under every root, by counting pairs of tests.
+"""Prices -> good trees, of depth three at most the best under every root, by counting pairs of tests.
 
 For two classes a row has one signed number, its price with the sign of its class, and a leaf is worth the size of the
 sum of its rows. With X the answers and v the signed numbers, X diag(v) X' holds the sums of all pairs of tests, from
@@ -35,66 +35,71 @@ class Pairs:
     def __init__(self, bits: NDArray[np.bool_], positive: NDArray[np.bool_], depth: int) -> None:
         self.bits, self.positive = bits, positive  # tests x examples; is the example of class 1?
         self.answers = bits.astype(np.float64)
-        self.depth = min(depth, DEEPEST)
+        self.depth = min(depth, DEEPEST + 1)
+
+    @property
+    def exhaustive(self) -> bool:
+        """Is the best tree found that is worth most among all of this depth?"""
+        return self.depth <= DEEPEST
 
     def find(self, prices: NDArray[np.int64], columns: int) -> Found:
         """The best trees for signed prices of the examples, each with another root."""
         signed = np.where(self.positive, prices, -prices).astype(np.float64)
         priced = np.flatnonzero(signed)
-        tests = len(self.bits)
-        if not len(priced) or not tests or self.depth == 0:
-            total = float(signed.sum())
-            return Found((Leaf(int(total > 0)),), int(abs(total)))
-        answers, values = self.answers[:, priced], signed[priced]
-        sums = answers @ values
-        total = float(values.sum())
-        if self.depth == 1:
-            return self.stumps(sums, total, columns)
-        weighed = answers * values
-        whole = weighed @ answers.T
-        if self.depth == 2:
-            return self.twos(whole, sums, total, columns)
-        return self.threes(self.bits[:, priced], answers, weighed, values, whole, sums, total, columns)
+        part = _Part(self.bits[:, priced], self.answers[:, priced], signed[priced])
+        if self.exhaustive:
+            return part.best(self.depth, columns)
+        return part.below_roots(columns)
 
-    def stumps(self, sums: Signed, total: float, columns: int) -> Found:
+
+class _Part:
+    """Some examples: their answers, and their signed prices."""
+
+    def __init__(self, bits: NDArray[np.bool_], answers: Signed, values: Signed) -> None:
+        self.bits, self.answers, self.values = bits, answers, values
+        self.total = float(values.sum())
+
+    def best(self, depth: int, columns: int) -> Found:
+        if not self.bits.size or depth == 0:
+            return Found((_leaf(self.total),), int(abs(self.total)))
+        sums = self.answers @ self.values
+        if depth == 1:
+            return self.stumps(sums, columns)
+        weighed = self.answers * self.values
+        if depth == 2:
+            return self.twos(weighed @ self.answers.T, sums, columns)
+        return self.threes(weighed, sums, columns)
+
+    def stumps(self, sums: Signed, columns: int) -> Found:
+        total = self.total
         worth = np.abs(sums) + np.abs(total - sums)
         order = np.argsort(-worth, kind="stable")[:columns]
         trees = [Split(int(test), _leaf(sums[test]), _leaf(total - sums[test])) for test in order]
         best, alone = int(worth.max()), int(abs(total))
         return Found(tuple(trees) if best > alone else (_leaf(total), *trees), max(best, alone))
 
-    def twos(self, pairs: Signed, sums: Signed, total: float, columns: int) -> Found:
-        worth, yes, no = _subtrees(pairs, sums, total)
+    def twos(self, pairs: Signed, sums: Signed, columns: int) -> Found:
+        worth, yes, no = _subtrees(pairs, sums, self.total)
         order = np.argsort(-worth, kind="stable")[:columns]
-        trees = [_two((int(test), int(yes[test]), int(no[test])), pairs, sums, total) for test in order]
+        trees = [_two((int(test), int(yes[test]), int(no[test])), pairs, sums, self.total) for test in order]
         return Found(tuple(trees), int(worth.max()))
 
-    def threes(
-        self,
-        bits: NDArray[np.bool_],
-        answers: Signed,
-        weighed: Signed,
-        values: Signed,
-        whole: Signed,
-        sums: Signed,
-        total: float,
-        columns: int,
-    ) -> Found:
-        tests, rows = answers.shape
+    def threes(self, weighed: Signed, sums: Signed, columns: int) -> Found:
+        tests, rows = self.answers.shape
+        whole = weighed @ self.answers.T
         roots = np.arange(tests)
         affordable = max(columns, int(BUDGET / (tests * tests * rows)))
         if affordable < tests:
-            roots = np.argsort(-(np.abs(sums) + np.abs(total - sums)), kind="stable")[:affordable]
-        worth = np.empty(len(roots))
+            roots = np.argsort(-(np.abs(sums) + np.abs(self.total - sums)), kind="stable")[:affordable]
+        worth = np.zeros(len(roots))
         chosen: list[Node] = []
         for place, root in enumerate(roots.tolist()):
-            yes = bits[root]
+            yes = self.bits[root]
             smaller = yes if 2 * int(yes.sum()) <= rows else ~yes
-            pairs = weighed[:, smaller] @ answers[:, smaller].T
-            own, mine = np.diagonal(pairs).copy(), float(values[smaller].sum())
+            pairs = weighed[:, smaller] @ self.answers[:, smaller].T
+            own, mine = np.diagonal(pairs).copy(), float(self.values[smaller].sum())
             sides = []
-            worth[place] = 0.0
-            for part in ((pairs, own, mine), (whole - pairs, sums - own, total - mine)):
+            for part in ((pairs, own, mine), (whole - pairs, sums - own, self.total - mine)):
                 each, under_yes, under_no = _subtrees(*part)
                 test = int(np.argmax(each))
                 worth[place] += each[test]
@@ -104,6 +109,20 @@ class Pairs:
         order = np.argsort(-worth, kind="stable")[:columns]
         best = int(worth.max()) if len(roots) == tests else None
         return Found(tuple(chosen[place] for place in order), best)
+
+    def below_roots(self, columns: int) -> Found:
+        """Trees one deeper: the best of depth three on both sides of a few roots, those that do best at depth three."""
+        shallow = self.best(DEEPEST, columns)
+        deeper: list[Node] = []
+        for tree in shallow.trees[: max(1, columns // 2)]:
+            if isinstance(tree, Split):
+                yes = self.bits[tree.test]
+                sides = [
+                    _Part(self.bits[:, side], self.answers[:, side], self.values[side]).best(DEEPEST, 1).trees[0]
+                    for side in (yes, ~yes)
+                ]
+                deeper.append(Split(tree.test, sides[0], sides[1]))
+        return Found((*deeper, *shallow.trees), None)
 
 
 def _subtrees(pairs: Signed, sums: Signed, total: float) -> tuple[Signed, NDArray[np.intp], NDArray[np.intp]]:

@@ -83,7 +83,7 @@ class TreePricing:
         deep = DEEP if depth is None else depth
         self.pairs = Pairs(self.bits, examples.actual == 1, deep) if counts else None
         plain = all(bound.sum.kinds() == {"Depth"} and bound.sense == "<=" for bound in problem.bounds)
-        self.exact = self.pairs is not None and plain and deep == self.pairs.depth
+        self.exact = self.pairs is not None and plain and self.pairs.exhaustive
         self.solver = solver_of(self)
 
     def __call__(self, prices: Prices, enough: float, deadline: Deadline) -> Priced[Grown]:
