@@ -85,8 +85,8 @@ def validated(result: Result, dataset: Dataset, request: Request) -> Result:
 
 def cross_validated(dataset: Dataset, method: Method, request: Request) -> Validation:
     """The spec solved on parts of the rows, and measured on the others."""
-    splits = _splits(dataset, method, request)
-    return Validation(_method_text(method), tuple(_solved(dataset, train, test, request) for train, test in splits))
+    parts = tuple(_solved(dataset, train, test, request) for train, test in splits(dataset, method, request))
+    return Validation(_method_text(method), parts)
 
 
 def scores(tree: Tree | Forest, dataset: Dataset) -> dict[str, float]:
@@ -139,7 +139,7 @@ def _solved(dataset: Dataset, train: Rows, test: Rows, request: Request) -> Part
     return Part(len(test), result.status.value, scores(model, part), scores(model, take(dataset, test)))
 
 
-def _splits(dataset: Dataset, method: Method, request: Request) -> Iterator[tuple[Rows, Rows]]:
+def splits(dataset: Dataset, method: Method, request: Request) -> Iterator[tuple[Rows, Rows]]:
     """Training and test rows; the classes are spread evenly over the folds."""
     import numpy as np
 
