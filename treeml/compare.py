@@ -127,12 +127,24 @@ def prepare(
 
     asked = {name: value for name, value in asked.items() if value is not None}
     limit = None
+    seen: set[tuple[Any, ...]] = set()
     for case in cases:
+        same = (id(case.model.statements[0]) if case.model.statements else 0, repr(case.model.bindings), id(case.data))
+        if same in seen:
+            continue  # another fold of the same rows
+        seen.add(same)
         refuse_unsupported(checked_spec(case, params=asked.get("params")))
         given = {name: asked[name] for name in ("params", "weight") if name in asked}
         _, request = prepare(case.model, case.data, case.y, memory=memory, **given)
-        limit = request.memory or _share_of_memory(parallel)
-    return jobs_of(cases, backends, memory=limit, default_within=DEFAULT_WITHIN, **asked)
+        limit = request.memory
+    return jobs_of(
+        cases,
+        backends,
+        memory=limit,
+        default_memory=_share_of_memory(parallel),
+        default_within=DEFAULT_WITHIN,
+        **asked,
+    )
 
 
 def run(

@@ -50,7 +50,7 @@ def refuted(now: Sequence[Record], earlier: Sequence[Record]) -> list[tuple[Reco
 
 def _identity(record: Record) -> tuple[Any, ...]:
     params = tuple(sorted(record.get("params", {}).items()))
-    return (record.get("spec"), record.get("data"), params, record["backend"], record.get("repeat"))
+    return (record.get("spec"), record.get("data"), params, record["backend"], record.get("repeat"), record.get("fold"))
 
 
 def _change(record: Record, old: Record) -> Change:

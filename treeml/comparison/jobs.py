@@ -29,12 +29,14 @@ class Case:
     y: Any = None
     spec_name: str = "model"
     data_name: str = ""
+    fold: tuple[int, int, int] | None = None  # which of how many, and the seed: trained on the others, tested on it
+    carries: bool = False  # its file goes along with the job, to a machine that may not have it
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Job:
     case: Case
-    backend: str  # as it was asked for: native, native(threads = 2)
+    backend: str  # as it was asked for: native, native(threads = 2); empty for the one that the spec would get
     asked: Mapping[str, Any]  # of `pipeline.solve`
     about: Record  # who is asked what: the opening of the record
     within: float
@@ -51,26 +53,30 @@ def jobs_of(
     within: float | str | None = None,
     default_within: float,
     memory: int | None = None,
+    default_memory: int | None = None,
     **asked: Any,
 ) -> list[Job]:
     """All jobs, those of one case together; SpecError for a spec or a name that is wrong."""
     from treeml.backends import registry
 
     names = list(backends) if backends else [name for name in registry.names() if name not in MADE_OF_OTHERS]
+    # A share of this machine's memory is no part of what is asked: elsewhere, or with more at once, it is another.
+    held = default_memory if memory is None else memory
     jobs = []
     for case in cases:
         for name in names:
             # A spec is checked with every back-end, so that a wrong name or option is seen before anything runs.
-            spec = checked_spec(case, backend=name, within=within, **_of_check(asked))
+            spec = checked_spec(case, backend=name or None, within=within, **_of_check(asked))
             limit = spec.within if spec.within is not None else default_within
             print_of_case = fingerprint(case, asked.get("params"))
             for number in range(repeat):
                 seed = (spec.seed or 0) + number
-                given = {**asked, "backend": name, "within": limit, "memory": memory, "seed": seed}
+                given = {**asked, "backend": name or None, "within": limit, "memory": held, "seed": seed}
                 about = _about(case, spec, name, number, seed, limit, memory, print_of_case)
+                about["limits"]["memory"] = held
                 senses = tuple(goal.sense for goal in spec.goals)
                 payload = _payload(case, given, senses)
-                jobs.append(Job(case, name, given, about, limit, memory, senses, payload))
+                jobs.append(Job(case, name, given, about, limit, held, senses, payload))
     return jobs
 
 
@@ -89,7 +95,7 @@ def fingerprint(case: Case, params: Mapping[str, Any] | None = None) -> str:
     model = case.model
     statements = resolve_includes(model.statements, model.folder, Findings()).statements
     digest = hashlib.sha256(format_statements(statements).encode())
-    digest.update(repr(sorted({**model.bindings, **(params or {})}.items())).encode())
+    digest.update(repr((sorted({**model.bindings, **(params or {})}.items()), case.fold)).encode())
     path = data_path(case)
     if path is None:
         digest.update(pickle.dumps((case.data, case.y)))
@@ -127,6 +133,8 @@ def _about(
         "fingerprint": mark,
         "treeml": __version__,
     }
+    if case.fold is not None:
+        about["fold"] = f"{case.fold[0]} of {case.fold[1]}"
     text = repr([about[name] for name in ("backend", "repeat", "seed", "limits", "fingerprint", "treeml", "params")])
     return {"key": hashlib.sha256(text.encode()).hexdigest()[:16], **about}
 
@@ -145,11 +153,18 @@ def _payload(case: Case, asked: Mapping[str, Any], senses: tuple[str, ...]) -> b
         "y": case.y,
         "asked": dict(asked),
         "senses": senses,
+        "fold": case.fold,
+        "file": _file(case) if case.carries else None,
     }
     try:
         return pickle.dumps(job)
     except Exception as error:  # whatever a user's object raises when it is asked to be copied
         raise BackendError(_cannot_be_sent(error)) from error
+
+
+def _file(case: Case) -> tuple[str, bytes] | None:
+    path = data_path(case)
+    return None if path is None else (path.name, path.read_bytes())
 
 
 def _cannot_be_sent(error: Exception) -> Diagnostic:

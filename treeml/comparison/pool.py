@@ -137,7 +137,7 @@ def _finished(run: Run, selector: selectors.BaseSelector) -> Finished:
     with suppress(KeyError):
         selector.unregister(run.child.channel)
     record = run.record if run.record is not None else _without_answer(run)
-    record = {**run.job.about, **record, "backend": run.job.backend}
+    record = {**run.job.about, **record, "backend": run.job.backend or record.get("backend", "")}
     record["peak_memory"] = max(record.get("peak_memory") or 0, run.child.peak)
     run.child.close()
     return run.job, record, run.result

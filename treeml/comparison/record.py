@@ -86,9 +86,11 @@ def is_proof(record: Record) -> bool:
 
 
 def has_tree(record: Record) -> bool:
-    return record.get("tree") is not None
+    """Is there an answer that predicts: a tree, or a forest?"""
+    return record.get("tree") is not None or record.get("forest") is not None
 
 
 def case_of(record: Record) -> tuple[Any, ...]:
     """What was asked, apart from whom and how often: records of one case can be held against each other."""
-    return (record.get("spec"), record.get("data"), tuple(sorted(record.get("params", {}).items())))
+    params = tuple(sorted(record.get("params", {}).items()))
+    return (record.get("spec"), record.get("data"), params, record.get("fold"))

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +44,7 @@ def work(job: dict[str, Any], send: Send) -> None:
     except KeyboardInterrupt:
         record = of_end("it was interrupted before it had an answer", Stop.INTERRUPTED, **watch.known())
     record["peak_memory"] = peak_memory()
-    record["version"] = _version(job["asked"]["backend"])
+    record["version"] = _version(job["asked"]["backend"] or record.get("backend", ""))
     send("done", (record, result))
 
 
@@ -105,7 +109,25 @@ def _solve(job: dict[str, Any], watch: Watch) -> Result:
     from treeml.pipeline import solve
 
     model = Model(job["statements"], folder=job["folder"], bindings=job["bindings"])
-    return solve(model, job["data"], job["y"], on_progress=watch, **job["asked"])
+    with _data(job) as data:
+        if job.get("fold") is not None:
+            from treeml.comparison.fold import solve_fold
+
+            return solve_fold(model, data, job["fold"], watch, **job["asked"])
+        return solve(model, data, job["y"], on_progress=watch, **job["asked"])
+
+
+@contextmanager
+def _data(job: dict[str, Any]) -> Iterator[Any]:
+    """The data as they were given, or the file that came with the job."""
+    if job.get("file") is None:
+        yield job["data"]
+        return
+    name, content = job["file"]
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        path.write_bytes(content)
+        yield path
 
 
 def _load_what_every_job_needs() -> None:

@@ -122,6 +122,20 @@ BACKENDS = (
         "Remove `improve`: the search then begins with the tree of `start from`, and proves the whole.",
     ),
     Entry(
+        "B530",
+        "a sweep needs a package that is not installed",
+        "Sweeps are run by joblib on one machine and by Dask on many; neither is part of the basic installation.",
+        "treeml sweep spec.tml --set price=0..1 --cluster tcp://host:8786",
+        "Install what the help names.",
+    ),
+    Entry(
+        "B531",
+        "there is no cluster at this address",
+        "No Dask scheduler answered.",
+        "treeml sweep spec.tml --set price=0..1 --cluster tcp://nowhere:8786",
+        "Start a scheduler and workers, and give the address that it prints.",
+    ),
+    Entry(
         "B550",
         "a single tree has no margin",
         "The margin is a measure of the votes of many trees.",

@@ -384,4 +384,18 @@ DATA = (
         "treeml report notes.txt -o page.html",
         "Give a file that `treeml solve -o` or `treeml compare -o` wrote.",
     ),
+    Entry(
+        "D494",
+        "results do not have what is asked of them",
+        "A picture needs a measure or a param that the results hold; folds of a sweep need a single tree.",
+        "treeml plot tradeoff results.jsonl --across parity_gap -o curve.png",
+        "Name one of the measures that the note lists.",
+    ),
+    Entry(
+        "D495",
+        "a picture cannot be drawn",
+        "The ending of the file names no kind of picture, or matplotlib is not installed.",
+        "treeml plot cactus results.jsonl -o cactus.doc",
+        "End the name in .png, .svg, .pdf or .json.",
+    ),
 )

@@ -158,4 +158,11 @@ SYNTAX = (
         "treeml solve spec.tml --within soon",
         "Write what the help shows: `--within 60s`, `--gap 1%`, `--with cpsat`.",
     ),
+    Entry(
+        "S151",
+        "a sweep has no values to go through",
+        "`treeml sweep` takes for each param a range or a list of values, once.",
+        "treeml sweep fair.tml --set tolerance=20%..0",
+        "Write `--set tolerance=0..20%`, `--set depth=1..4` or `--set price=0.1,0.2`.",
+    ),
 )

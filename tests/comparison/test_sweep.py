@@ -1,0 +1,127 @@
+"""Sweeps: every combination once, here or on a cluster, and no result lost when a worker dies."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from treeml.cli import treeml
+from treeml.comparison.jobs import Case
+from treeml.comparison.journal import read_records
+from treeml.lang.diagnostic import SpecError
+from treeml.model import load
+from treeml.sweep import sweep, values_of
+
+
+@pytest.fixture
+def priced(spec: Path) -> Path:
+    spec.write_text(
+        'param price = 1\nparam deepest = 2\ndata "rows.csv"\npredict label\n'
+        "minimize errors + price * leaves\nrequire depth <= deepest\n"
+    )
+    return spec
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(treeml, [str(argument) for argument in arguments])
+
+
+@pytest.mark.parametrize(
+    ("text", "steps", "values"),
+    [
+        ("0..20%", 3, ["0%", "10%", "20%"]),
+        ("1..4", None, ["1", "2", "3", "4"]),
+        ("1 .. 2", 3, ["1", "1.5", "2"]),
+        ("0..1.0", None, ["0", "1"]),
+        ("0..0.5", 3, ["0", "0.25", "0.5"]),
+        ("a, b", None, ["a", "b"]),
+        ("7", None, ["7"]),
+        ("3..3", None, ["3"]),
+    ],
+)
+def test_values(text: str, steps: int | None, values: list[str]) -> None:
+    assert values_of(text, steps) == values
+
+
+@pytest.mark.parametrize("text", ["", "4..1", "0%..3", ","])
+def test_no_values(text: str) -> None:
+    with pytest.raises(SpecError):
+        values_of(text)
+
+
+def test_every_combination(priced: Path, tmp_path: Path) -> None:
+    kept, picture = tmp_path / "sweep.jsonl", tmp_path / "curve.json"
+    arguments = (priced, "--set", "price=0,0.5,2", "--set", "deepest=1..2", "--with", "oracle", "-o", kept)
+    result = run("sweep", *arguments, "--jobs", 2, "--plot", picture, "--across", "leaves", "--up", "errors", "--json")
+    assert result.exit_code == 0, result.output
+    records = json.loads(result.stdout)
+    assert [(record["params"]["price"], record["params"]["deepest"]) for record in records] == [
+        (0, 1), (0, 2), (0.5, 1), (0.5, 2), (2, 1), (2, 2),
+    ]  # fmt: skip
+    assert all(record["status"] == "optimal" for record in records)
+    curve = json.loads(picture.read_text())
+    assert len(curve["series"][0]["points"]) == 6
+    again = run("sweep", *arguments, "--resume")
+    assert again.exit_code == 0
+    assert "price" in again.stdout
+    assert len(read_records(kept)) == 6
+
+
+def test_folds(priced: Path) -> None:
+    result = run("sweep", priced, "--folds", 2, "--with", "oracle", "--json")
+    assert result.exit_code == 0, result.output
+    records = json.loads(result.stdout)
+    assert [record["fold"] for record in records] == ["1 of 2", "2 of 2"]
+    for record in records:
+        (part,) = record["validation"]["parts"]
+        assert part["rows"] == 4
+        assert 0 <= part["test"]["accuracy"] <= 1
+
+
+def test_a_value_that_the_spec_does_not_allow_is_said_first(priced: Path) -> None:
+    result = run("sweep", priced, "--set", "cheap=1..2")
+    assert result.exit_code == 1
+    assert "cheap" in result.stderr
+
+
+def test_no_cluster(priced: Path) -> None:
+    result = run("sweep", priced, "--cluster", "no address at all")
+    assert result.exit_code == 5
+    assert "B531" in result.stderr
+
+
+def test_a_cluster_that_loses_a_worker_loses_no_result(priced: Path, tmp_path: Path) -> None:
+    from distributed import LocalCluster
+
+    from treeml.comparison.journal import Journal
+
+    journal = Journal(tmp_path / "sweep.jsonl", resume=False)
+    values = {"price": [str(value) for value in range(8)]}
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster:  # type: ignore[no-untyped-call]
+        victim = next(iter(cluster.workers.values())).pid
+        killed = threading.Event()
+
+        def kill() -> None:
+            while not journal.path.read_bytes().count(b"\n"):
+                time.sleep(0.02)
+            os.kill(victim, signal.SIGKILL)
+            killed.set()
+
+        threading.Thread(target=kill, daemon=True).start()
+        case = Case(load(priced), spec_name="priced")
+        found: list[dict[str, Any]] = list(
+            sweep([case], values, ["oracle"], cluster=cluster.scheduler_address, journal=journal)
+        )
+    journal.close()
+    assert killed.is_set()
+    assert sorted(record["params"]["price"] for record in found) == list(range(8))
+    assert all(record["status"] == "optimal" and record["verified"] for record in found)
+    assert len(read_records(journal.path)) == 8
