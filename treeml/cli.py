@@ -290,6 +290,63 @@ def show(file: Path, form: str, output: Path | None, style: str) -> None:
             click.echo(written.rstrip("\n"))
 
 
+@treeml.command()
+@click.argument("specs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--data", metavar="FILE", multiple=True, help="Use these data instead; each file with each spec.")
+@click.option(
+    "--set", "settings", metavar="NAME=VALUES", multiple=True, help="Values of a param: 0..20%, 1..4, or 1, 2, 5."
+)
+@click.option("--steps", type=click.IntRange(min=1), help="How many values a range gives.")
+@click.option("--folds", type=click.IntRange(min=2), help="Solve each on so many parts, and test it on the rest.")
+@click.option("--with", "backends", metavar="A,B,C", help="With these back-ends.")
+@_solve_options
+@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="How many run at once, here.")
+@click.option("--cluster", metavar="ADDRESS", help="Run on the Dask cluster with this address.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Add results to this file, a line each.")
+@click.option("--resume", is_flag=True, help="Go on with the file of -o: what it holds is not run again.")
+@click.option("--plot", type=click.Path(path_type=Path), help="Draw the trade-off: x.png, x.svg, x.pdf or x.json.")
+@click.option("--across", metavar="MEASURE", help="What the picture has across.")
+@click.option("--up", metavar="MEASURE", help="What the picture has upwards.")
+@json_option
+@format_option
+@quiet_option
+def sweep(specs: tuple[Path, ...], as_json: bool, style: str, quiet: bool, **asked: Any) -> None:
+    """Solve each SPEC for every combination of values of its params."""
+    from treeml.comparison.sweep_command import sweep_specs
+
+    with _mistakes(style):
+        models = [(str(spec), _load(spec, ())) for spec in specs]
+        finished = sweep_specs(models, quiet=quiet or as_json, **asked)
+        click.echo(json.dumps(finished.records) if as_json else finished.text)
+        for diagnostic in finished.diagnostics:
+            _echo(diagnostic, style)
+    sys.exit(finished.exit_code)
+
+
+@treeml.command()
+@click.argument("kind", type=click.Choice(["timeline", "cactus", "tradeoff"]))
+@click.argument("results", type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="x.png, x.svg, x.pdf, or x.json for the data.",
+)
+@click.option("--across", metavar="MEASURE", help="Of a trade-off: what is across.")
+@click.option("--up", metavar="MEASURE", help="Of a trade-off: what is upwards.")
+@format_option
+def plot(kind: str, results: Path, output: Path, across: str | None, up: str | None, style: str) -> None:
+    """Draw RESULTS, a file of `compare -o` or `sweep -o`."""
+    from treeml import plots
+    from treeml.comparison.journal import read_records
+
+    with _mistakes(style):
+        records = read_records(results)
+        made = plots.tradeoff(records, across, up) if kind == "tradeoff" else getattr(plots, kind)(records)
+        plots.draw(made, output)
+
+
 @treeml.command("report")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="Write the page to this file.")
