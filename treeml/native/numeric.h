@@ -38,6 +38,10 @@ TREEML_PUBLIC const char *treeml_numeric_message (const treeml_numeric *);
 
 /* The data, column after column; codes are whole numbers of 0 and above. Arrays are copied, never kept. */
 TREEML_PUBLIC int treeml_numeric_columns (treeml_numeric *, const int32_t *codes, int64_t columns, int64_t rows);
+/* The same from finite numbers; the codes, in which cuts are told, are the ranks of the different numbers, from 0. */
+TREEML_PUBLIC int treeml_numeric_values (treeml_numeric *, const double *values, int64_t columns, int64_t rows);
+/* The rank of every row in a column. */
+TREEML_PUBLIC int treeml_numeric_rank (const treeml_numeric *, int32_t column, int32_t *ranks);
 /* How many of the user's rows each row stands for; 1 without this call, or with NULL. */
 TREEML_PUBLIC int treeml_numeric_counts (treeml_numeric *, const int64_t *count);
 

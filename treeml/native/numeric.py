@@ -56,15 +56,17 @@ class Outcome:
 class NumericSolver:
     """One data set, asked as often as you like. Not for two threads at a time."""
 
-    def __init__(self, codes: Codes, count: Whole | None = None) -> None:
-        """`codes` is columns x rows, whole numbers from 0; only their order matters."""
+    def __init__(self, columns: NDArray[Any], count: Whole | None = None) -> None:
+        """`columns` x rows: codes, whole numbers from 0 of which only the order matters, or finite floats, whose codes
+        are their ranks."""
         self._library = _library()
         self._handle = c_void_p(self._library.treeml_numeric_create())
         if not self._handle:
             raise MemoryError("no memory for a solver")
-        codes = np.ascontiguousarray(codes, dtype=np.int32)
-        columns, self.rows = codes.shape
-        self._call("columns", codes.ctypes.data, columns, self.rows)
+        numbers = columns.dtype.kind == "f"
+        given = np.ascontiguousarray(columns, dtype=np.float64 if numbers else np.int32)
+        self.columns, self.rows = given.shape
+        self._call("values" if numbers else "columns", given.ctypes.data, self.columns, self.rows)
         if count is not None:
             self._call("counts", self._array(count).ctypes.data)
 
@@ -73,6 +75,12 @@ class NumericSolver:
         if handle:
             self._library.treeml_numeric_destroy(handle)
             self._handle = c_void_p()
+
+    def ranks(self, column: int) -> Codes:
+        """The rank of every row in a column."""
+        ranks = np.empty(self.rows, dtype=np.int32)
+        self._call("rank", column, ranks.ctypes.data)
+        return ranks
 
     def labels(self, labels: NDArray[Any], classes: int, weight: Whole | None = None) -> None:
         """A row of another class than its leaf's costs its weight."""
@@ -209,6 +217,8 @@ def _library() -> Any:
         "destroy": (None, (handle,)),
         "message": (c_char_p, (handle,)),
         "columns": (c_int, (handle, handle, whole, whole)),
+        "values": (c_int, (handle, handle, whole, whole)),
+        "rank": (c_int, (handle, c_int32, handle)),
         "counts": (c_int, (handle, handle)),
         "labels": (c_int, (handle, handle, c_int32, handle)),
         "costs": (c_int, (handle, handle, c_int32)),

@@ -92,14 +92,72 @@ static uint64_t fingerprint (const int32_t *rank, int64_t rows) {
   return key;
 }
 
-/* Keeps a column unless it is constant or equal to one that is kept. */
-static int keep_column (treeml_numeric *solver, const int32_t *codes, int32_t number, uint64_t *keys) {
+/* Numbers as whole ones in the same order; 0.0 and -0.0 are one. */
+static uint64_t key_of (double value) {
+  union {
+    double real;
+    uint64_t whole;
+  } bits = {value + 0.0};
+  return bits.whole >> 63 ? ~bits.whole : bits.whole | UINT64_C (1) << 63;
+}
+
+enum { digit = 11, digits = 6 };
+
+/* Rows by number, eleven bits at a time from the last; digits that are the same everywhere are passed over. */
+static int sort_numbers (treeml_numeric *solver, const double *values, int64_t rows, int32_t *order) {
+  struct arena *arena = &solver->arena;
+  uint64_t *from = arena_allocate (arena, (size_t) rows, sizeof *from);
+  uint64_t *to = arena_allocate (arena, (size_t) rows, sizeof *to);
+  int32_t *other = arena_allocate (arena, (size_t) rows, sizeof *other);
+  int32_t(*counts)[1 << digit] = arena_allocate (arena, digits, sizeof *counts);
+  const int fine = from && to && other && counts;
+  int32_t *here = order, *there = other;
+  for (int64_t i = 0; fine && i < rows; i++) {
+    const uint64_t key = from[i] = key_of (values[i]);
+    here[i] = (int32_t) i;
+    for (int d = 0; d < digits; d++)
+      counts[d][key >> (digit * d) & ((1 << digit) - 1)]++;
+  }
+  for (int d = 0; fine && d < digits; d++) {
+    int32_t *count = counts[d], sum = 0;
+    if (count[from[0] >> (digit * d) & ((1 << digit) - 1)] == rows)
+      continue;
+    for (int i = 0; i < 1 << digit; i++) {
+      const int32_t own = count[i];
+      count[i] = sum;
+      sum += own;
+    }
+    for (int64_t i = 0; i < rows; i++) {
+      const int32_t place = count[from[i] >> (digit * d) & ((1 << digit) - 1)]++;
+      to[place] = from[i];
+      there[place] = here[i];
+    }
+    uint64_t *keys = from;
+    from = to;
+    to = keys;
+    int32_t *numbers = here;
+    here = there;
+    there = numbers;
+  }
+  if (fine && here != order)
+    memcpy (order, here, (size_t) rows * sizeof *order);
+  arena_release (arena, from);
+  arena_release (arena, to);
+  arena_release (arena, other);
+  arena_release (arena, counts);
+  return fine;
+}
+
+/* Keeps a column, given as codes or as numbers, unless it is constant or equal to one that is kept. The codes of a
+   column of numbers are its ranks. */
+static int keep_column (treeml_numeric *solver, const int32_t *codes, const double *values, int32_t number,
+                        uint64_t *keys) {
   struct arena *arena = &solver->arena;
   const int64_t rows = solver->rows;
   int64_t differs = 1;
-  while (differs < rows && codes[differs] == codes[0])
+  while (differs < rows && (codes ? codes[differs] == codes[0] : values[differs] == values[0]))
     differs++;
-  solver->single[number] = codes[0];
+  solver->single[number] = codes ? codes[0] : 0;
   solver->alias[number] = -1;
   if (differs == rows)
     return 1;
@@ -107,18 +165,19 @@ static int keep_column (treeml_numeric *solver, const int32_t *codes, int32_t nu
   int32_t *order = arena_allocate (arena, (size_t) rows, sizeof *order);
   int32_t *rank = arena_allocate (arena, (size_t) rows, sizeof *rank);
   int32_t *code_of = NULL;
-  if (!order || !rank || !sort_rows (solver, codes, rows, order))
+  if (!order || !rank ||
+      !(codes ? sort_rows (solver, codes, rows, order) : sort_numbers (solver, values, rows, order)))
     goto failed;
   int32_t level = 0;
   for (int64_t i = 0; i < rows; i++) {
-    if (i && codes[order[i]] != codes[order[i - 1]])
+    if (i && (codes ? codes[order[i]] != codes[order[i - 1]] : values[order[i]] != values[order[i - 1]]))
       level++;
     rank[order[i]] = level;
   }
   if (!(code_of = arena_allocate (arena, (size_t) level + 1, sizeof *code_of)))
     goto failed;
   for (int64_t i = 0; i < rows; i++)
-    code_of[rank[i]] = codes[i];
+    code_of[rank[i]] = codes ? codes[i] : rank[i];
   keys[f] = fingerprint (rank, rows);
   for (int32_t g = 0; g < f; g++)
     if (keys[g] == keys[f] && !memcmp (solver->rank[g], rank, (size_t) rows * sizeof *rank)) {
@@ -143,22 +202,8 @@ failed:
   return 0;
 }
 
-int treeml_numeric_columns (treeml_numeric *solver, const int32_t *codes, int64_t columns, int64_t rows) {
-  if (!solver)
-    return TREEML_BAD_ARGUMENT;
-  if (rows <= 0)
-    return numeric_fail (solver, TREEML_NO_DATA, "there are no rows");
-  if (columns < 0 || columns > 1000000)
-    return numeric_fail (solver, TREEML_BAD_ARGUMENT, "%lld columns are not between 0 and 1,000,000",
-                         (long long) columns);
-  if (rows > INT32_MAX / 2)
-    return numeric_fail (solver, TREEML_BAD_ARGUMENT, "%lld rows are too many", (long long) rows);
-  if (columns && !codes)
-    return numeric_fail (solver, TREEML_BAD_ARGUMENT, "the codes are a null pointer");
-  for (int64_t i = 0; i < columns * rows; i++)
-    if (codes[i] < 0)
-      return numeric_fail (solver, TREEML_BAD_ARGUMENT, "the code of column %lld, row %lld is negative",
-                           (long long) (i / rows), (long long) (i % rows));
+static int take_columns (treeml_numeric *solver, const int32_t *codes, const double *values, int64_t columns,
+                         int64_t rows) {
   numeric_release_data (solver);
   struct arena *arena = &solver->arena;
   const size_t room = (size_t) columns + 1;
@@ -173,10 +218,10 @@ int treeml_numeric_columns (treeml_numeric *solver, const int32_t *codes, int64_
   solver->alias_codes = arena_allocate (arena, room, sizeof *solver->alias_codes);
   solver->single = arena_allocate (arena, room, sizeof *solver->single);
   uint64_t *keys = arena_allocate (arena, room, sizeof *keys);
-  int fine = solver->rank && solver->code_of && solver->order && solver->source && solver->levels &&
-             solver->alias && solver->alias_codes && solver->single && keys;
+  int fine = solver->rank && solver->code_of && solver->order && solver->source && solver->levels && solver->alias &&
+             solver->alias_codes && solver->single && keys;
   for (int32_t f = 0; fine && f < columns; f++)
-    fine = keep_column (solver, codes + f * rows, f, keys);
+    fine = keep_column (solver, codes ? codes + f * rows : NULL, values ? values + f * rows : NULL, f, keys);
   arena_release (arena, keys);
   if (!fine) {
     numeric_release_data (solver);
@@ -184,6 +229,56 @@ int treeml_numeric_columns (treeml_numeric *solver, const int32_t *codes, int64_
                          (long long) rows);
   }
   solver->total_count = rows;
+  return TREEML_OK;
+}
+
+static int check_shape (treeml_numeric *solver, const void *given, int64_t columns, int64_t rows) {
+  if (rows <= 0)
+    return numeric_fail (solver, TREEML_NO_DATA, "there are no rows");
+  if (columns < 0 || columns > 1000000)
+    return numeric_fail (solver, TREEML_BAD_ARGUMENT, "%lld columns are not between 0 and 1,000,000",
+                         (long long) columns);
+  if (rows > INT32_MAX / 2)
+    return numeric_fail (solver, TREEML_BAD_ARGUMENT, "%lld rows are too many", (long long) rows);
+  if (columns && !given)
+    return numeric_fail (solver, TREEML_BAD_ARGUMENT, "the columns are a null pointer");
+  return TREEML_OK;
+}
+
+int treeml_numeric_columns (treeml_numeric *solver, const int32_t *codes, int64_t columns, int64_t rows) {
+  if (!solver)
+    return TREEML_BAD_ARGUMENT;
+  const int code = check_shape (solver, codes, columns, rows);
+  if (code)
+    return code;
+  for (int64_t i = 0; i < columns * rows; i++)
+    if (codes[i] < 0)
+      return numeric_fail (solver, TREEML_BAD_ARGUMENT, "the code of column %lld, row %lld is negative",
+                           (long long) (i / rows), (long long) (i % rows));
+  return take_columns (solver, codes, NULL, columns, rows);
+}
+
+int treeml_numeric_values (treeml_numeric *solver, const double *values, int64_t columns, int64_t rows) {
+  if (!solver)
+    return TREEML_BAD_ARGUMENT;
+  const int code = check_shape (solver, values, columns, rows);
+  if (code)
+    return code;
+  for (int64_t i = 0; i < columns * rows; i++)
+    if (!(values[i] - values[i] == 0))
+      return numeric_fail (solver, TREEML_BAD_ARGUMENT, "column %lld, row %lld is no finite number",
+                           (long long) (i / rows), (long long) (i % rows));
+  return take_columns (solver, NULL, values, columns, rows);
+}
+
+int treeml_numeric_rank (const treeml_numeric *solver, int32_t column, int32_t *ranks) {
+  if (!solver || !ranks || column < 0 || column >= solver->given)
+    return TREEML_BAD_ARGUMENT;
+  const int32_t kept = solver->alias[column];
+  if (kept < 0)
+    memset (ranks, 0, (size_t) solver->rows * sizeof *ranks);
+  else
+    memcpy (ranks, solver->rank[kept], (size_t) solver->rows * sizeof *ranks);
   return TREEML_OK;
 }
 

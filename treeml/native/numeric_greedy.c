@@ -33,8 +33,7 @@ static struct split best_split (struct numeric_worker *worker, const struct nume
   memset (all, 0, (size_t) planes * sizeof *all);
   for (int64_t i = 0; i < set->rows; i++) {
     const int32_t row = set->order[0][i];
-    for (int32_t k = 0; k < planes; k++)
-      all[k] += solver->value[k][row];
+    numeric_add (solver, all, row);
     top += solver->value[planes][row];
     total += solver->count ? solver->count[row] : 1;
   }
@@ -51,8 +50,7 @@ static struct split best_split (struct numeric_worker *worker, const struct nume
         if (score > best.score)
           best = (struct split){.score = score, .column = f, .cut = rank[order[i - 1]]};
       }
-      for (int32_t k = 0; k < planes; k++)
-        left[k] += solver->value[k][row];
+      numeric_add (solver, left, row);
       top_left += solver->value[planes][row];
       count += solver->count ? solver->count[row] : 1;
     }

@@ -51,8 +51,7 @@ static inline int passes (const treeml_numeric *solver, int32_t row, const struc
 }
 
 static inline void add (const treeml_numeric *solver, struct running *running, int32_t row) {
-  for (int32_t k = 0; k < solver->planes; k++)
-    running->sums[k] += solver->value[k][row];
+  numeric_add (solver, running->sums, row);
   running->top += solver->value[solver->planes][row];
   running->count += solver->count ? solver->count[row] : 1;
   if (solver->goal == numeric_goal_squared)

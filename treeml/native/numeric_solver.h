@@ -126,6 +126,15 @@ static inline double numeric_square (const treeml_numeric *solver, int64_t row) 
   return bits.real;
 }
 
+/* Adds what a row gains from each class: one class alone where the goal is to err little. */
+static inline void numeric_add (const treeml_numeric *solver, int64_t *sums, int32_t row) {
+  if (solver->goal == numeric_goal_many && solver->pure)
+    sums[solver->value[solver->planes + 1][row]] += solver->value[solver->planes][row];
+  else
+    for (int32_t k = 0; k < solver->planes; k++)
+      sums[k] += solver->value[k][row];
+}
+
 /* A leaf, or the best split into two leaves, of the rows that pass all filters. */
 struct numeric_filter {
   int32_t column;

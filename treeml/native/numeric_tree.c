@@ -80,8 +80,7 @@ static int64_t finish_leaf (struct finish *finish, int64_t first, int64_t last) 
   double square = 0;
   for (int64_t i = first; i < last; i++) {
     const int32_t row = finish->rows[i];
-    for (int32_t k = 0; k < solver->planes; k++)
-      finish->sums[k] += solver->value[k][row];
+    numeric_add (solver, finish->sums, row);
     top += solver->value[solver->planes][row];
     count += solver->count ? solver->count[row] : 1;
     if (solver->goal == numeric_goal_squared)

@@ -1,0 +1,190 @@
+"""data folder -> a table of the numeric kernel's times beside another solver on continuous columns, and beside CART.
+
+`python -m benchmarks.numeric --data-dir DIR --depth 2 3`. Files are CSV with a header and a column `label`. The peer is
+`pycontree`, run by the interpreter that `--peer-python` names (this one by default); where it is not installed its
+column stays empty. Every solver runs in a process of its own with one thread; of `--repeat` fits the fastest counts.
+Ours is the whole call from an array of numbers to a tree whose errors were counted again. Seconds are those of the
+processor, so that a busy machine does not favour either. `--large` makes a table of 100,000 rows and races CART.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+from time import perf_counter, process_time
+from typing import Any
+
+import numpy as np
+
+
+def main() -> None:
+    options = arguments()
+    if options.one:
+        print(json.dumps(measure(options)))
+        return
+    if options.data_dir is not None:
+        for depth in options.depth:
+            race(options, depth)
+    if options.ablation:
+        ablate(options)
+    if options.large:
+        large(options)
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--data-dir", type=Path)
+    parser.add_argument("--depth", type=int, nargs="*", default=[2, 3])
+    parser.add_argument("--sets", nargs="*", help="names of files without .csv; all by default")
+    parser.add_argument("--peer-python", default=sys.executable, help="an interpreter that can import pycontree")
+    parser.add_argument("--within", type=float, default=120, help="seconds for each fit")
+    parser.add_argument("--repeat", type=int, default=5, help="fits of which the fastest counts")
+    parser.add_argument("--threads", type=int, default=1, help="of the numeric kernel")
+    parser.add_argument("--ablation", action="store_true", help="each idea of the search switched off in turn")
+    parser.add_argument("--large", action="store_true", help="100,000 rows x 10 columns, beside scikit-learn's CART")
+    parser.add_argument("--one", choices=("numeric", "pycontree"), help=argparse.SUPPRESS)
+    parser.add_argument("--file", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--set", nargs="*", default=[], help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def race(options: argparse.Namespace, depth: int) -> None:
+    print(f"depth {depth}: seconds, errors (* proved)")
+    print(f"{'set':14}{'rows':>7}{'columns':>9}{'numeric':>22}{'pycontree':>22}{'ratio':>9}")
+    ratios = []
+    for name in names(options):
+        path = options.data_dir / f"{name}.csv"
+        ours = run(options, "numeric", path, depth)
+        peer = run(options, "pycontree", path, depth)
+        ratio = peer["seconds"] / ours["seconds"] if peer else None
+        if ratio is not None and ours["proved"] and peer["proved"]:
+            ratios.append(ratio)
+        shape = f"{name:14}{ours['rows']:7}{ours['columns']:9}"
+        print(f"{shape}{shown(ours):>22}{shown(peer):>22}{'' if ratio is None else f'{ratio:8.1f}x':>9}", flush=True)
+    if ratios:
+        mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+        print(f"geometric mean of {len(ratios)} ratios: {mean:.1f}; least {min(ratios):.1f}")
+
+
+def ablate(options: argparse.Namespace) -> None:
+    variants = ("", "lazy=0", "cross=0", "greedy=0", "slack=0", "kernel=2", "kernel=1", "cell=32")
+    print(f"\n{'set':14}{'depth':>6}" + "".join(f"{variant or 'all':>11}" for variant in variants))
+    for name in names(options):
+        for depth in options.depth:
+            path = options.data_dir / f"{name}.csv"
+            times = [run(options, "numeric", path, depth, variant)["seconds"] for variant in variants]
+            print(f"{name:14}{depth:6}" + "".join(f"{seconds:11.4f}" for seconds in times), flush=True)
+
+
+def names(options: argparse.Namespace) -> list[str]:
+    return options.sets or sorted(path.stem for path in options.data_dir.glob("*.csv"))
+
+
+def shown(result: dict[str, Any] | None) -> str:
+    if not result:
+        return "not installed"
+    return f"{result['seconds']:.5f} {result['errors']}{'*' if result['proved'] else ''}"
+
+
+def run(options: argparse.Namespace, solver: str, path: Path, depth: int, variant: str = "") -> dict[str, Any]:
+    python = options.peer_python if solver == "pycontree" else sys.executable
+    command = [python, __file__, "--one", solver, "--file", str(path), "--depth", str(depth)]
+    command += ["--within", str(options.within), "--repeat", str(options.repeat), "--threads", str(options.threads)]
+    command += ["--set", variant] if variant else []
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        if solver == "pycontree" and "No module named" in done.stderr:
+            return {}
+        raise SystemExit(done.stderr)
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def measure(options: argparse.Namespace) -> dict[str, Any]:
+    """One solver on one file: the fastest of some fits."""
+    values, labels = read(options.file)
+    fit = fit_numeric if options.one == "numeric" else fit_contree
+    best: dict[str, Any] = {}
+    for _ in range(options.repeat):
+        result = fit(options, values, labels)
+        if not best or result["seconds"] < best["seconds"]:
+            best = result
+        if result["seconds"] > 2:
+            break
+    return {**best, "rows": values.shape[0], "columns": values.shape[1]}
+
+
+def read(path: Path) -> tuple[Any, Any]:
+    with path.open(newline="") as file:
+        header, *rows = csv.reader(file)
+    place = header.index("label")
+    values = np.array([[float(cell) for at, cell in enumerate(row) if at != place] for row in rows])
+    known = {label: number for number, label in enumerate(sorted({row[place] for row in rows}))}
+    return values, np.array([known[row[place]] for row in rows], dtype=np.int32)
+
+
+def fit_numeric(options: argparse.Namespace, values: Any, labels: Any) -> dict[str, Any]:
+    sys.path[:0] = [str(Path(__file__).resolve().parents[1])]
+    from treeml.native.numeric import NumericSolver
+
+    began = process_time() if options.threads == 1 else perf_counter()
+    solver = NumericSolver(values.T)
+    solver.labels(labels, int(labels.max()) + 1)
+    given = {name: int(value) for name, _, value in (setting.partition("=") for setting in options.set)}
+    solver.set(depth=options.depth[0], microseconds=int(1e6 * options.within), threads=options.threads, **given)
+    found = solver.solve()
+    assert found.tree is not None
+    errors = count_errors(found.tree, solver, labels)
+    seconds = (process_time() if options.threads == 1 else perf_counter()) - began
+    assert errors == found.value
+    return {"seconds": seconds, "errors": errors, "proved": found.status == "optimal", "bound": found.bound}
+
+
+def count_errors(tree: Any, solver: Any, labels: Any) -> int:
+    node = np.zeros(len(labels), dtype=np.int32)
+    for at, column in enumerate(tree.column):
+        if column >= 0:
+            here = np.flatnonzero(node == at)
+            node[here] = np.where(solver.ranks(column)[here] <= tree.cut[at], tree.yes[at], tree.no[at])
+    return int(np.count_nonzero(np.array(tree.label)[node] != labels))
+
+
+def fit_contree(options: argparse.Namespace, values: Any, labels: Any) -> dict[str, Any]:
+    from pycontree import ConTree
+
+    model = ConTree(max_depth=options.depth[0], time_limit=options.within)
+    began = process_time()
+    model.fit(values, labels)
+    seconds = process_time() - began
+    errors = int(np.count_nonzero(model.predict(values) != labels))
+    return {"seconds": seconds, "errors": errors, "proved": seconds < options.within}
+
+
+def large(options: argparse.Namespace) -> None:
+    """An exact tree of depth two, and what is known of depth three after ten seconds."""
+    from sklearn.tree import DecisionTreeClassifier
+
+    random = np.random.default_rng(7)
+    rows = 100_000
+    values = random.normal(size=(rows, 10))
+    noise = random.random(rows) < 0.1
+    labels = ((values[:, 0] > 0.3) ^ (values[:, 1] * values[:, 2] > 0.2) ^ noise).astype(np.int32)
+    print(f"\n{rows:,} rows x 10 columns")
+    print(f"{'depth':>6}{'seconds':>10}{'errors':>9}{'bound':>9}{'CART':>9}")
+    options.set, within = [], {2: 60.0, 3: 10.0}
+    for depth, limit in within.items():
+        options.depth, options.within = [depth], limit
+        began = perf_counter()
+        result = fit_numeric(options, values, labels)
+        seconds = perf_counter() - began
+        greedy = DecisionTreeClassifier(max_depth=depth, random_state=0).fit(values, labels)
+        cart = int(np.count_nonzero(greedy.predict(values) != labels))
+        print(f"{depth:6}{seconds:10.2f}{result['errors']:9}{result['bound']:9}{cart:9}")
+
+
+if __name__ == "__main__":
+    main()
