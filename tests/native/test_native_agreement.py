@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from native_brute import class_cost, least
 
 from treeml.native.load import library
 from treeml.native.solver import Found, Solver
@@ -99,6 +100,22 @@ def test_support_and_price_agree_with_the_general_search(kind: str) -> None:
             plain = solver.solve(depth=3, leaf_price=price, support=support)
             general = solver.solve(depth=3, leaf_price=price, support=support, options={"general": 1})
             assert close(plain, general)
+
+
+@pytest.mark.parametrize("options", [{}, {"cache": 0}, {"cache": 3}, {"similarity": 0, "deepening": 0}], ids=str)
+def test_leaves_on_more_rows(options: dict[str, int]) -> None:
+    for seed in range(3):
+        random, bits = data(600 + seed, 6, 70)
+        given = goals(random, bits)["three classes" if seed % 2 else "small weights"]
+        cost = (given["labels"][:, None] != np.arange(given["classes"])[None, :]).astype(np.int64)
+        cost = cost * given.get("weight", np.ones(70, dtype=np.int64))[:, None]
+        solver = Solver(bits, **given)
+        for leaves in (2, 3, 5, 7, 9, 12):
+            found = solver.solve(depth=4, leaves=leaves, options=options)
+            assert found.status == "optimal"
+            assert found.leaves <= leaves
+            assert found.depth <= 4
+            assert found.value == least(bits, class_cost(cost), 4, leaves=leaves)
 
 
 def test_no_depth_limit() -> None:

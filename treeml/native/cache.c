@@ -20,9 +20,9 @@ struct entry {
   uint32_t reuses, descendants;
   uint32_t next;  /* 1 + index of the next entry in the bucket, or of the same trie step */
   uint32_t moved; /* during a wipe: 1 + index where it goes, 0 for nowhere */
-  uint8_t shallow;
-  uint8_t required; /* of the incumbent */
-  uint16_t entered; /* on paths under search */
+  int32_t shallow;
+  uint16_t required; /* of the incumbent */
+  uint16_t entered;  /* on paths under search */
 #ifdef TREEML_CHECK
   uint64_t check;
 #endif
@@ -408,7 +408,7 @@ void cache_store (struct cache *cache, const struct key *key, const struct fact 
     if (fact->upper < entry->upper || entry->split == is_unknown) {
       entry->upper = fact->upper;
       entry->split = fact->split;
-      entry->shallow = (uint8_t) fact->shallow;
+      entry->shallow = fact->shallow;
     }
     const uint64_t sum = entry->descendants + (uint64_t) descendants;
     entry->descendants = sum < UINT32_MAX ? (uint32_t) sum : UINT32_MAX;

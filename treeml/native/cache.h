@@ -32,7 +32,7 @@ enum { is_leaf = -1, is_unknown = -2 };
 struct fact {
   int64_t lower, upper; /* of the optimum; `upper` is the value of a tree with root `split` */
   int32_t split;
-  int32_t shallow; /* the tree behind `upper` has depth two at most */
+  int32_t shallow; /* what the search notes of the tree behind `upper`: its depth, or the leaves of its yes side */
 };
 
 struct cache;

@@ -36,9 +36,11 @@ struct cells {
                    const struct cell_sums *minus, struct cell_answer *);
   void (*moments) (const struct shape *, const struct cell_question *, const struct cell_sums *,
                    const struct cell_sums *minus, struct cell_answer *);
-  /* Adds up the numbers of rows over the pairs of their tests; scratch has room for 64 rows of every channel. */
+  /* Adds the numbers of rows to the pairs of their tests; scratch has room for 64 rows of every channel. */
   void (*add_moments) (const struct shape *, const uint8_t *row_bits, int64_t row_bytes, const int32_t *ids,
                        int32_t count, const double *moment, int32_t moment_stride, struct cell_sums *, double *scratch);
+  /* Completes the matrix and the sums of tests, once all rows are added. */
+  void (*mirror_moments) (const struct shape *, struct cell_sums *);
   /* See kernel.h; on whole and on real weights. */
   void (*similar_whole) (int32_t tests, const int32_t *common, const int32_t *weights, int64_t all_weight, int32_t test,
                          int64_t scale, int64_t yes, int64_t no, int64_t *low_yes, int64_t *low_no);

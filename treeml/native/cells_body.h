@@ -187,17 +187,13 @@ static void moments (const struct shape *shape, const struct cell_question *ques
 }
 
 /* Rows in chunks: their numbers stand in the lanes of the tests they pass, and the line of a test sums the rows that pass
-   it, in registers. The lower half of the matrix is mirrored. */
+   it, in registers. Only lines at or above the diagonal are complete until they are mirrored. */
 static void add_moments (const struct shape *shape, const uint8_t *row_bits, int64_t row_bytes, const int32_t *ids,
                          int32_t count, const double *moment, int32_t moment_stride, struct cell_sums *sums,
                          double *scratch) {
   enum { chunk = 64, width = 8 };
   const int64_t stride = shape->stride, matrix = (int64_t) shape->padded * stride;
   const int32_t channels = sums->channels, tests = shape->tests;
-  for (int32_t c = 0; c < channels; c++) {
-    memset (sums->real + c * matrix, 0, (size_t) matrix * sizeof *sums->real);
-    sums->real_total[c] = 0;
-  }
   const eight_wholes lane = {1, 2, 4, 8, 16, 32, 64, 128};
   for (int32_t first = 0; first < count; first += chunk) {
     const int32_t here = count - first < chunk ? count - first : chunk;
@@ -232,7 +228,13 @@ static void add_moments (const struct shape *shape, const uint8_t *row_bits, int
       }
     }
   }
-  for (int32_t c = 0; c < channels; c++) {
+}
+
+static void mirror_moments (const struct shape *shape, struct cell_sums *sums) {
+  enum { width = 8 };
+  const int64_t stride = shape->stride, matrix = (int64_t) shape->padded * stride;
+  const int32_t tests = shape->tests;
+  for (int32_t c = 0; c < sums->channels; c++) {
     double *restrict pairs = sums->real + c * matrix;
     for (int32_t i = 0; i < tests; i++) {
       sums->real_test[c * stride + i] = pairs[i * stride + i];
@@ -272,6 +274,7 @@ static void similar_real (int32_t tests, const double *restrict common, const do
 }
 
 const struct cells *CELLS_FUNCTION (void) {
-  static const struct cells cells = {CELLS_NAME, classes, moments, add_moments, similar_whole, similar_real};
+  static const struct cells cells = {CELLS_NAME, classes, moments, add_moments, mirror_moments, similar_whole,
+                                     similar_real};
   return &cells;
 }

@@ -133,7 +133,7 @@ static void count_pairs (struct worker *worker, const struct slice *slice, struc
     if (channel == worth_channel (worker) && !with_worth)
       continue;
     const struct slice one = view (worker, slice, channel);
-    worker->kernel->pairs (&one, shape, worker->workspace, sums->whole + channel * matrix);
+    worker->kernel->pairs (&one, shape, worker->workspace, sums->whole + channel * matrix, 0, shape->tests);
   }
   worker->work += matrix * (slice->group[worker->rows->lists] + 8 * worker->rows->channels) / 4;
 }
@@ -167,12 +167,14 @@ static int idle (const struct worker *worker, const struct level *level, int32_t
   return sum == 0 || sum == level->sums.whole_total[channel];
 }
 
-static void pairs (struct worker *worker, struct level *level) {
+static int pairs (struct worker *worker, struct level *level) {
+  sums (worker, level);
   count_pairs (worker, &level->slice, &level->sums, worker->shared->similar);
   ask (worker, &level->sums, NULL);
   const int64_t worth = level->sums.whole_total[worth_channel (worker)];
   for (int32_t test = 0; test < worker->rows->shape.tests; test++)
     level->root_value[test] = root_value (worker, &worker->answer, worth, test);
+  return 1;
 }
 
 static void side_totals (const struct worker *worker, const struct level *level, int32_t test, int yes, int64_t *total) {
@@ -227,8 +229,8 @@ static int gather (struct worker *worker, const struct level *level, int32_t tes
   return small_is_yes;
 }
 
-static void pass (struct worker *worker, struct level *level, int32_t test, int small_is_yes, int64_t *yes,
-                  int64_t *no) {
+static int pass (struct worker *worker, struct level *level, int32_t test, int small_is_yes, int64_t *yes,
+                 int64_t *no) {
   (void) test;
   count_totals (worker, worker->small_start, worker->small_sums.whole_total);
   build_slice (worker, &worker->small, worker->small_ids, worker->small_start);
@@ -236,6 +238,7 @@ static void pass (struct worker *worker, struct level *level, int32_t test, int 
   count_pairs (worker, &worker->small, &worker->small_sums, 0);
   *(small_is_yes ? yes : no) = best_value (worker, &worker->small_sums, NULL);
   *(small_is_yes ? no : yes) = best_value (worker, &level->sums, &worker->small_sums);
+  return 1;
 }
 
 static void similar (struct worker *worker, struct level *level, int32_t test, int64_t yes, int64_t no) {

@@ -857,6 +857,8 @@ static int finish (struct general *general) {
     const int64_t value = tree_finish (solver, general->leaf, &general->tree[q], q);
     if (value >= UNREACHABLE)
       return solver->code ? solver->code : solver_fail (solver, TREEML_OUT_OF_MEMORY, "no memory to hand over the tree");
+    if (!tree_keeps_limits (solver, &general->tree[q]))
+      return solver_fail (solver, TREEML_INTERNAL, "the tree found breaks a bound on its shape");
     if (value > general->best[q])
       return solver_fail (solver, TREEML_INTERNAL, "the tree found costs %lld, not %lld as claimed", (long long) value,
                           (long long) general->best[q]);
@@ -878,10 +880,7 @@ static void begin_with_start (struct general *general) {
     if (tree_copy (&solver->arena, &start, &solver->start))
       return;
     const int64_t value = tree_finish (solver, general->leaf, &start, q);
-    int64_t leaves = 0;
-    for (int64_t node = 0; node < start.nodes; node++)
-      leaves += start.test[node] < 0;
-    if (value < general->best[q] && leaves <= solver->options.leaves && tree_allowed (solver, &start)) {
+    if (value < general->best[q] && tree_keeps_limits (solver, &start)) {
       tree_release (&solver->arena, &general->tree[q]);
       general->tree[q] = start;
       general->best[q] = value;

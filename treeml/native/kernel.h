@@ -52,8 +52,8 @@ struct kernel {
                 int32_t count, const int64_t *sign);
   /* Signed sums and weights of every test. */
   void (*sums) (const struct slice *, const struct shape *, void *sum, void *weight);
-  /* Twice the signed sum, and the weight, of every pair. */
-  void (*pairs) (const struct slice *, const struct shape *, void *doubled, void *weight);
+  /* Twice the signed sum, and the weight, of every pair whose second test is in from .. to - 1; from is a multiple of 64. */
+  void (*pairs) (const struct slice *, const struct shape *, void *doubled, void *weight, int32_t from, int32_t to);
   /* Depth two on the rows of a matrix. */
   void (*own) (const struct shape *, const void *doubled, struct side *, void *scratch);
   /* Depth two on a slice and on the rest of the matrix's rows. */

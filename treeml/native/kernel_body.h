@@ -90,7 +90,8 @@ static void NAME (sums) (const struct slice *slice, const struct shape *shape, v
   }
 }
 
-static void NAME (pairs) (const struct slice *slice, const struct shape *shape, void *doubled_, void *weight_) {
+static void NAME (pairs) (const struct slice *slice, const struct shape *shape, void *doubled_, void *weight_,
+                          int32_t from, int32_t to) {
   const T *words = slice->words;
   T *doubled = doubled_, *weight = weight_;
   const int64_t stride = shape->stride;
@@ -98,7 +99,7 @@ static void NAME (pairs) (const struct slice *slice, const struct shape *shape, 
   if (slice->dense) {
     for (int32_t i = 0; i < shape->tests; i++) {
       const int32_t length = NAME (find_passing) (slice, shape, i);
-      for (int32_t j = 0; j < shape->tests; j += LANES) {
+      for (int32_t j = from; j < to; j += LANES) {
         const V sum = NAME (passing_sum) (slice, length, j);
         STORE (doubled + i * stride + j, ADD (sum, sum));
         STORE (weight + i * stride + j, NAME (passing_weight) (slice, length, j));
@@ -107,7 +108,7 @@ static void NAME (pairs) (const struct slice *slice, const struct shape *shape, 
     return;
   }
 #endif
-  for (int32_t j = 0; j < shape->tests; j += LANES)
+  for (int32_t j = from; j < to; j += LANES)
     for (int32_t i = 0; i < shape->padded; i += 4) {
       V sum[4], all[4];
       for (int k = 0; k < 4; k++)

@@ -89,12 +89,24 @@ static int64_t leaf (const struct worker *worker, const struct level *level) {
   return value_of (worker, level->squares, leaf_gain (worker, level->sums.real_total), 1);
 }
 
-static void add_rows (struct worker *worker, const int32_t *ids, int32_t count, struct cell_sums *sums) {
+/* Returns 0 if the search was stopped meanwhile: then the sums are of no use. */
+static int add_rows (struct worker *worker, const int32_t *ids, int32_t count, struct cell_sums *sums) {
+  enum { piece = 256 };
   const struct rows *rows = worker->rows;
-  worker->cells->add_moments (&rows->shape, rows->row_bits, rows->row_bytes, ids, count, rows->moment, rows->channels,
-                              sums, worker->workspace);
-  worker->work += (int64_t) rows->shape.padded * rows->shape.stride * sums->channels + (int64_t) count * rows->shape.stride;
-  worker->work += (int64_t) count * sums->channels * rows->shape.padded * rows->shape.stride / 16;
+  const int64_t matrix = (int64_t) rows->shape.padded * rows->shape.stride;
+  memset (sums->real, 0, (size_t) (sums->channels * matrix) * sizeof *sums->real);
+  memset (sums->real_total, 0, (size_t) sums->channels * sizeof *sums->real_total);
+  for (int32_t first = 0; first < count; first += piece) {
+    const int32_t here = count - first < piece ? count - first : piece;
+    worker->cells->add_moments (&rows->shape, rows->row_bits, rows->row_bytes, ids + first, here, rows->moment,
+                                rows->channels, sums, worker->workspace);
+    worker->work += matrix * here / 16;
+    if (poll_search (worker))
+      return 0;
+  }
+  worker->cells->mirror_moments (&rows->shape, sums);
+  worker->work += matrix * 8;
+  return 1;
 }
 
 static void sums (struct worker *worker, struct level *level) {
@@ -140,11 +152,13 @@ static int idle (const struct worker *worker, const struct level *level, int32_t
   return sum < 0.5 || sum > level->sums.real_total[1 + worker->rows->outputs] - 0.5;
 }
 
-static void pairs (struct worker *worker, struct level *level) {
-  add_rows (worker, level->ids, level->start[1], &level->sums);
+static int pairs (struct worker *worker, struct level *level) {
+  if (!add_rows (worker, level->ids, level->start[1], &level->sums))
+    return 0;
   ask (worker, &level->sums, NULL);
   for (int32_t test = 0; test < worker->rows->shape.tests; test++)
     level->root_value[test] = root_value (worker, &worker->answer, level->squares, test);
+  return 1;
 }
 
 static int64_t side_leaf (const struct worker *worker, const struct level *level, int32_t test, int yes) {
@@ -190,14 +204,16 @@ static int gather (struct worker *worker, const struct level *level, int32_t tes
   return small_is_yes;
 }
 
-static void pass (struct worker *worker, struct level *level, int32_t test, int small_is_yes, int64_t *yes,
-                  int64_t *no) {
+static int pass (struct worker *worker, struct level *level, int32_t test, int small_is_yes, int64_t *yes,
+                 int64_t *no) {
   const int32_t count = worker->small_start[1];
   (void) test;
-  add_rows (worker, worker->small_ids, count, &worker->small_sums);
+  if (!add_rows (worker, worker->small_ids, count, &worker->small_sums))
+    return 0;
   const double squares = squares_of (worker, worker->small_ids, count);
   *(small_is_yes ? yes : no) = best_value (worker, &worker->small_sums, NULL, squares);
   *(small_is_yes ? no : yes) = best_value (worker, &level->sums, &worker->small_sums, level->squares - squares);
+  return 1;
 }
 
 static void similar (struct worker *worker, struct level *level, int32_t test, int64_t yes, int64_t no) {

@@ -170,7 +170,7 @@ static void order_tests (struct worker *worker, struct level *level, int at_root
   sort_order (level->order, score, tests);
 }
 
-static int poll_now (struct worker *worker) {
+int poll_search (struct worker *worker) {
   if (solver_stopping (worker->solver))
     return 1;
   if (worker->work < 1000000)
@@ -293,7 +293,8 @@ static void try_pass (struct worker *worker, struct level *level, int32_t test, 
   if ((known[0] && known[1]) || plus (low[0], low[1]) >= upper)
     return;
   int64_t exact[2];
-  worker->model->pass (worker, level, test, small, &exact[1], &exact[0]);
+  if (!worker->model->pass (worker, level, test, small, &exact[1], &exact[0]))
+    return;
   worker->statistics.passes++;
   for (int side = 0; side < 2; side++) {
     high[side] = low[side] = exact[side];
@@ -394,7 +395,7 @@ static void search_alone (struct worker *worker, struct level *level, int32_t de
       worker->statistics.skipped++;
       continue;
     }
-    if (poll_now (worker))
+    if (poll_search (worker))
       return;
     struct fact split;
     int64_t low[2];
@@ -438,7 +439,7 @@ static void work_in_team (struct worker *worker, struct level *level, struct tea
       worker->statistics.skipped++;
       continue;
     }
-    if (poll_now (worker))
+    if (poll_search (worker))
       return;
     struct fact split;
     int64_t low[2];
@@ -468,12 +469,12 @@ static int help (struct worker *worker, int32_t below) {
     memcpy (level->start, from->start, sizeof level->start);
     memcpy (level->hash, from->hash, sizeof level->hash);
     worker->model->measure (worker, level);
-    worker->model->sums (worker, level);
-    worker->model->pairs (worker, level);
-    memcpy (level->order, from->order, (size_t) tests * sizeof *level->order);
-    begin_bounds (worker, level);
-    int32_t known = 0;
-    work_in_team (worker, level, team, &known);
+    if (worker->model->pairs (worker, level)) {
+      memcpy (level->order, from->order, (size_t) tests * sizeof *level->order);
+      begin_bounds (worker, level);
+      int32_t known = 0;
+      work_in_team (worker, level, team, &known);
+    }
     memcpy (worker->path_stack, kept, (size_t) length * sizeof *kept);
     worker->path_length = length;
   }
@@ -510,7 +511,7 @@ static int search_together (struct worker *worker, struct level *level, int32_t 
     pool_withdraw (pool, &team);
     while (!pool_is_done (pool, &team)) {
       worker->work += 100000;
-      poll_now (worker);
+      poll_search (worker);
       if (!help (worker, depth))
         pool_wait (pool);
     }
@@ -571,12 +572,13 @@ static void solve (struct worker *worker, int32_t depth, int64_t upper, struct f
     if (fact->lower >= upper)
       return;
   }
-  worker->model->sums (worker, level);
   if (useful == 1) {
+    worker->model->sums (worker, level);
     solve_stump (worker, level, fact);
     return;
   }
-  worker->model->pairs (worker, level);
+  if (!worker->model->pairs (worker, level))
+    return;
   best_root (worker, level, fact);
   if (useful == 2) {
     fact->lower = fact->upper;
@@ -822,6 +824,8 @@ static int finish (treeml_solver *solver, struct worker *worker, const struct ro
   const int64_t value = tree_finish (solver, worker->leaf, &shared->tree, 0);
   if (value >= UNREACHABLE)
     return solver_fail (solver, TREEML_OUT_OF_MEMORY, "no memory to hand over the tree");
+  if (!tree_keeps_limits (solver, &shared->tree))
+    return solver_fail (solver, TREEML_INTERNAL, "the tree found breaks a bound on its shape");
   if (value > shared->value + rows->offset + shared->slack)
     return solver_fail (solver, TREEML_INTERNAL, "the tree found costs %lld, not %lld as claimed", (long long) value,
                         (long long) (shared->value + rows->offset));
@@ -848,7 +852,7 @@ static void begin_with_start (struct worker *worker) {
     return;
   const int64_t value = tree_finish (solver, worker->leaf, &start, 0);
   if (value < UNREACHABLE && value - worker->rows->offset < shared->value &&
-      tree_height (&start) <= solver->options.depth && tree_allowed (solver, &start)) {
+      tree_keeps_limits (solver, &start)) {
     shared->tree = start;
     shared->value = shared->tree_value = value - worker->rows->offset;
     shared->has_tree = 1;

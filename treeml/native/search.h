@@ -39,14 +39,14 @@ struct model {
   void (*measure) (struct worker *, struct level *);         /* totals, once the rows are known */
   int64_t (*leaf) (const struct worker *, const struct level *);
   void (*sums) (struct worker *, struct level *);            /* of every test */
-  void (*pairs) (struct worker *, struct level *);           /* of every pair; fills root_value */
+  int (*pairs) (struct worker *, struct level *);            /* and of every pair; fills root_value. 0 if stopped */
   int (*idle) (const struct worker *, const struct level *, int32_t test); /* all rows on one side? */
   int64_t (*side_leaf) (const struct worker *, const struct level *, int32_t test, int yes);
   double (*information) (const struct worker *, const struct level *, int32_t test); /* what is left of it */
   /* The rows of the smaller side into worker->small_ids and small_start; returns whether that is the yes side. */
   int (*gather) (struct worker *, const struct level *, int32_t test);
-  /* Both sides of the test gathered, solved to depth two. */
-  void (*pass) (struct worker *, struct level *, int32_t test, int small_is_yes, int64_t *yes, int64_t *no);
+  /* Both sides of the test gathered, solved to depth two; 0 if stopped. */
+  int (*pass) (struct worker *, struct level *, int32_t test, int small_is_yes, int64_t *yes, int64_t *no);
   int (*larger_side) (const struct worker *, const struct level *, int32_t test); /* 1 for yes */
   void (*similar) (struct worker *, struct level *, int32_t test, int64_t yes, int64_t no);
 };
@@ -113,6 +113,9 @@ static inline int64_t plus (int64_t a, int64_t b) { return a >= UNREACHABLE || b
 static inline int64_t minus (int64_t upper, int64_t part) {
   return part >= UNREACHABLE ? -UNREACHABLE : upper >= UNREACHABLE ? UNREACHABLE : upper - part;
 }
+
+/* Is the search to end? Looks at the clock after enough work. */
+int poll_search (struct worker *);
 
 int slice_allocate (struct worker *, struct slice *);
 void slice_release (struct worker *, struct slice *);

@@ -136,16 +136,27 @@ static void sums (struct worker *worker, struct level *level) {
   level->side.total = level->total;
 }
 
-static void pairs (struct worker *worker, struct level *level) {
+static int pairs (struct worker *worker, struct level *level) {
   const struct shape *shape = &worker->rows->shape;
-  worker->kernel->pairs (&level->slice, shape, level->doubled, level->weights);
+  sums (worker, level);
+  /* Wide problems are counted in pieces, so that a deadline is kept. */
+  const int64_t groups = level->slice.group[worker->rows->lists] + level->slice.dense_rows;
+  int64_t piece = 8000000 / (shape->padded * (8 + groups)) / 64 * 64;
+  piece = piece < 64 ? 64 : piece;
+  for (int64_t from = 0; from < shape->tests; from += piece) {
+    const int64_t to = smaller (from + piece, shape->tests);
+    worker->kernel->pairs (&level->slice, shape, level->doubled, level->weights, (int32_t) from, (int32_t) to);
+    worker->work += shape->padded * (to - from) * (8 + groups) / 8;
+    if (to < shape->tests && poll_search (worker))
+      return 0;
+  }
   worker->kernel->own (shape, level->doubled, &level->side, worker->scratch);
   for (int32_t test = 0; test < shape->tests; test++) {
     const int64_t sum = lane (worker, level->side.sum, test);
     level->root_value[test] = depth_two (worker, level->weight, lane (worker, level->side.yes, test),
                                          lane (worker, level->side.no, test), llabs (sum), llabs (level->total - sum));
   }
-  worker->work += (int64_t) shape->padded * shape->stride * (8 + level->slice.group[worker->rows->lists] + level->slice.dense_rows) / 8;
+  return 1;
 }
 
 static int idle (const struct worker *worker, const struct level *level, int32_t test) {
@@ -206,8 +217,8 @@ static int gather (struct worker *worker, const struct level *level, int32_t tes
   return small_is_yes;
 }
 
-static void pass (struct worker *worker, struct level *level, int32_t test, int small_is_yes, int64_t *yes,
-                  int64_t *no) {
+static int pass (struct worker *worker, struct level *level, int32_t test, int small_is_yes, int64_t *yes,
+                 int64_t *no) {
   const struct rows *rows = worker->rows;
   const struct shape *shape = &rows->shape;
   const int bits = worker->kernel->lane_bits;
@@ -234,6 +245,7 @@ static void pass (struct worker *worker, struct level *level, int32_t test, int 
   *yes = small_is_yes ? counted_value : rest_value;
   *no = small_is_yes ? rest_value : counted_value;
   worker->work += (int64_t) shape->padded * shape->stride * (12 + worker->small.group[rows->lists] + worker->small.dense_rows) / 8;
+  return 1;
 }
 
 static void similar (struct worker *worker, struct level *level, int32_t test, int64_t yes, int64_t no) {

@@ -90,6 +90,8 @@ int64_t tree_add (struct arena *, struct tree *, int32_t test, int32_t label); /
 int64_t tree_height (const struct tree *); /* splits on the longest path */
 /* Does it keep to the tests, and the columns of a path, that may be used? */
 int tree_allowed (const treeml_solver *, const struct tree *);
+/* And to the bounds on depth and leaves? */
+int tree_keeps_limits (const treeml_solver *, const struct tree *);
 int tree_copy (struct arena *, struct tree *, const struct tree *);
 
 /* Sums that may not fit: 0 if they do. */

@@ -83,6 +83,13 @@ static int allowed_below (const treeml_solver *solver, const struct tree *tree, 
 
 int tree_allowed (const treeml_solver *solver, const struct tree *tree) { return allowed_below (solver, tree, 0, NULL); }
 
+int tree_keeps_limits (const treeml_solver *solver, const struct tree *tree) {
+  int64_t leaves = 0;
+  for (int64_t node = 0; node < tree->nodes; node++)
+    leaves += tree->test[node] < 0;
+  return leaves <= solver->options.leaves && tree_height (tree) <= solver->options.depth && tree_allowed (solver, tree);
+}
+
 struct finish {
   treeml_solver *solver;
   struct leaf_state *leaf;
