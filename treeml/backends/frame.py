@@ -6,7 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from treeml.backends.contract import Answer, Backend, Bound, Limits, Problem, Status, Stop
+from treeml.backends.contract import Answer, Backend, Bound, Leaf, Limits, Problem, Status, Stop
 from treeml.lang.diagnostic import Diagnostic, RefusedError
 
 if TYPE_CHECKING:
@@ -84,8 +84,11 @@ def nearest(backend: Backend, problem: Problem, name: str, limits: Limits) -> Fr
 def _infeasible(backend: Backend, problem: Problem, limits: Limits) -> bool:
     """Is it proved that there is no tree? False where that is not known."""
     from treeml.backends.encodings.asked import Unsupported
+    from treeml.backends.evaluate import meets_all
     from treeml.backends.shapes import deepest, impossible
 
+    if any(meets_all(problem, Leaf(label)) for label in range(problem.classes) or (-1,)):
+        return False
     if problem.max_depth is None:
         if problem.rows * len(problem.tests) > MOST_BITS:
             return False

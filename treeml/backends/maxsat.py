@@ -45,7 +45,7 @@ SOLVERS = ("auto", "g3", "g4", "m22", "mgh", "cadical153", "cadical195")
 ENCODING = Option(
     str, "order", "order: numeric and subset columns as they are; binary: every test by itself", ("order", "binary")
 )
-SOLVER = Option(str, "auto", "which solver of python-sat; auto chooses by the size of the goal", SOLVERS)
+SOLVER = Option(str, "auto", "which solver of python-sat; auto is g4", SOLVERS)
 CONFLICTS = Option(int, 0, "a limit in conflicts, to repeat a run; 0: none", low=0)
 EXPLAIN = Option(bool, True, "name conflicting requirements where there is no tree")
 

@@ -1,7 +1,7 @@
 """Choices -> the best tree over a few cuts of every column, found by counting: a bound to start from.
 
-Where a column has hundreds of cuts, a few quantiles of them already give trees close to the best, and with few tests the
-dynamic program over cover states takes a fraction of a second.
+Where a column has hundreds of cuts, a few quantiles of them already give trees close to the best, and with few tests
+the dynamic program over cover states takes a fraction of a second.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ from treeml.backends.engines.sat import Sat, Stopped
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-SMALL = 10  # up to here the solver that is best near zero is used, and cores where weights differ
+SMALL = 10  # up to here cores are raised one by one where weights differ
 MOST_CLAUSES = 20_000_000
 BYTES_PER_CLAUSE = 200
 
@@ -193,8 +193,7 @@ class _Runner:
         upper = self.upper()
         cap = total if upper is None else min(upper, total)
         outputs, extra = _count(self.items, cap, self.model.clauses.top)
-        name = self.solver_name or ("g4" if cap <= SMALL else "m22")
-        sat = self.open(name, [*self.model.clauses.clauses, *extra])
+        sat = self.open(self.solver_name or "g4", [*self.model.clauses.clauses, *extra])
         self._hint(sat)
         while True:
             upper = self.upper()

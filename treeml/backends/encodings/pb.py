@@ -109,6 +109,8 @@ def at_most(clauses: Clauses, terms: Iterable[tuple[int, int]], limit: int, cond
 
 def estimate_totalizer(items: Sequence[tuple[int, int]], limit: int) -> int:
     """Clauses of a totalizer that need not tell sums beyond the limit apart."""
+    if len({weight for weight, _ in items}) <= 1:
+        return _estimate_uniform(len(items), limit // items[0][0] if items else 0)
     level = [{min(weight, limit + 1)} for weight, _ in sorted(items)]
     total = 0
     while len(level) > 1:
@@ -125,10 +127,26 @@ def estimate_totalizer(items: Sequence[tuple[int, int]], limit: int) -> int:
     return total
 
 
+def _estimate_uniform(count: int, limit: int) -> int:
+    """The same where all weights are one: the sums of a part of n literals are 1 .. n."""
+    total, width, parts = 0, 1, count
+    while parts > 1:
+        size = min(width, limit + 1)
+        total += parts // 2 * (size * size + 2 * size)
+        width, parts = 2 * width, parts - parts // 2
+    return total
+
+
 def estimate_at_most(terms: Iterable[tuple[int, int]], limit: int) -> int:
     """Clauses that `at_most` would add, about."""
     items, limit = normalized(terms, limit)
-    size = estimate_totalizer(items, max(0, limit))
+    if limit < 0 or sum(weight for weight, _ in items) <= limit:
+        return 1
+    units = sum(weight > limit for weight, _ in items)
+    items = [(weight, literal) for weight, literal in items if weight <= limit]
+    if sum(weight for weight, _ in items) <= limit:
+        return units
+    size = estimate_totalizer(items, limit)
     return size if size <= MOST_TOTALIZER else 14 * sum(max(1, weight.bit_length()) for weight, _ in items)
 
 
