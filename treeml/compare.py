@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from treeml.comparison.contradictions import contradictions
-from treeml.comparison.jobs import Case, Job, checked_spec, jobs_of
+from treeml.comparison.jobs import Case, Job, jobs_of
 from treeml.comparison.record import Record, has_failed, has_tree, is_proof, is_refused
 from treeml.lang.diagnostic import BackendError, Diagnostic
 
@@ -123,7 +123,7 @@ def prepare(
     **asked: Any,
 ) -> list[Job]:
     """The jobs of a comparison; whatever is wrong with a spec or its data is said here, once, before anything runs."""
-    from treeml.request import prepare, refuse_unsupported
+    from treeml.request import prepare
 
     asked = {name: value for name, value in asked.items() if value is not None}
     limit = None
@@ -133,7 +133,6 @@ def prepare(
         if same in seen:
             continue  # another fold of the same rows
         seen.add(same)
-        refuse_unsupported(checked_spec(case, params=asked.get("params")))
         given = {name: asked[name] for name in ("params", "weight") if name in asked}
         _, request = prepare(case.model, case.data, case.y, memory=memory, **given)
         limit = request.memory

@@ -398,4 +398,11 @@ DATA = (
         "treeml plot cactus results.jsonl -o cactus.doc",
         "End the name in .png, .svg, .pdf or .json.",
     ),
+    Entry(
+        "D496",
+        "a suite finds no data",
+        "The folder has no files where the suite looks for them.",
+        "treeml bench cp4im --data-dir elsewhere",
+        "Give the folder that holds the sets, or leave `--data-dir` out.",
+    ),
 )

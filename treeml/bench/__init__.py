@@ -1,0 +1,1 @@
+"""Suites of published tables -> our results beside the published figures."""

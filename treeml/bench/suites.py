@@ -1,0 +1,106 @@
+"""The name of a suite, a folder with data -> its entries: a spec, a set, and what was published of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from treeml.bench.figures import FIGURES, Figure
+from treeml.bench.generated import GENERATED, write
+from treeml.lang.diagnostic import DataError, Diagnostic
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    suite: str
+    set: str
+    depth: int  # 0 where the suite asks for the least, or takes what it gets
+    spec: str
+    data: Path
+    measure: str  # what is compared with the figure: "objective", or a measure
+    figure: Figure | None
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    summary: str
+    folder: str  # within the data folder
+    generated: tuple[str, ...]  # sets where there is no folder
+    depths: tuple[int, ...]
+    spec: Callable[[int], str]
+    measure: str = "objective"
+
+
+def _errors(depth: int) -> str:
+    return f"predict label minimize errors require depth <= {depth}"
+
+
+def _least_depth(_: int) -> str:
+    return "predict label minimize depth then minimize leaves require errors = 0"
+
+
+def _boosting(depth: int) -> str:
+    return f"predict label ensemble by lpboost(penalty = 0.1) maximize margin require depth <= {depth}"
+
+
+def _improvement(_: int) -> str:
+    return "predict label start from cart improve by subtrees(depth = 3) minimize errors then minimize leaves"
+
+
+SUITES: Mapping[str, Suite] = {
+    "cp4im": Suite(
+        "the fewest errors on binary sets, depth 2 to 4", "cp4im", ("tic-tac-toe", "car"), (2, 3, 4), _errors
+    ),
+    "numeric": Suite(
+        "the fewest errors at depth 2, numeric columns as they are",
+        "numeric",
+        ("balance-scale", "car", "tic-tac-toe"),
+        (2,),
+        _errors,
+    ),
+    "least-depth": Suite(
+        "the shallowest faultless tree, and the smallest of those",
+        "boolean",
+        ("mux6", "monk1", "monk2", "monk3"),
+        (0,),
+        _least_depth,
+    ),
+    "boosting": Suite("forests with the best margin", "cp4im", ("tic-tac-toe", "monk2"), (3,), _boosting),
+    "improvement": Suite(
+        "greedy trees mended by exact subtrees", "slim", ("car", "tic-tac-toe"), (0,), _improvement, "depth"
+    ),
+}
+
+
+def entries(name: str, data_dir: Path | None, made: Path) -> Iterator[Entry]:
+    """Every set of the suite, at every depth; generated sets are written to `made`."""
+    suite = SUITES[name]
+    for set_name, path in _sets(suite, data_dir, made):
+        for depth in suite.depths:
+            figure = FIGURES.get((name, set_name, depth))
+            yield Entry(name, set_name, depth, suite.spec(depth), path, suite.measure, figure)
+
+
+def _sets(suite: Suite, data_dir: Path | None, made: Path) -> Iterator[tuple[str, Path]]:
+    if data_dir is None:
+        for name in suite.generated:
+            assert name in GENERATED
+            path = made / f"{name}.csv"
+            if not path.exists():
+                write(name, path)
+            yield name, path
+        return
+    folder = data_dir / suite.folder
+    found = sorted(folder.glob("*.csv")) or sorted(folder.glob("*/fold0-train.csv"))
+    if not found:
+        raise DataError(
+            Diagnostic(
+                "D496",
+                f"there are no data for this suite in {folder}",
+                place="--data-dir",
+                helps=("give a folder that has them, or leave --data-dir out to use sets made by rules",),
+            )
+        )
+    for path in found:
+        yield (path.parent.name if path.name == "fold0-train.csv" else path.stem), path
