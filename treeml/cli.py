@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 NO_TREE = 4
 INFEASIBLE = 3
+SUITES = ("cp4im", "numeric", "least-depth", "boosting", "improvement")
 FORMS = ("text", "dot", "svg", "json", "rules", "sql", "python", "c", "pmml", "onnx")
 
 
@@ -345,6 +346,34 @@ def plot(kind: str, results: Path, output: Path, across: str | None, up: str | N
         records = read_records(results)
         made = plots.tradeoff(records, across, up) if kind == "tradeoff" else getattr(plots, kind)(records)
         plots.draw(made, output)
+
+
+@treeml.command()
+@click.argument("suites", nargs=-1, type=click.Choice(SUITES))
+@click.option("--data-dir", type=click.Path(path_type=Path, file_okay=False), help="The data; else sets made by rules.")
+@click.option("--only", "sets", metavar="SET", multiple=True, help="Only this set; may be repeated.")
+@click.option("--with", "backends", metavar="A,B,C", help="With these back-ends, not the one that would be chosen.")
+@_solve_options
+@click.option("--parallel", type=click.IntRange(min=1), default=1, help="How many run at once.", show_default=True)
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Add results to this file, a line each.")
+@click.option("--resume", is_flag=True, help="Go on with the file of -o: what it holds is not run again.")
+@json_option
+@format_option
+@quiet_option
+def bench(suites: tuple[str, ...], as_json: bool, style: str, quiet: bool, **asked: Any) -> None:
+    """Run the tables of papers, with their figures beside ours: all SUITES, or those named."""
+    from treeml import report
+    from treeml.bench.run import bench as run_bench
+
+    with _mistakes(style):
+        finished = run_bench(suites, quiet=quiet or as_json, **asked)
+        if as_json:
+            click.echo(json.dumps(finished.rows))
+        else:
+            report.show_rows(finished.rows)
+        for diagnostic in finished.diagnostics:
+            _echo(diagnostic, style)
+    sys.exit(finished.exit_code)
 
 
 @treeml.command("report")
