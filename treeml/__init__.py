@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from treeml.backends.contract import Status as Status
     from treeml.backends.contract import Stop as Stop
+    from treeml.distillation import distill as distill
     from treeml.formula import between as between
     from treeml.formula import column as column
     from treeml.formula import hours as hours
@@ -51,6 +52,7 @@ _HOMES = {
     "solve": "treeml.pipeline",
     "Result": "treeml.result",
     "Tree": "treeml.tree",
+    "distill": "treeml.distillation",
     "Status": "treeml.backends.contract",
     "Stop": "treeml.backends.contract",
     "Diagnostic": "treeml.lang.diagnostic",

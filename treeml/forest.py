@@ -139,6 +139,11 @@ class Forest:
     def __str__(self) -> str:
         return self.text()
 
+    def _repr_html_(self) -> str:
+        from treeml.notebook import forest_html
+
+        return forest_html(self)
+
     def to_dot(self) -> tuple[str, ...]:
         """Each tree for Graphviz."""
         return tuple(tree.to_dot() for tree in self.trees)

@@ -110,6 +110,11 @@ class Model:
 
         return format_statements(self.statements).rstrip("\n")
 
+    def _repr_html_(self) -> str:
+        from treeml.notebook import model_html
+
+        return model_html(self)
+
     def __repr__(self) -> str:
         return f"<Model of {len(self.statements)} statements>"
 

@@ -100,6 +100,11 @@ class Result:
             value["validation"] = self.validation.to_json()
         return value
 
+    def _repr_html_(self) -> str:
+        from treeml.notebook import result_html
+
+        return result_html(self)
+
     def __str__(self) -> str:
         from treeml.report import summary
 
