@@ -25,8 +25,8 @@ from treeml.backends.contract import (
     Status,
     Stop,
     Sum,
-    Test,
 )
+from treeml.backends.contract import Test as Question
 from treeml.backends.frame import nearest
 from treeml.backends.registry import get
 from treeml.lang.diagnostic import RefusedError
@@ -41,7 +41,7 @@ def parity(bits: int = 4, depth: int = 2, extra: tuple[Bound, ...] = ()) -> Prob
     table = np.array([[number >> bit & 1 for number in range(2**bits)] for bit in range(bits)], bool)
     actual = table.sum(axis=0) % 2
     features = tuple(Feature(f"x{j}", "binary", 2, None, j, 1) for j in range(bits))
-    tests = tuple(Test(j, "true") for j in range(bits))
+    tests = tuple(Question(j, "true") for j in range(bits))
     shallow = Bound(Sum(((ONE, Depth()),)), "<=", Fraction(depth), "shallow")
     count = np.ones(2**bits, np.int64)
     return Problem(features, tests, count, 2, (Goal(errors(actual)),), (shallow, *extra), table)
@@ -59,7 +59,7 @@ def raw(rows: int = 40, depth: int = 2) -> Problem:
         levels, codes = np.unique(make.integers(0, 25, rows), return_inverse=True)
         cuts = len(levels) - 1
         features.append(Feature(f"c{number}", "ordered", len(levels), codes.astype(np.int32), len(tests), cuts))
-        tests += [Test(number, "at most", (cut,)) for cut in range(cuts)]
+        tests += [Question(number, "at most", (cut,)) for cut in range(cuts)]
     codes_of = [feature.codes for feature in features]
     assert codes_of[0] is not None
     assert codes_of[1] is not None
