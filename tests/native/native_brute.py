@@ -13,20 +13,26 @@ Rows = tuple[int, ...]
 LeafCost = Callable[[Rows], Fraction | None]  # None: this leaf is not allowed
 
 
-def least(
+def least(bits: Any, leaf_cost: LeafCost, depth: int, *, leaves: int | None = None, **more: Any) -> Fraction | None:
+    """The least value over all trees, or None if no tree is allowed."""
+    values = by_leaves(bits, leaf_cost, depth, **more)
+    allowed = [value for size, value in values.items() if leaves is None or size <= leaves]
+    return min(allowed) if allowed else None
+
+
+def by_leaves(
     bits: Any,
     leaf_cost: LeafCost,
     depth: int,
     *,
-    leaves: int | None = None,
     price: int = 0,
     columns: Any = None,
     once: bool = False,
     column_cost: Any = None,
     count: Any = None,
     forbidden: Any = None,
-) -> Fraction | None:
-    """The least value over all trees, or None if no tree is allowed."""
+) -> dict[int, Fraction]:
+    """The least value of a tree, for every number of leaves that a tree can have."""
     tests, rows = bits.shape
     origin = range(tests) if columns is None else columns
     number = np.ones(rows, dtype=int) if count is None else count
@@ -57,9 +63,7 @@ def least(
                     values[a + b] = total
         return values
 
-    values = best(tuple(range(rows)), depth, frozenset())
-    allowed = [value for size, value in values.items() if leaves is None or size <= leaves]
-    return min(allowed) if allowed else None
+    return best(tuple(range(rows)), depth, frozenset())
 
 
 def class_cost(cost: Any) -> LeafCost:
