@@ -157,11 +157,11 @@ def fit_contree(options: argparse.Namespace, values: Any, labels: Any) -> dict[s
     from pycontree import ConTree
 
     model = ConTree(max_depth=options.depth[0], time_limit=options.within)
-    began = process_time()
+    began, wall = process_time(), perf_counter()
     model.fit(values, labels)
-    seconds = process_time() - began
+    seconds, elapsed = process_time() - began, perf_counter() - wall
     errors = int(np.count_nonzero(model.predict(values) != labels))
-    return {"seconds": seconds, "errors": errors, "proved": seconds < options.within}
+    return {"seconds": seconds, "errors": errors, "proved": elapsed < options.within}
 
 
 def large(options: argparse.Namespace) -> None:

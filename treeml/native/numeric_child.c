@@ -32,10 +32,11 @@ static int allocate_column (treeml_numeric *solver, struct numeric_child *child,
   lanes->edge_bits = arena_allocate (arena, (size_t) lane_length (child->room), sizeof *lanes->edge_bits);
   lanes->sum = arena_allocate (arena, room, 1);
   lanes->before = arena_allocate (arena, (size_t) planes * LANES, sizeof *lanes->before);
-  lanes->label = cells (solver, child->room);
+  const int labelled = solver->goal == numeric_goal_many && solver->pure && solver->unit_worth;
+  lanes->label = labelled ? cells (solver, child->room) : NULL;
   lanes->active = child->active;
   if (!child->bits[g] || !child->own[g] || !lanes->plane || !lanes->total || !lanes->edge || !lanes->edge_bits ||
-      !lanes->sum || !lanes->before || !lanes->label)
+      !lanes->sum || !lanes->before || (labelled && !lanes->label))
     return 0;
   for (int32_t k = 0; k < planes; k++)
     if (!(lanes->plane[k] = cells (solver, child->room)) || !(lanes->total[k] = cells (solver, child->room)))
@@ -197,7 +198,7 @@ int numeric_child_build (struct numeric_worker *worker, const struct numeric_par
   const size_t columns = (size_t) solver->columns;
   memset (child->made, 0, columns * columns);
   memset (child->worth_made, 0, columns);
-  if (!numeric_set_values (solver, set))
+  if (!numeric_set_values (worker, set))
     return 0;
   for (int32_t g = 0; g < solver->columns; g++) {
     struct numeric_lanes *lanes = &child->lanes[g];
@@ -214,6 +215,8 @@ int numeric_child_build (struct numeric_worker *worker, const struct numeric_par
     if (!codes)
       return 0;
     kernel->edges (codes, lanes);
+    if (numeric_spent (worker, set->rows / 4))
+      return 0;
   }
   if (child->goal == numeric_goal_two)
     child->planes = 1;

@@ -54,6 +54,8 @@ static struct split best_split (struct numeric_worker *worker, const struct nume
       top_left += solver->value[planes][row];
       count += solver->count ? solver->count[row] : 1;
     }
+    if (numeric_spent (worker, set->rows))
+      break;
   }
   return best;
 }
@@ -62,9 +64,6 @@ int numeric_greedy (struct numeric_worker *worker, struct numeric_set *set, int6
                     struct numeric_tree *tree) {
   treeml_numeric *solver = worker->solver;
   struct arena *arena = &solver->arena;
-  worker->until_clock -= set->rows * solver->columns;
-  if (worker->until_clock <= 0)
-    numeric_poll (worker);
   struct split split = {.column = -1};
   if (depth > 1 && leaves > 2 && !numeric_stopping (solver))
     split = best_split (worker, set);
@@ -84,7 +83,7 @@ int numeric_greedy (struct numeric_worker *worker, struct numeric_set *set, int6
         return 0;
     } else {
       struct numeric_set part;
-      const int fine = numeric_set_split (solver, set, split.column, split.cut, side, &part) &&
+      const int fine = numeric_set_split (worker, set, split.column, split.cut, side, &part) &&
                        numeric_greedy (worker, &part, depth - 1, side ? leaves / 2 : leaves - leaves / 2, tree);
       numeric_set_release (solver, &part);
       if (!fine)

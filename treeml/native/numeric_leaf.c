@@ -96,6 +96,8 @@ struct numeric_stump numeric_exact (struct numeric_worker *worker, const struct 
       add (solver, &left, row);
       last = rank;
     }
+    if (numeric_spent (worker, set->rows))
+      break;
   }
   return best;
 }

@@ -130,6 +130,13 @@ static void remove_cut (struct column *column, int32_t cut) {
   column->open = kept;
 }
 
+static int64_t slack_of (const struct node *node, int32_t f, int32_t first, int32_t last) {
+  const struct column *column = &node->column[f];
+  const int64_t width = numeric_worth (node->set, f, column->position[last]) -
+                        numeric_worth (node->set, f, column->position[first]);
+  return width / 2 * node->solver->options.slack / 100;
+}
+
 static int choose (struct node *node, struct choice *choice) {
   int32_t longest = 0;
   int64_t first = 0, last = 0;
@@ -167,10 +174,7 @@ static int choose (struct node *node, struct choice *choice) {
   }
   if (!longest)
     return 0;
-  const struct column *column = &node->column[choice->column];
-  const int64_t width = numeric_worth (node->set, choice->column, column->position[last]) -
-                        numeric_worth (node->set, choice->column, column->position[first]);
-  choice->slack = width / 2 * node->solver->options.slack / 100;
+  choice->slack = slack_of (node, choice->column, (int32_t) first, (int32_t) last);
   return 1;
 }
 
@@ -187,7 +191,7 @@ static struct numeric_outcome solve_side (struct node *node, struct numeric_work
   }
   struct numeric_set set;
   side->outcome = (struct numeric_outcome){NUMERIC_NONE, 0};
-  if (numeric_set_split (solver, node->set, f, cut, s, &set))
+  if (numeric_set_split (worker, node->set, f, cut, s, &set))
     side->outcome = numeric_search (worker, &set, depth, node->leaves[s], budget, 0, &side->tree);
   else
     numeric_stop_search (solver, TREEML_MEMORY);
@@ -196,9 +200,10 @@ static struct numeric_outcome solve_side (struct node *node, struct numeric_work
 }
 
 /* A better tree: its root, and what was found on both sides. */
-static void improve (struct node *node, struct numeric_worker *worker, int32_t f, int64_t cut, int64_t value,
-                     struct side side[2]) {
+static void improve (struct node *node, struct numeric_worker *worker, const struct choice *choice, int64_t cut,
+                     int64_t value, struct side side[2]) {
   struct arena *arena = &node->solver->arena;
+  const int32_t f = choice->column;
   for (int s = 0; s < 2; s++) {
     const struct numeric_part part = {.set = node->set, .column = f, .cut = cut, .side = s};
     const int64_t leaves = node->depth == 0 ? 1 : node->depth == 1 ? least (node->leaves[s], 2) : node->leaves[s];
@@ -308,7 +313,7 @@ static void solve_cut (struct node *node, struct numeric_worker *worker, const s
   lock (node);
   if (!numeric_stopping (solver)) {
     if (value[0] < NUMERIC_NONE && value[1] < NUMERIC_NONE && value[0] + value[1] < node->upper)
-      improve (node, worker, f, code, value[0] + value[1], side);
+      improve (node, worker, choice, code, value[0] + value[1], side);
     node->lowest = least (node->lowest, bound[0] + bound[1]);
     column->busy[choice->index] = 2;
     remove_cut (column, choice->index);
@@ -468,7 +473,7 @@ struct numeric_outcome numeric_search (struct numeric_worker *worker, struct num
       numeric_offer (worker, tree);
   }
   node.column = arena_allocate (&solver->arena, (size_t) solver->columns, sizeof *node.column);
-  int fine = node.column && numeric_set_values (solver, set);
+  int fine = node.column && numeric_set_values (worker, set);
   for (int32_t f = 0; fine && f < solver->columns; f++)
     fine = list_cuts (&node, f);
   if (!fine)

@@ -20,8 +20,9 @@ int numeric_set_root (treeml_numeric *solver, struct numeric_set *set) {
   return 1;
 }
 
-int numeric_set_split (treeml_numeric *solver, const struct numeric_set *from, int column, int64_t cut, int side,
+int numeric_set_split (struct numeric_worker *worker, const struct numeric_set *from, int column, int64_t cut, int side,
                        struct numeric_set *set) {
+  treeml_numeric *solver = worker->solver;
   memset (set, 0, sizeof *set);
   if (!allocate (solver, set))
     return 0;
@@ -39,6 +40,8 @@ int numeric_set_split (treeml_numeric *solver, const struct numeric_set *from, i
       to[kept] = row;
       kept += (rank[row] > cut) == side;
     }
+    if (numeric_spent (worker, from->rows))
+      return 0;
   }
   return 1;
 }
@@ -77,9 +80,12 @@ const void *numeric_set_pair (treeml_numeric *solver, struct numeric_set *set, i
   return to;
 }
 
-int numeric_set_values (treeml_numeric *solver, struct numeric_set *set) {
-  if (set->plane)
+int numeric_set_values (struct numeric_worker *worker, struct numeric_set *set) {
+  treeml_numeric *solver = worker->solver;
+  if (set->complete)
     return 1;
+  if (set->plane)
+    return 0;
   const int64_t columns = solver->columns, planes = solver->value_planes;
   set->plane = arena_allocate (&solver->arena, (size_t) (columns * planes) + 1, sizeof *set->plane);
   if (!solver->unit_worth)
@@ -95,6 +101,8 @@ int numeric_set_values (treeml_numeric *solver, struct numeric_set *set) {
       if (!to)
         return 0;
       solver->kernel->gather_values (solver->value[k], set->order[g], set->rows, to);
+      if (numeric_spent (worker, set->rows))
+        return 0;
     }
     if (solver->unit_worth)
       continue;
@@ -104,12 +112,12 @@ int numeric_set_values (treeml_numeric *solver, struct numeric_set *set) {
     for (int64_t i = 0; i < set->rows; i++)
       worth[i + 1] = worth[i] + solver->value[solver->planes][set->order[g][i]];
   }
-  return 1;
+  return set->complete = 1;
 }
 
 int numeric_set_prepare (struct numeric_worker *worker, struct numeric_set *set) {
   treeml_numeric *solver = worker->solver;
-  if (!numeric_set_values (solver, set))
+  if (!numeric_set_values (worker, set))
     return 0;
   if (worker->child->blocks < solver->columns)
     return 1;

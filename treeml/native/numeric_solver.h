@@ -28,6 +28,7 @@ struct numeric_set {
   void **pair;      /* [in the order of g][codes of f] at g * columns + f, or NULL */
   void **plane;     /* values of the rows in the order of g at g * planes + k */
   int64_t **worth;  /* running sums of the rows' worth, rows + 1 of them; NULL where every row is worth 1 */
+  int complete;     /* whether planes and worths are made */
 };
 
 struct numeric_worker;
@@ -103,12 +104,13 @@ int64_t numeric_tree_finish (treeml_numeric *, struct numeric_tree *);
 
 /* Sets. */
 int numeric_set_root (treeml_numeric *, struct numeric_set *);
-int numeric_set_split (treeml_numeric *, const struct numeric_set *, int column, int64_t cut, int side,
+/* Returns 0 without memory, or when the search is stopping. */
+int numeric_set_split (struct numeric_worker *, const struct numeric_set *, int column, int64_t cut, int side,
                        struct numeric_set *);
 void numeric_set_release (treeml_numeric *, struct numeric_set *);
 /* Codes of one column in the order of another: those kept with the set, else gathered into `room`. */
 const void *numeric_set_pair (treeml_numeric *, struct numeric_set *, int order, int column, int keep, void *room);
-int numeric_set_values (treeml_numeric *, struct numeric_set *);
+int numeric_set_values (struct numeric_worker *, struct numeric_set *); /* likewise */
 /* All that searches of the set may ask for, so that threads only read. */
 int numeric_set_prepare (struct numeric_worker *, struct numeric_set *);
 static inline int64_t numeric_worth (const struct numeric_set *set, int column, int64_t position) {
@@ -193,6 +195,12 @@ struct numeric_worker {
   struct numeric_child *child;
   int64_t *sums; /* room for some sums of every plane */
 };
+
+/* After work on this many rows outside a sweep, which is slower than one. Non-zero: unwind. */
+static inline int numeric_spent (struct numeric_worker *worker, int64_t rows) {
+  worker->until_clock -= 8 * rows;
+  return worker->until_clock <= 0 ? numeric_poll (worker) : numeric_stopping (worker->solver);
+}
 
 struct numeric_child *numeric_child_create (treeml_numeric *);
 void numeric_child_destroy (treeml_numeric *, struct numeric_child *);
