@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+import pytest
+
 from treeml.testing import Conformance
 
 
+@pytest.mark.slow
 class TestCpSatRows(Conformance):
     backend = "cpsat"
     options: ClassVar[Mapping[str, Any]] = {"encoding": "rows"}
@@ -18,16 +21,19 @@ class TestCpSatOrder(Conformance):
     options: ClassVar[Mapping[str, Any]] = {"encoding": "order"}
 
 
+@pytest.mark.slow
 class TestMipCoverScip(Conformance):
     backend = "mip"
     options: ClassVar[Mapping[str, Any]] = {"solver": "scip"}
 
 
+@pytest.mark.slow
 class TestMipFlow(Conformance):
     backend = "mip"
     options: ClassVar[Mapping[str, Any]] = {"formulation": "flow"}
 
 
+@pytest.mark.slow
 class TestMaxSatBinary(Conformance):
     backend = "maxsat"
     options: ClassVar[Mapping[str, Any]] = {"encoding": "binary"}
