@@ -42,7 +42,23 @@ class Job:
     within: float
     memory: int | None
     senses: tuple[str, ...] = ()
-    payload: bytes = field(default=b"", repr=False)
+    file: tuple[str, bytes] | None = field(default=None, repr=False)  # the data, where they go along
+
+    def payload(self) -> bytes:
+        """All that the process of this job is told; made when it starts, so that many jobs hold the data once."""
+        case, model = self.case, self.case.model
+        job = {
+            "statements": model.statements,
+            "folder": model.folder,
+            "bindings": model.bindings,
+            "data": case.data,
+            "y": case.y,
+            "asked": dict(self.asked),
+            "senses": self.senses,
+            "fold": case.fold,
+            "file": self.file,
+        }
+        return pickle.dumps(job)
 
 
 def jobs_of(
@@ -64,19 +80,20 @@ def jobs_of(
     held = default_memory if memory is None else memory
     jobs = []
     for case in cases:
+        _can_be_sent(case)
+        mark = fingerprint(case, asked.get("params"))
+        file = _file(case) if case.carries else None
         for name in names:
             # A spec is checked with every back-end, so that a wrong name or option is seen before anything runs.
             spec = checked_spec(case, backend=name or None, within=within, **_of_check(asked))
             limit = spec.within if spec.within is not None else default_within
-            print_of_case = fingerprint(case, asked.get("params"))
             for number in range(repeat):
                 seed = (spec.seed or 0) + number
                 given = {**asked, "backend": name or None, "within": limit, "memory": held, "seed": seed}
-                about = _about(case, spec, name, number, seed, limit, memory, print_of_case)
+                about = _about(case, spec, name, number, seed, limit, memory, mark)
                 about["limits"]["memory"] = held
                 senses = tuple(goal.sense for goal in spec.goals)
-                payload = _payload(case, given, senses)
-                jobs.append(Job(case, name, given, about, limit, held, senses, payload))
+                jobs.append(Job(case, name, given, about, limit, held, senses, file))
     return jobs
 
 
@@ -143,21 +160,9 @@ def _of_check(asked: Mapping[str, Any]) -> dict[str, Any]:
     return {name: asked[name] for name in ("gap", "seed", "threads", "params") if asked.get(name) is not None}
 
 
-def _payload(case: Case, asked: Mapping[str, Any], senses: tuple[str, ...]) -> bytes:
-    model = case.model
-    job = {
-        "statements": model.statements,
-        "folder": model.folder,
-        "bindings": model.bindings,
-        "data": case.data,
-        "y": case.y,
-        "asked": dict(asked),
-        "senses": senses,
-        "fold": case.fold,
-        "file": _file(case) if case.carries else None,
-    }
+def _can_be_sent(case: Case) -> None:
     try:
-        return pickle.dumps(job)
+        pickle.dumps((case.model.statements, case.model.bindings, case.data, case.y))
     except Exception as error:  # whatever a user's object raises when it is asked to be copied
         raise BackendError(_cannot_be_sent(error)) from error
 

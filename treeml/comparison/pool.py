@@ -87,7 +87,7 @@ def run_jobs(
 
 def _begin(job: Job, selector: selectors.BaseSelector) -> Run | Record:
     try:
-        run = Run(job, Child(TASK, job.payload, job.memory))
+        run = Run(job, Child(TASK, job.payload(), job.memory))
     except OSError as error:
         return {**job.about, **of_end(f"its process could not be started: {error.strerror or error}")}
     selector.register(run.child.channel, selectors.EVENT_READ)
