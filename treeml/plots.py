@@ -121,6 +121,26 @@ def margins(values: NDArray[np.float64], name: str = "rows") -> Plot:
     return Plot("Margins", "margin", "share of the rows", (Series(name, points),), about=about)
 
 
+def forest_margins(forest: Path, data: Path) -> NDArray[np.float64]:
+    """The margins of the rows of a file under the forest of a result."""
+    import numpy as np
+
+    from treeml.data.read import load
+    from treeml.forest import Forest
+
+    read = Forest.read(forest)
+    table = load(data)
+    target = read.trees[0].target
+    if target not in table.columns:
+        raise DataError(Diagnostic("D494", f"{data} has no column `{target}`, which the forest predicts"))
+    rows: dict[str, Any] = {}
+    for name, column in table.columns.items():
+        missing = np.zeros(table.rows, dtype=np.bool_) if column.missing is None else column.missing
+        values = column.values.tolist() if column.is_number else [column.levels[code] for code in column.values]
+        rows[name] = [None if absent else value for value, absent in zip(values, missing.tolist(), strict=True)]
+    return read.margins(rows, rows[target])
+
+
 def draw(plot: Plot, path: Path) -> None:
     """Write the picture; the ending of the name says how: .png, .svg, .pdf, or .json for its data."""
     if path.suffix not in FORMATS:

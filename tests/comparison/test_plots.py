@@ -92,3 +92,20 @@ def test_the_command_draws_a_race(spec: Path, tmp_path: Path) -> None:
     assert runner.invoke(treeml, ["compare", str(spec), "--with", "oracle", "-o", str(kept)]).exit_code == 0
     assert runner.invoke(treeml, ["plot", "cactus", str(kept), "-o", str(picture)]).exit_code == 0
     assert json.loads(picture.read_text())["series"][0]["name"] == "oracle (1)"
+
+
+def test_margins_of_a_forest(tmp_path: Path) -> None:
+    rows = "".join(f"{n & 1},{n >> 1 & 1},{n >> 2},{int(n in (3, 5, 6, 7))}\n" for n in range(8))
+    (tmp_path / "rows.csv").write_text("a,b,c,label\n" + rows)
+    spec, kept, picture = tmp_path / "spec.tml", tmp_path / "forest.json", tmp_path / "margins.json"
+    spec.write_text(
+        'data "rows.csv" predict label is 1 ensemble by lpboost(penalty = 1) maximize margin require depth <= 1'
+    )
+    runner = CliRunner()
+    assert runner.invoke(treeml, ["solve", str(spec), "--with", "oracle", "-o", str(kept), "-q"]).exit_code == 0
+    data = str(tmp_path / "rows.csv")
+    assert runner.invoke(treeml, ["plot", "margins", str(kept), "--data", data, "-o", str(picture)]).exit_code == 0
+    drawn = json.loads(picture.read_text())
+    assert len(drawn["series"][0]["points"]) == 8
+    assert drawn["about"]["share_at_most_0"] == 0  # the majority of three stumps is right everywhere
+    assert runner.invoke(treeml, ["plot", "margins", str(kept), "-o", str(picture)]).exit_code == 2
