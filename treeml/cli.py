@@ -325,7 +325,7 @@ def sweep(specs: tuple[Path, ...], as_json: bool, style: str, quiet: bool, **ask
 
 
 @treeml.command()
-@click.argument("kind", type=click.Choice(["timeline", "cactus", "tradeoff"]))
+@click.argument("kind", type=click.Choice(["timeline", "cactus", "tradeoff", "margins"]))
 @click.argument("results", type=click.Path(path_type=Path))
 @click.option(
     "-o",
@@ -336,15 +336,21 @@ def sweep(specs: tuple[Path, ...], as_json: bool, style: str, quiet: bool, **ask
 )
 @click.option("--across", metavar="MEASURE", help="Of a trade-off: what is across.")
 @click.option("--up", metavar="MEASURE", help="Of a trade-off: what is upwards.")
+@click.option("--data", metavar="FILE", type=click.Path(path_type=Path), help="Of margins: the rows.")
 @format_option
-def plot(kind: str, results: Path, output: Path, across: str | None, up: str | None, style: str) -> None:
-    """Draw RESULTS, a file of `compare -o` or `sweep -o`."""
+def plot(kind: str, results: Path, output: Path, data: Path | None, style: str, **measures: str | None) -> None:
+    """Draw RESULTS: a file of `compare -o` or `sweep -o`; for margins, a forest of `solve -o`."""
     from treeml import plots
     from treeml.comparison.journal import read_records
 
     with _mistakes(style):
-        records = read_records(results)
-        made = plots.tradeoff(records, across, up) if kind == "tradeoff" else getattr(plots, kind)(records)
+        if kind == "margins":
+            if data is None:
+                raise click.UsageError("margins are those of rows: give them with --data")
+            made = plots.margins(plots.forest_margins(results, data), data.name)
+        else:
+            draw = {"timeline": plots.timeline, "cactus": plots.cactus, "tradeoff": plots.tradeoff}[kind]
+            made = draw(read_records(results), **(measures if kind == "tradeoff" else {}))
         plots.draw(made, output)
 
 
