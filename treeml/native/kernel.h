@@ -47,6 +47,10 @@ struct kernel {
   /* One list of rows into words at `group`; `row_bits` holds the tests of each row, row_bytes apart. */
   void (*build) (struct slice *, const struct shape *, int32_t group, const uint8_t *row_bits, int64_t row_bytes,
                  const int32_t *ids, int32_t count);
+  /* Those of the `count` rows of a list, which begins at `group`, that pass a test, or that do not; returns how many. `to` has
+     room for 16 more. */
+  int32_t (*select) (const struct slice *, const struct shape *, int32_t group, int32_t count, int32_t test, int passing,
+                     const int32_t *ids, int32_t *to);
   /* The weights of rows into `dense`; their words are built as one list. Not for 16-bit lanes. */
   void (*fill) (struct slice *, const struct shape *, const uint8_t *row_bits, int64_t row_bytes, const int32_t *ids,
                 int32_t count, const int64_t *sign);

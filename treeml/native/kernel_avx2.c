@@ -15,6 +15,16 @@
 #define AND _mm256_and_si256
 #define BROADCAST_TWICE(P) _mm256_set1_epi32 ((int) *(P))
 
+/* The numbers at a word's bits. */
+static inline int32_t select_bits (uint64_t word, const int32_t *ids, int32_t *to) {
+  int32_t length = 0;
+  for (; word; word &= word - 1)
+    to[length++] = ids[__builtin_ctzll (word)];
+  return length;
+}
+
+#define SELECT select_bits
+
 static inline __m256i popcount_bytes (__m256i v) {
   const __m256i table = _mm256_setr_epi8 (0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4, 0, 1, 1, 2, 1, 2, 2, 3, 1, 2,
                                           2, 3, 2, 3, 3, 4);

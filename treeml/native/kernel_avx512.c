@@ -15,6 +15,22 @@
 #define AND _mm512_and_si512
 #define BROADCAST_TWICE(P) _mm512_set1_epi32 ((int) *(P))
 
+/* The numbers at a word's bits, sixteen at a time: no branch depends on the data. */
+static inline int32_t select_bits (uint64_t word, const int32_t *ids, int32_t *to) {
+  int32_t length = 0;
+  do {
+    const __mmask16 here = (__mmask16) word;
+    const __m512i numbers = _mm512_maskz_loadu_epi32 (here, ids);
+    _mm512_storeu_si512 (to + length, _mm512_maskz_compress_epi32 (here, numbers));
+    length += __builtin_popcount (here);
+    ids += 16;
+    word >>= 16;
+  } while (word);
+  return length;
+}
+
+#define SELECT select_bits
+
 /* The rows of a word's bits, as places in the dense lanes, sixteen at a time. */
 static inline int32_t expand_bits (uint64_t word, int32_t row, int32_t stride, int32_t *to) {
   const __m512i lane = _mm512_setr_epi32 (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);

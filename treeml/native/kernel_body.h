@@ -12,6 +12,18 @@ static inline V NAME (broadcast) (const struct slice *slice, int64_t index) {
 #endif
 }
 
+static int32_t NAME (select) (const struct slice *slice, const struct shape *shape, int32_t group, int32_t count,
+                              int32_t test, int passing, const int32_t *ids, int32_t *to) {
+  const T *words = (const T *) slice->words + (int64_t) group * shape->stride + test;
+  const uint64_t flip = passing ? 0 : ~(uint64_t) 0, width = ~(uint64_t) 0 >> (64 - BITS);
+  int32_t length = 0;
+  for (; count >= BITS; count -= BITS, ids += BITS, words += shape->stride)
+    length += SELECT (((uint64_t) *words ^ flip) & width, ids, to + length);
+  if (count > 0)
+    length += SELECT (((uint64_t) *words ^ flip) & (((uint64_t) 1 << count) - 1), ids, to + length);
+  return length;
+}
+
 #if BITS > 16
 static void NAME (fill) (struct slice *slice, const struct shape *shape, const uint8_t *row_bits, int64_t row_bytes,
                          const int32_t *ids, int32_t count, const int64_t *sign) {
@@ -279,6 +291,7 @@ static const struct kernel NAME (kernel) = {
     .name = KERNEL_NAME,
     .lane_bits = BITS,
     .build = NAME (build),
+    .select = NAME (select),
 #if BITS > 16
     .fill = NAME (fill),
 #endif

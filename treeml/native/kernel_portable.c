@@ -83,6 +83,16 @@ static inline vector_64 choose_64 (const uint8_t *row, int32_t j, int64_t number
   return lanes;
 }
 
+/* The numbers at a word's bits. */
+static inline int32_t select_bits (uint64_t word, const int32_t *ids, int32_t *to) {
+  int32_t length = 0;
+  for (; word; word &= word - 1)
+    to[length++] = ids[__builtin_ctzll (word)];
+  return length;
+}
+
+#define SELECT select_bits
+
 #define BROADCAST_TWICE(P) SET ((int16_t) *(P))
 #define BROADCAST(P) SET (*(P))
 

@@ -188,7 +188,6 @@ static double information (const struct worker *worker, const struct level *leve
 
 static int gather (struct worker *worker, const struct level *level, int32_t test) {
   const struct rows *rows = worker->rows;
-  const int bits = worker->kernel->lane_bits;
   const int64_t yes_weight = lane (worker, level->test_weights, test);
   const int small_is_yes = !worker->solver->options.small_side || 2 * yes_weight <= level->weight;
   if (rows->dense) {
@@ -199,19 +198,8 @@ static int gather (struct worker *worker, const struct level *level, int32_t tes
   for (int32_t list = 0; list < rows->lists; list++) {
     start[list] = at;
     const int32_t count = level->start[list + 1] - level->start[list];
-    const int32_t *ids = level->ids + level->start[list];
-    for (int32_t base = 0, group = level->slice.group[list]; base < count; base += bits, group++) {
-      uint64_t word = (uint64_t) lane (worker, lane_row (worker, level->slice.words, group), test);
-      if (!small_is_yes)
-        word = ~word;
-      const int32_t here = count - base;
-      if (here < 64)
-        word &= ((uint64_t) 1 << here) - 1;
-      if (bits < 64)
-        word &= ((uint64_t) 1 << bits) - 1;
-      for (; word; word &= word - 1)
-        worker->small_ids[at++] = ids[base + __builtin_ctzll (word)];
-    }
+    at += worker->kernel->select (&level->slice, &rows->shape, level->slice.group[list], count, test, small_is_yes,
+                                  level->ids + level->start[list], worker->small_ids + at);
   }
   start[rows->lists] = at;
   return small_is_yes;
