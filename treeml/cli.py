@@ -277,12 +277,19 @@ def params(spec: Path, settings: tuple[str, ...], as_json: bool, style: str) -> 
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write to this file.")
 @format_option
 def show(file: Path, form: str, output: Path | None, style: str) -> None:
-    """Show the tree in FILE (a tree, or the result that `treeml solve -o` wrote), or write it for another program."""
+    """Show the tree or forest in FILE (or in the result that `treeml solve -o` wrote), or write it for others."""
     from treeml.export import export
+    from treeml.forest import Forest, is_forest
     from treeml.tree import Tree
 
     with _mistakes(style):
-        written = export(Tree.read(file), form)
+        if is_forest(file):
+            texts = Forest.read(file).written(form)
+            if texts is None:
+                raise click.UsageError(f"a forest is shown as text, dot, svg or json, not as {form}")
+            written: str | bytes = texts
+        else:
+            written = export(Tree.read(file), form)
         if output is not None:
             _replace(output, written if isinstance(written, bytes) else written.rstrip("\n") + "\n")
         elif isinstance(written, bytes):

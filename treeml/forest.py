@@ -144,6 +144,13 @@ class Forest:
 
         return forest_html(self)
 
+    def written(self, form: str) -> str | None:
+        """The forest as text, dot, svg (its drawings one after the other) or json; None for any other form."""
+        if form == "json":
+            return json.dumps(self.to_json(), indent=1, ensure_ascii=False)
+        texts = {"text": (str(self),), "dot": self.to_dot(), "svg": self.to_svg()}.get(form)
+        return None if texts is None else "\n".join(texts)
+
     def to_dot(self) -> tuple[str, ...]:
         """Each tree for Graphviz."""
         return tuple(tree.to_dot() for tree in self.trees)
@@ -151,6 +158,15 @@ class Forest:
     def to_svg(self) -> tuple[str, ...]:
         """Each tree as a drawing of its own."""
         return tuple(tree.to_svg() for tree in self.trees)
+
+
+def is_forest(path: Path) -> bool:
+    """Does a file hold a forest, or a result with one?"""
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(value, dict) and ("treeml_forest" in value or isinstance(value.get("forest"), dict))
 
 
 def count_votes(

@@ -334,3 +334,21 @@ def test_a_back_end_that_fails_at_once_is_an_error(monkeypatch: pytest.MonkeyPat
     x, y = world(3, rows=30)
     with pytest.raises(tml.BackendError, match="out of luck"):
         model("lpboost", 2, penalty=0.1, columns=1).solve(x, y, backend="oracle")
+
+
+def test_the_command_line_shows_a_forest(tmp_path: Any) -> None:
+    from click.testing import CliRunner
+
+    from treeml.cli import treeml
+
+    result, _, _ = solved()
+    assert result.forest is not None
+    path = tmp_path / "result.json"
+    path.write_text(json.dumps(result.to_json()))
+    shown = CliRunner().invoke(treeml, ["show", str(path)])
+    assert shown.exit_code == 0
+    assert f"tree 1 of {len(result.forest.trees)}" in shown.output
+    dots = CliRunner().invoke(treeml, ["show", str(path), "--as", "dot"])
+    assert dots.output.count("digraph") == len(result.forest.trees)
+    again = CliRunner().invoke(treeml, ["show", str(path), "--as", "json"])
+    assert Forest.from_json(again.output) == result.forest

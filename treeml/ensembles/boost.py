@@ -103,11 +103,8 @@ def boost(
 def one_thread() -> Iterator[None]:
     """Matrices here are small: a second thread of the linear algebra costs more than it brings, many times so when
     the cores are busy."""
-    try:
-        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-    except ImportError:
-        yield
-        return
+    from threadpoolctl import threadpool_limits
+
     with threadpool_limits(1, user_api="blas"):
         yield
 

@@ -101,6 +101,7 @@ class Generated(Generic[Column]):
 
 FEWEST_FORGOTTEN = 20  # the master is rebuilt in part when columns go, so they go together
 NOISE = 1e-9  # a smaller reduced cost, relative to the value, is a solver's noise
+GROWTH = 1.05  # of the patience, each time: what is forgotten and found again and again has to end
 TINY = 1e-11  # smaller weights are a solver's noise
 
 
@@ -231,7 +232,7 @@ class _Loop(Generic[Column]):
         if np.count_nonzero(old) < FEWEST_FORGOTTEN:
             return
         self.master.forget(old)
-        self.patience *= 1.25  # what is forgotten and found again and again has to end
+        self.patience *= GROWTH
         self.columns = [column for column, gone in zip(self.columns, old, strict=True) if not gone]
         self.idle = self.idle[~old]
         self.restricted = Restricted(self.restricted.value, self.restricted.weights[~old], self.restricted.prices)
