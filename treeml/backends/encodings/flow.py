@@ -12,7 +12,8 @@ Nodes t and leaves l are those of the complete tree of the depth, u are groups o
 Projected on the leaves (Aghaei, Gomez and Vayanos 2021 put flow on edges). Where only the goal looks at predictions,
 zeta is kept for labels that are worth something, sum zeta <= 1, and the goal is to collect what they are worth; else
 flow is conserved, sum over k and l of zeta[u, k, l] = 1, and every sum of costs is a row over zeta.
-Where the shape counts, p[t] = sum_j b[t, j] <= 1, and what is not split goes left.
+Where the shape counts, p[t] = sum_j b[t, j] <= 1, and what is not split goes left. Where it does not, splits are free,
+and no test need be asked twice on a path, nor f over g, g where g over f, f stands for the same.
 """
 
 from __future__ import annotations
@@ -89,6 +90,8 @@ def build_flow(problem: Problem, asked: Asked, choices: Choices) -> NodeProgram:
     sums = [part for form in asked.forms for part in parts_of(form) if part.predicted is not None]
     projected = not asked.requirements and len(sums) <= 1 and (not sums or sums[0] is asked.goal) and not model.free
     _write_nodes(model)
+    if not model.free and len(choices.choices) >= model.nodes.depth:
+        _write_symmetries(model)
     if projected:
         _write_projected(model)
         return model
@@ -113,6 +116,21 @@ def _write_nodes(model: NodeProgram) -> None:
         model.label.append(labels)
         if labels:
             draft.row([(1, column) for column in labels], 1, 1)
+
+
+def _write_symmetries(model: NodeProgram) -> None:
+    draft, nodes = model.draft, model.nodes
+    tests = range(len(model.choices.choices))
+    for path in nodes.paths:
+        for test in tests:
+            draft.row([(1, model.ask[node][test]) for node, _ in path], None, 1)
+    for node in range(nodes.branches):
+        if nodes.level(node) + 2 != nodes.depth:
+            continue
+        for test in tests:
+            for other in range(test):
+                below = (model.ask[2 * node + 1][other], model.ask[2 * node + 2][other])
+                draft.row([(1, model.ask[node][test]), *((1, column) for column in below)], None, 2)
 
 
 def _answers(model: NodeProgram, node: int, group: int, yes: bool) -> Terms:
