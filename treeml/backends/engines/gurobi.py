@@ -81,7 +81,7 @@ def solve_program(
 
 def write_model(program: Program, environment: Any) -> tuple[Any, Any]:
     import gurobipy
-    from scipy.sparse import csr_matrix  # type: ignore[import-untyped]
+    from scipy.sparse import csr_matrix
 
     model = gurobipy.Model(env=environment)
     whole = np.ones(program.columns, bool) if program.whole is None else program.whole

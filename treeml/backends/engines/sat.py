@@ -1,8 +1,8 @@
 """Clauses, assumptions -> a model, a core, or neither in time; by the solvers of python-sat.
 
 Solvers are run in slices of conflicts, since not all of them can be interrupted: between two slices the deadline, a
-listener and Ctrl-C are heard. Slices do not depend on the clock, so that a run repeats. A slice is a restart, from which
-these clauses profit.
+listener and Ctrl-C are heard. Slices do not depend on the clock, so that a run repeats. A slice is a restart, from
+which these clauses profit.
 """
 
 from __future__ import annotations
