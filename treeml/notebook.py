@@ -5,8 +5,8 @@
     predict disease
     minimize error_rate + price * leaves
 
-The variables of the notebook take part: `--data` names a frame, a param takes the number or text that a variable of its
-name holds (`--set` beats it), and the result is bound to the name given. IPython is an extra, imported by the magic only.
+The variables of the notebook take part: `--data` names a frame, a param takes the number or text that a variable of
+its name holds (`--set` beats it), and the result is bound to the name given. Only the magic imports IPython, an extra.
 """
 
 from __future__ import annotations

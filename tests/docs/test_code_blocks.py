@@ -24,6 +24,7 @@ from treeml.cli import treeml as command
 from treeml.lang.parse import parse
 from treeml.lang.source import Source
 from treeml.lang.words import VERBS
+from treeml.notebook import solve_cell
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "backends").glob("*.md"))]
@@ -66,6 +67,10 @@ def test_every_block_of_the_page_works(page: Path, tmp_path: Path, monkeypatch: 
             case "sh":
                 for line in block.text.splitlines():
                     _run(line, where)
+            case "ipython":
+                line, _, cell = block.text.partition("\n")
+                assert line.startswith("%%treeml"), f"{where}: only %%treeml cells are tested"
+                solve_cell(line.removeprefix("%%treeml"), cell, names, quiet=True)
             case "json":
                 json.loads(block.text)
             case "toml":
