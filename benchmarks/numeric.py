@@ -3,8 +3,8 @@
 `python -m benchmarks.numeric --data-dir DIR --depth 2 3`. Files are CSV with a header and a column `label`. The peer is
 `pycontree`, run by the interpreter that `--peer-python` names (this one by default); where it is not installed its
 column stays empty. Every solver runs in a process of its own with one thread; of `--repeat` fits the fastest counts.
-Ours is the whole call from an array of numbers to a tree whose errors were counted again. Seconds are those of the
-processor, so that a busy machine does not favour either. `--large` makes a table of 100,000 rows and races CART.
+Ours is the whole call from an array of numbers to a tree; its errors are counted again afterwards. Seconds are those of
+the processor, so that a busy machine does not favour either. `--large` makes a table of 100,000 rows and races CART.
 """
 
 from __future__ import annotations
@@ -138,8 +138,8 @@ def fit_numeric(options: argparse.Namespace, values: Any, labels: Any) -> dict[s
     solver.set(depth=options.depth[0], microseconds=int(1e6 * options.within), threads=options.threads, **given)
     found = solver.solve()
     assert found.tree is not None
-    errors = count_errors(found.tree, solver, labels)
     seconds = (process_time() if options.threads == 1 else perf_counter()) - began
+    errors = count_errors(found.tree, solver, labels)
     assert errors == found.value
     return {"seconds": seconds, "errors": errors, "proved": found.status == "optimal", "bound": found.bound}
 

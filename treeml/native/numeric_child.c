@@ -18,6 +18,11 @@ static void *cells (treeml_numeric *solver, int64_t rows) {
   return arena_allocate (&solver->arena, padded (rows), (size_t) solver->kernel->cell);
 }
 
+/* Where sweeps count labels, planes are only a step on the way to totals; the first is also that of two classes. */
+static int shares_plane (const treeml_numeric *solver, int32_t k) {
+  return k > 0 && solver->labelled && solver->kernel->stump_labels && solver->planes <= 8;
+}
+
 static int allocate_column (treeml_numeric *solver, struct numeric_child *child, int32_t g) {
   struct arena *arena = &solver->arena;
   struct numeric_lanes *lanes = &child->lanes[g];
@@ -32,15 +37,16 @@ static int allocate_column (treeml_numeric *solver, struct numeric_child *child,
   lanes->edge_bits = arena_allocate (arena, (size_t) lane_length (child->room), sizeof *lanes->edge_bits);
   lanes->sum = arena_allocate (arena, room, 1);
   lanes->before = arena_allocate (arena, (size_t) planes * LANES, sizeof *lanes->before);
-  const int labelled = solver->goal == numeric_goal_many && solver->pure && solver->unit_worth;
-  lanes->label = labelled ? cells (solver, child->room) : NULL;
+  lanes->label = solver->labelled ? cells (solver, child->room) : NULL;
   lanes->active = child->active;
   if (!child->bits[g] || !child->own[g] || !lanes->plane || !lanes->total || !lanes->edge || !lanes->edge_bits ||
-      !lanes->sum || !lanes->before || (labelled && !lanes->label))
+      !lanes->sum || !lanes->before || (solver->labelled && !lanes->label))
     return 0;
-  for (int32_t k = 0; k < planes; k++)
-    if (!(lanes->plane[k] = cells (solver, child->room)) || !(lanes->total[k] = cells (solver, child->room)))
+  for (int32_t k = 0; k < planes; k++) {
+    lanes->plane[k] = g && shares_plane (solver, k) ? child->lanes[0].plane[k] : cells (solver, child->room);
+    if (!lanes->plane[k] || !(lanes->total[k] = cells (solver, child->room)))
       return 0;
+  }
   if (child->worth &&
       !(child->worth[g] = arena_allocate (arena, (size_t) child->room + 1, sizeof **child->worth)))
     return 0;
@@ -93,7 +99,8 @@ void numeric_child_destroy (treeml_numeric *solver, struct numeric_child *child)
     if (child->lanes) {
       struct numeric_lanes *lanes = &child->lanes[g];
       for (int32_t k = 0; k < solver->planes; k++) {
-        arena_release (arena, lanes->plane ? lanes->plane[k] : NULL);
+        if (!g || !shares_plane (solver, k))
+          arena_release (arena, lanes->plane ? lanes->plane[k] : NULL);
         arena_release (arena, lanes->total ? lanes->total[k] : NULL);
       }
       arena_release (arena, lanes->plane);
@@ -143,25 +150,32 @@ static void pick (struct numeric_worker *worker, int order, const void *from, vo
 static void find_active (struct numeric_worker *worker) {
   treeml_numeric *solver = worker->solver;
   struct numeric_child *child = worker->child;
-  int32_t active = 0;
   child->goal = solver->goal;
   child->planes = solver->planes;
   child->by_label = 0;
-  for (int32_t k = 0; k < solver->planes; k++) {
-    child->active[active] = k;
-    if (solver->goal == numeric_goal_many) {
-      pick (worker, 0, child->part->set->plane[k], child->scratch);
-      if (!solver->kernel->sum (child->scratch, child->rows))
-        continue;
-    }
-    active++;
-  }
+  for (int32_t k = 0; k < solver->planes; k++)
+    child->active[k] = solver->labelled ? 0 : k;
   if (solver->goal != numeric_goal_many)
     return;
+  int32_t active = 0;
+  if (solver->labelled) {
+    pick (worker, 0, child->part->set->plane[solver->planes + 1], child->scratch);
+    for (int64_t i = 0; i < child->rows; i++)
+      child->active[numeric_cell (child->scratch, solver->kernel->cell, i)] = 1;
+  }
+  for (int32_t k = 0; k < solver->planes; k++) {
+    int present = solver->labelled && child->active[k];
+    if (!solver->labelled) {
+      pick (worker, 0, child->part->set->plane[k], child->scratch);
+      present = !!solver->kernel->sum (child->scratch, child->rows);
+    }
+    if (present)
+      child->active[active++] = k;
+  }
   child->planes = active ? active : 1;
   if (solver->pure && active <= 2)
     child->goal = numeric_goal_two;
-  child->by_label = child->goal == numeric_goal_many && solver->pure && solver->unit_worth && solver->kernel->stump_labels;
+  child->by_label = child->goal == numeric_goal_many && solver->labelled && solver->kernel->stump_labels;
 }
 
 static void lay_planes (struct numeric_worker *worker, int32_t g) {
@@ -171,7 +185,15 @@ static void lay_planes (struct numeric_worker *worker, int32_t g) {
   struct numeric_lanes *lanes = &child->lanes[g];
   void **plane = &child->part->set->plane[(int64_t) g * solver->value_planes];
   lanes->planes = child->planes;
+  if (solver->labelled) {
+    pick (worker, g, plane[solver->planes + 1], child->scratch);
+    kernel->spread (child->scratch, child->rows, lanes->length, 1, lanes->label);
+  }
   for (int32_t i = 0; i < child->planes; i++) {
+    if (solver->labelled) {
+      kernel->expand (lanes->label, child->active[i], lanes->length, lanes->plane[i]);
+      continue;
+    }
     pick (worker, g, plane[child->active[i]], child->scratch);
     kernel->spread (child->scratch, child->rows, lanes->length, 0, lanes->plane[i]);
   }
@@ -180,10 +202,6 @@ static void lay_planes (struct numeric_worker *worker, int32_t g) {
     lanes->planes = 1;
   }
   kernel->totals (lanes, child->goal == numeric_goal_two);
-  if (child->by_label) {
-    pick (worker, g, plane[solver->planes + 1], child->scratch);
-    kernel->spread (child->scratch, child->rows, lanes->length, 1, lanes->label);
-  }
 }
 
 int numeric_child_build (struct numeric_worker *worker, const struct numeric_part *part) {

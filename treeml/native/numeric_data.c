@@ -103,14 +103,57 @@ static uint64_t key_of (double value) {
 
 enum { digit = 11, digits = 6 };
 
+/* Few rows by number: runs of one, two, four and so on are merged. Leaves the result in `order`. */
+static void merge_numbers (uint64_t *from, uint64_t *to, int32_t *order, int32_t *other, int64_t rows) {
+  int32_t *here = order, *there = other;
+  for (int64_t width = 1; width < rows; width *= 2) {
+    for (int64_t begin = 0; begin < rows; begin += 2 * width) {
+      int64_t a = begin, b = begin + width < rows ? begin + width : rows, at = begin;
+      const int64_t middle = b, end = begin + 2 * width < rows ? begin + 2 * width : rows;
+      while (a < middle && b < end) {
+        const int second = from[b] < from[a];
+        const int64_t taken = second ? b : a;
+        to[at] = from[taken];
+        there[at++] = here[taken];
+        b += second;
+        a += !second;
+      }
+      for (; a < middle; a++, at++)
+        to[at] = from[a], there[at] = here[a];
+      for (; b < end; b++, at++)
+        to[at] = from[b], there[at] = here[b];
+    }
+    uint64_t *keys = from;
+    from = to;
+    to = keys;
+    int32_t *numbers = here;
+    here = there;
+    there = numbers;
+  }
+  if (here != order)
+    memcpy (order, here, (size_t) rows * sizeof *order);
+}
+
 /* Rows by number, eleven bits at a time from the last; digits that are the same everywhere are passed over. */
 static int sort_numbers (treeml_numeric *solver, const double *values, int64_t rows, int32_t *order) {
   struct arena *arena = &solver->arena;
   uint64_t *from = arena_allocate (arena, (size_t) rows, sizeof *from);
   uint64_t *to = arena_allocate (arena, (size_t) rows, sizeof *to);
   int32_t *other = arena_allocate (arena, (size_t) rows, sizeof *other);
-  int32_t(*counts)[1 << digit] = arena_allocate (arena, digits, sizeof *counts);
-  const int fine = from && to && other && counts;
+  const int few = rows < 600;
+  int32_t(*counts)[1 << digit] = few ? NULL : arena_allocate (arena, digits, sizeof *counts);
+  const int fine = from && to && other && (few || counts);
+  if (fine && few) {
+    for (int64_t i = 0; i < rows; i++) {
+      from[i] = key_of (values[i]);
+      order[i] = (int32_t) i;
+    }
+    merge_numbers (from, to, order, other, rows);
+    arena_release (arena, from);
+    arena_release (arena, to);
+    arena_release (arena, other);
+    return 1;
+  }
   int32_t *here = order, *there = other;
   for (int64_t i = 0; fine && i < rows; i++) {
     const uint64_t key = from[i] = key_of (values[i]);
@@ -352,6 +395,7 @@ static int end_goal (treeml_numeric *solver) {
       if (solver->value[k][i])
         solver->value[solver->planes + 1][i] = k;
   }
+  solver->labelled = solver->goal == numeric_goal_many && solver->pure && solver->unit_worth && solver->planes < 10000;
   return TREEML_OK;
 }
 

@@ -47,6 +47,8 @@ struct numeric_kernel {
   /* from row order to lanes; cells beyond the rows become codes greater than all others, or zeros */
   void (*spread) (void *cells, int64_t rows, int32_t length, int codes, void *lanes);
   int64_t (*sum) (const void *cells, int64_t rows);
+  /* 1 where the label is this one, else 0 */
+  void (*expand) (const void *labels, int32_t label, int32_t length, void *plane);
   void (*subtract) (void *lanes, const void *others, int32_t length);
   void (*edges) (const void *codes, struct numeric_lanes *);
   void (*totals) (struct numeric_lanes *, int two);

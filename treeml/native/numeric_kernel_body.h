@@ -55,6 +55,13 @@ static int64_t NAME (sum) (const void *cells, int64_t rows) {
   return sum;
 }
 
+static void NAME (expand) (const void *labels, int32_t label, int32_t length, void *plane) {
+  const vec *from = labels, wanted = NAME (fill) ((CELL) label);
+  vec *to = plane;
+  for (int64_t i = 0; i < (int64_t) length * VECTORS; i++)
+    to[i] = -(vec) (from[i] == wanted);
+}
+
 static void NAME (subtract) (void *lanes, const void *others, int32_t length) {
   vec *to = lanes;
   const vec *from = others;
@@ -563,6 +570,7 @@ static const struct numeric_kernel NAME (table) = {
     .compress = NAME (compress),
     .spread = NAME (spread),
     .sum = NAME (sum),
+    .expand = NAME (expand),
     .subtract = NAME (subtract),
     .edges = NAME (edges),
     .totals = NAME (totals),

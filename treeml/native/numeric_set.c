@@ -94,7 +94,9 @@ int numeric_set_values (struct numeric_worker *worker, struct numeric_set *set) 
     return 0;
   for (int64_t g = 0; g < columns; g++) {
     for (int64_t k = 0; k < planes; k++) {
-      if (k == solver->planes && solver->unit_worth)
+      if ((k == solver->planes && solver->unit_worth) || (k < solver->planes && solver->labelled))
+        continue;
+      if (k == solver->planes + 1 && solver->goal == numeric_goal_many && !solver->labelled)
         continue;
       void *to = set->plane[g * planes + k] =
           arena_allocate (&solver->arena, (size_t) set->rows + 2 * 64, (size_t) solver->kernel->cell);

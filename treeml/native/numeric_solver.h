@@ -60,6 +60,7 @@ struct treeml_numeric {
                       a double, its square */
   int32_t value_planes;
   int unit_worth;
+  int labelled; /* many classes, and every row counts alike: planes are made of labels */
   int pure; /* a row gains its worth from one class and nothing from the others */
   int64_t base; /* what every tree costs, beside what the search sees */
   int64_t worth_sum, worth_most;
