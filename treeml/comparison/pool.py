@@ -17,7 +17,7 @@ from treeml.backends.contract import Progress, Stop
 from treeml.backends.interrupt import listening
 from treeml.comparison.child import Child
 from treeml.comparison.jobs import Job
-from treeml.comparison.record import Record, of_end
+from treeml.comparison.record import Record, has_tree, of_end
 
 TASK = "treeml.comparison.worker:work"
 SECONDS_TO_START = 120.0  # an interpreter and its libraries, on a busy machine
@@ -137,6 +137,10 @@ def _finished(run: Run, selector: selectors.BaseSelector) -> Finished:
     with suppress(KeyError):
         selector.unregister(run.child.channel)
     record = run.record if run.record is not None else _without_answer(run)
+    if run.stop is Stop.FAILED and run.because and record.get("stop") == Stop.INTERRUPTED.value:
+        # Nobody pressed Ctrl-C: it was late, and answered only when it was made to.
+        stop = Stop.TIME if has_tree(record) else Stop.FAILED
+        record = {**record, "stop": stop.value, "because": run.because}
     record = {**run.job.about, **record, "backend": run.job.backend or record.get("backend", "")}
     record["peak_memory"] = max(record.get("peak_memory") or 0, run.child.peak)
     run.child.close()

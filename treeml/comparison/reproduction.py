@@ -15,7 +15,7 @@ from treeml.comparison.jobs import Case, data_path
 from treeml.comparison.record import Record
 from treeml.lang.diagnostic import Diagnostic
 
-PACKAGES = ("treeml", "numpy", "polars", "ortools", "pyscipopt", "highspy", "python-sat", "gurobipy")
+PACKAGES = ("numpy", "polars", "ortools", "pyscipopt", "highspy", "python-sat", "gurobipy")
 
 
 def reproduce(folder: Path, case: Case, records: Sequence[Record], diagnostic: Diagnostic) -> Path:
@@ -34,7 +34,9 @@ def reproduce(folder: Path, case: Case, records: Sequence[Record], diagnostic: D
 
 def versions(records: Sequence[Record] = ()) -> dict[str, str]:
     """What ran where."""
-    found = {"python": platform.python_version(), "system": platform.platform()}
+    from treeml import __version__
+
+    found = {"treeml": __version__, "python": platform.python_version(), "system": platform.platform()}
     for package in PACKAGES:
         try:
             found[package] = version(package)

@@ -144,6 +144,11 @@
     }
     for (const here of seen) picture.append(box(here));
     byId("picture").replaceChildren(picture);
+    // A tree that is a little too wide is made smaller; one that is far too wide is scrolled, so that it can be read.
+    const room = byId("picture").clientWidth;
+    const scale = room ? Math.max(0.6, Math.min(1, room / width)) : 1;
+    picture.setAttribute("width", width * scale);
+    picture.setAttribute("height", height * scale);
     byId("outline").replaceChildren(element("ul", {}, outlined(root)));
     if (focus !== undefined) document.querySelector(`${focus.where} [data-node="${focus.number}"]`)?.focus();
   }
