@@ -59,8 +59,8 @@ FORESTS = (
     Entry(
         "D437",
         "this is no forest",
-        "A forest is read from JSON that a forest wrote, and checked strictly: every tree has a weight above 0, and all "
-        "trees predict the same classes.",
+        "A forest is read from JSON that a forest wrote, and checked strictly: every tree has a weight above 0, and "
+        "all trees predict the same classes.",
         'Forest.read("tree.json")',
         "Write it with `forest.write(path)`, or take the output of `treeml solve --json`; read a single tree with "
         "`Tree.read`.",
