@@ -198,9 +198,8 @@ def _heading(criterion: str, depth: int) -> str:
 
 
 def _written(name: str, line: Line, published: tuple[float, ...] | None, known: float | None) -> str:
-    shown = [
-        f"{name:<16}{line.status:>9} {_short(line.objective):>11} {_short(line.greedy):>10}{line.trees:>7}{line.rounds:>8}"
-    ]
+    shown = [f"{name:<16}{line.status:>9} {_short(line.objective):>11} {_short(line.greedy):>10}"]
+    shown.append(f"{line.trees:>7}{line.rounds:>8}")
     shown.append(f"{line.seconds:>8.2f}{line.processor:>8.2f}{line.train:>9.2f}")
     shown += [f"{value:>8.2f}" if value is not None else f"{'':>8}" for value in (line.test, line.ada)]
     if published is not None:
