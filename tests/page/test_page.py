@@ -52,6 +52,7 @@ def made_rows() -> list[list[Any]]:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A result with a deep tree, the results of a race, and the page of both."""
     import csv
+import os
 
     folder = tmp_path_factory.mktemp("page")
     with (folder / "rows.csv").open("w", newline="", encoding="utf-8") as file:
@@ -72,7 +73,8 @@ def run(*arguments: object) -> None:
 def browser() -> Iterator[Browser]:
     program = found()
     if program is None:
-        pytest.fail("these tests need Chromium: apt-get install chromium")
+        # A user's machine may well have no browser; ours must.
+        (pytest.fail if os.environ.get("CI") else pytest.skip)("these tests need Chromium: apt-get install chromium")
     opened = Browser(program)
     yield opened
     opened.close()
