@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -52,7 +53,6 @@ def made_rows() -> list[list[Any]]:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A result with a deep tree, the results of a race, and the page of both."""
     import csv
-import os
 
     folder = tmp_path_factory.mktemp("page")
     with (folder / "rows.csv").open("w", newline="", encoding="utf-8") as file:
