@@ -18,17 +18,20 @@ VARIANTS: tuple[dict[str, int], ...] = (
     {"kernel": 2},
     {"kernel": 3},
     {"threads": 4},
-    {"threads": 2, "cache": 0},
-    {"cache": 0},
-    {"cache": 2},
-    {"cache": 3},
+    {"threads": 2, "cache_kind": 0},
+    {"cache_kind": 0},
+    {"cache_kind": 2},
+    {"cache": 20},
+    {"cache": 50, "cache_kind": 3, "wipe": 1},
+    {"cache": 1, "threads": 2},
+    {"cache_kind": 3},
     {"similarity": 0},
     {"small_side": 0, "dynamic": 0},
     {"unavoidable": 0},
     {"archive": 16},
     {"deepening": 0},
     {"memory": 1 << 21},
-    {"memory": 1 << 21, "cache": 3, "wipe": 1},
+    {"memory": 1 << 21, "cache_kind": 3, "wipe": 1},
     {"memory": 1 << 21, "wipe": 2},
 )
 
@@ -110,7 +113,7 @@ def test_leaves_on_more_rows() -> None:
         cost = cost * given.get("weight", np.ones(70, dtype=np.int64))[:, None]
         expected = by_leaves(bits, class_cost(cost), 4)
         solver = Solver(bits, **given)
-        for options in ({}, {"cache": 0}, {"cache": 3}, {"similarity": 0, "deepening": 0}):
+        for options in ({}, {"cache_kind": 0}, {"cache_kind": 3}, {"similarity": 0, "deepening": 0}):
             for leaves in (2, 3, 5, 7, 9, 12):
                 found = solver.solve(depth=4, leaves=leaves, options=options)
                 assert found.status == "optimal"

@@ -17,9 +17,11 @@ OPTION_SETS: tuple[dict[str, int], ...] = (
     {},
     {"general": 1},
     {"similarity": 0, "dynamic": 0, "deepening": 0},
-    {"cache": 0},
-    {"cache": 2, "order": 2},
-    {"cache": 3, "order": 3, "general": 1},
+    {"cache_kind": 0},
+    {"cache": 3},
+    {"cache": 7, "general": 1, "wipe": 2},
+    {"cache_kind": 2, "order": 2},
+    {"cache_kind": 3, "order": 3, "general": 1},
     {"unavoidable": 0, "merge_tests": 0, "strong": 0},
     {"infeasible": 0, "hierarchical": 0, "small_side": 0},
     {"reversible": 1, "general": 1, "order": 0},
@@ -27,7 +29,7 @@ OPTION_SETS: tuple[dict[str, int], ...] = (
     {"kernel": 1},
     {"threads": 3},
     {"memory": 1 << 19, "wipe": 1},
-    {"memory": 1 << 19, "wipe": 2, "cache": 3},
+    {"memory": 1 << 19, "wipe": 2, "cache_kind": 3},
 )
 
 
@@ -131,7 +133,7 @@ def test_column_costs() -> None:
         column_cost = random.integers(0, 3, tests)
         count = random.integers(0, 3, rows)
         depth = int(random.integers(0, 4))
-        for extra in ({}, {"cache": 2}, {"cache": 3}, {"cache": 0}):
+        for extra in ({}, {"cache_kind": 2}, {"cache_kind": 3}, {"cache_kind": 0}):
             found = Solver(bits, columns=columns, column_cost=column_cost, count=count, **given).solve(
                 depth=depth, support=1, options=extra
             )
@@ -172,7 +174,7 @@ def test_purity_and_errors_of_a_leaf() -> None:
 
 
 @pytest.mark.parametrize("outputs", [1, 2])
-@pytest.mark.parametrize("options", [{}, {"similarity": 0, "cache": 0}, {"cache": 3, "reversible": 1}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"similarity": 0, "cache_kind": 0}, {"cache_kind": 3, "reversible": 1}], ids=str)
 def test_losses(outputs: int, options: dict[str, int]) -> None:
     for seed in SEEDS:
         random, bits = problem(4000 + seed, tests=4, rows=9)
@@ -203,7 +205,7 @@ def test_losses(outputs: int, options: dict[str, int]) -> None:
         assert found.tolerance < Fraction(1, 1000)
 
 
-@pytest.mark.parametrize("options", [{}, {"nonnegative": 1}, {"cache": 0}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"nonnegative": 1}, {"cache_kind": 0}], ids=str)
 def test_custom(options: dict[str, int]) -> None:
     for seed in SEEDS:
         random, bits = problem(5000 + seed, tests=4, rows=9)

@@ -130,7 +130,7 @@ def test_progress_can_stop_the_search() -> None:
     assert int((found.predict(bits) != labels).sum()) == found.value
 
 
-@pytest.mark.parametrize("options", [{}, {"general": 1}, {"cache": 0}, {"threads": 2}, {"cache": 3}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"general": 1}, {"cache_kind": 0}, {"threads": 2}, {"cache_kind": 3}], ids=str)
 def test_a_stopped_search_has_a_tree_and_a_bound(options: dict[str, int]) -> None:
     bits, labels = wide()
     solver = Solver(bits, labels=labels, classes=2)
@@ -156,7 +156,7 @@ def goal_of_each_kind(rows: int, labels: np.ndarray) -> list[dict[str, object]]:
 
 
 @pytest.mark.parametrize(
-    "extra", [{}, {"general": 1, "cache": 3}, {"reversible": 1, "general": 1}, {"threads": 2}], ids=str
+    "extra", [{}, {"general": 1, "cache_kind": 3}, {"reversible": 1, "general": 1}, {"threads": 2}], ids=str
 )
 def test_every_allocation_may_fail(extra: dict[str, int]) -> None:
     bits, labels = wide(40, 6)
@@ -193,11 +193,11 @@ def test_memory_stays_within_its_limit() -> None:
     bits, labels = wide(200, 30)
     solver = Solver(bits, labels=labels, classes=2)
     free = solver.solve(depth=5)
-    bare = solver.solve(depth=4, options={"cache": 0}).statistics["peak_memory"]
+    bare = solver.solve(depth=4, options={"cache_kind": 0}).statistics["peak_memory"]
     for wipe in (0, 1, 2):
         for cache in (1, 2, 3):
             limit = int(bare) + 90_000
-            found = solver.solve(depth=5, memory=limit, options={"wipe": wipe, "cache": cache})
+            found = solver.solve(depth=5, memory=limit, options={"wipe": wipe, "cache_kind": cache})
             assert found.value == free.value
             assert found.status == "optimal"
             assert found.statistics["peak_memory"] <= limit

@@ -51,6 +51,7 @@ struct cache {
   enum cache_kind kind;
   enum wipe_strategy strategy;
   int share, threads, shards;
+  uint32_t most; /* entries of a shard */
   struct shard shard[];
 };
 
@@ -59,7 +60,7 @@ static struct entry *entry_at (const struct shard *shard, uint32_t index) {
 }
 
 struct cache *cache_create (struct arena *arena, enum cache_kind kind, enum wipe_strategy strategy, int share,
-                            int threads) {
+                            int threads, int64_t most) {
   const int shards = threads > 1 && kind != trie_cache ? most_shards : 1;
   struct cache *cache = arena_allocate (arena, 1, sizeof *cache + (size_t) shards * sizeof (struct shard));
   if (!cache)
@@ -70,6 +71,9 @@ struct cache *cache_create (struct arena *arena, enum cache_kind kind, enum wipe
   cache->share = share;
   cache->threads = threads;
   cache->shards = shards;
+  cache->most = most / shards < UINT32_MAX ? (uint32_t) (most / shards) : UINT32_MAX;
+  if (!cache->most)
+    cache->most = 1;
   for (int i = 0; i < shards; i++)
     pthread_mutex_init (&cache->shard[i].lock, NULL);
   return cache;
@@ -336,11 +340,11 @@ static void wipe (struct cache *cache, struct shard *shard) {
 }
 
 static struct entry *insert (struct cache *cache, struct shard *shard, const struct key *key) {
-  if (shard->used == shard->chunk_count << chunk_bits && !grow_pool (cache, shard)) {
+  if (shard->used >= cache->most || (shard->used == shard->chunk_count << chunk_bits && !grow_pool (cache, shard))) {
     if (!shard->used)
       return NULL;
     wipe (cache, shard);
-    if (shard->used == shard->chunk_count << chunk_bits)
+    if (shard->used >= cache->most || shard->used == shard->chunk_count << chunk_bits)
       return NULL;
   }
   uint32_t step = 0;

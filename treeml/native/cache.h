@@ -40,7 +40,9 @@ struct cache;
 enum cache_kind { no_cache, rows_cache, path_cache, trie_cache };
 enum wipe_strategy { keep_reused, keep_descendants, keep_required };
 
-struct cache *cache_create (struct arena *, enum cache_kind, enum wipe_strategy, int wipe_share, int threads);
+/* `most` entries are kept, divided evenly among the shards of several threads. */
+struct cache *cache_create (struct arena *, enum cache_kind, enum wipe_strategy, int wipe_share, int threads,
+                            int64_t most);
 void cache_destroy (struct cache *);
 int cache_find (struct cache *, const struct key *, struct fact *);
 /* Facts about one key are joined: the higher lower bound, the better tree. */

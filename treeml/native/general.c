@@ -158,7 +158,7 @@ static struct key key_of (struct general *general, const uint64_t *rows, int32_t
     if (rows[row >> 6] >> (row & 63) & 1)
       key.check += key_check ((uint64_t) row);
 #endif
-  if (solver->options.cache >= path_cache) {
+  if (solver->options.cache_kind >= path_cache) {
     memcpy (general->sorted, general->path, (size_t) general->path_length * sizeof *general->path);
     qsort (general->sorted, (size_t) general->path_length, sizeof *general->sorted, compare_literals);
     for (int32_t i = 0; i < general->path_length; i++) {
@@ -626,7 +626,7 @@ static void solve (struct general *general, int32_t depth, int64_t leaves, const
       level->fact[q].lower = level->fact[q].upper;
   }
   if (useful > 1 && leaves != 2) {
-    const int protect = solver->options.memory != UNLIMITED;
+    const int protect = solver_wipes (solver);
     for (int32_t q = 0; q < levels && protect; q++) {
       const struct key key = key_of (general, level->rows, useful, leaves, q);
       cache_enter (solver->cache, &key);
@@ -951,8 +951,9 @@ int general_run (treeml_solver *solver) {
   solver->kernel = NULL;
   if (merge_tests (solver, &general.kept, &general.tests))
     return solver->code;
-  solver->cache = cache_create (&solver->arena, (enum cache_kind) solver->options.cache,
-                                (enum wipe_strategy) solver->options.wipe, (int) solver->options.wipe_share, 1);
+  solver->cache = cache_create (&solver->arena, (enum cache_kind) solver->options.cache_kind,
+                                (enum wipe_strategy) solver->options.wipe, (int) solver->options.wipe_share, 1,
+                                solver->options.cache);
   int code;
   if (!solver->cache)
     code = solver_fail (solver, TREEML_OUT_OF_MEMORY, "no memory for the cache");

@@ -17,7 +17,8 @@
   OPTION (milliseconds, 0, UNLIMITED, UNLIMITED, "time limit") \
   OPTION (memory, 1 << 16, UNLIMITED, UNLIMITED, "limit on allocated bytes") \
   OPTION (threads, 1, 256, 1, "most worker threads; goals and constraints without pair counts use one") \
-  OPTION (cache, 0, 3, 1, "0 none, 1 hash of the row set, 2 hash of the path, 3 trie of paths") \
+  OPTION (cache, 1, UNLIMITED, UNLIMITED, "most sub-problems kept in the cache") \
+  OPTION (cache_kind, 0, 3, 1, "0 none, 1 hash of the row set, 2 hash of the path, 3 trie of paths") \
   OPTION (small_cache, 0, 1 << 26, 1 << 18, "most depth-two results kept by a thread; a power of two, 0 for none") \
   OPTION (wipe, 0, 2, 0, "when memory is full keep: 0 the most reused, 1 those with most descendants, 2 only what is required") \
   OPTION (wipe_share, 1, 100, 40, "percentage of the cache that a wipe removes") \

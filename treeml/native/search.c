@@ -192,7 +192,7 @@ static struct key key_of (struct worker *worker, const struct level *level, int3
   for (int32_t i = 0; i < level->start[worker->rows->lists]; i++)
     key.check += key_check ((uint64_t) level->ids[i]);
 #endif
-  if (worker->solver->options.cache >= path_cache) {
+  if (worker->solver->options.cache_kind >= path_cache) {
     memcpy (worker->path, worker->path_stack, (size_t) worker->path_length * sizeof *worker->path);
     qsort (worker->path, (size_t) worker->path_length, sizeof *worker->path, compare_literals);
     key.hash[0] = key.hash[1] = 0;
@@ -587,7 +587,7 @@ static void solve (struct worker *worker, int32_t depth, int64_t upper, struct f
   if (at_root)
     publish (worker, level, depth, fact);
   if (fact->upper > fact->lower) {
-    const int protect = options->memory != UNLIMITED;
+    const int protect = solver_wipes (solver);
     if (protect)
       cache_enter (solver->cache, &key);
     search_splits (worker, level, depth, useful, upper, fact);
@@ -704,7 +704,7 @@ static void publish (struct worker *worker, struct level *level, int32_t depth, 
   shared->pending = 1;
   atomic_store (&shared->value, fact->upper);
   worker->statistics.improvements++;
-  if (!solver->options.cache || solver->options.memory != UNLIMITED || solver_stopping (solver))
+  if (!solver->options.cache_kind || solver_wipes (solver) || solver_stopping (solver))
     settle (worker, level, depth);
   pthread_mutex_unlock (&shared->lock);
   const int64_t value = atomic_load (&shared->value), offset = worker->rows->offset + solver->offset;
@@ -744,7 +744,7 @@ static int worker_make (struct worker *worker, struct shared *shared, treeml_sol
   worker->cells = cells_find (solver->kernel_choice);
   worker->model = model;
   worker->level_count = shared->whole_depth + 1;
-  worker->two.most = solver->options.cache ? solver->options.small_cache : 0;
+  worker->two.most = solver->options.cache_kind ? solver->options.small_cache : 0;
   while (worker->two.most & (worker->two.most - 1)) /* down to a power of two */
     worker->two.most &= worker->two.most - 1;
   const size_t tests = (size_t) rows->shape.stride + 64, words = (size_t) (rows->rows + 63) / 64 + 1;
@@ -970,9 +970,9 @@ int search_run (treeml_solver *solver) {
   struct shared shared = {0};
   solver->kernel_choice = kernel_choice (solver);
   solver->kernel = kernel_find (solver->kernel_choice, bits);
-  solver->cache = cache_create (&solver->arena, (enum cache_kind) solver->options.cache,
+  solver->cache = cache_create (&solver->arena, (enum cache_kind) solver->options.cache_kind,
                                 (enum wipe_strategy) solver->options.wipe, (int) solver->options.wipe_share,
-                                (int) solver->options.threads);
+                                (int) solver->options.threads, solver->options.cache);
   if (!solver->kernel)
     solver_fail (solver, TREEML_BAD_ARGUMENT, "this processor cannot run the kernel asked for");
   else if (!solver->cache)

@@ -77,6 +77,11 @@ int solver_fail (treeml_solver *, int code, const char *format, ...);
 
 /* The moment a search must end: called by every long loop. Non-zero: unwind with the best tree so far. */
 int solver_poll (treeml_solver *, int calls_back, int64_t value, int64_t bound, int better);
+/* Can what was stored be gone later? Then the path under search is protected and trees are built at once. */
+static inline int solver_wipes (const treeml_solver *solver) {
+  return solver->options.memory != UNLIMITED || solver->options.cache != UNLIMITED;
+}
+
 static inline int solver_stopping (treeml_solver *solver) {
   return atomic_load_explicit (&solver->stopping, memory_order_relaxed);
 }
