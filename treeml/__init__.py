@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from treeml.backends.contract import Status as Status
     from treeml.backends.contract import Stop as Stop
     from treeml.distillation import distill as distill
+    from treeml.forest import Forest as Forest
     from treeml.formula import between as between
     from treeml.formula import column as column
     from treeml.formula import hours as hours
@@ -51,6 +52,7 @@ _HOMES = {
     "parse": "treeml.model",
     "solve": "treeml.pipeline",
     "Result": "treeml.result",
+    "Forest": "treeml.forest",
     "Tree": "treeml.tree",
     "distill": "treeml.distillation",
     "Status": "treeml.backends.contract",
