@@ -398,6 +398,7 @@ class Capabilities:
     reports: bool = False  # calls on_progress?
     explains: bool = False  # fills Answer.conflict?
     threads: bool = False
+    repeats: bool = True  # the same tree for the same seed? (of a race, whoever is first decides between equal ones)
     writes: tuple[str, ...] = ()  # file name endings of native models it can write: (".lp", ".mps")
 
 

@@ -59,6 +59,7 @@ class Race:
         starts=True,
         reports=True,
         threads=True,
+        repeats=False,
     )
     options: ClassVar[Mapping[str, Option]] = {
         "backends": Option(tuple, (), "who races: race(native, cpsat); all that take the problem where none is named")

@@ -177,7 +177,8 @@ class Conformance:
     def test_seed_repeats(self) -> None:
         one, other = (self.solve(_plain(DEPTH_3), seed=7) for _ in range(2))
         if one is not None and other is not None:
-            assert (one.status, one.tree, one.objective) == (other.status, other.tree, other.objective)
+            assert (one.status, one.objective) == (other.status, other.objective)
+            assert one.tree == other.tree or not self.found().can.repeats
 
     def test_two_solves_on_one_object(self) -> None:
         backend = self.found()
