@@ -174,7 +174,9 @@ def test_purity_and_errors_of_a_leaf() -> None:
 
 
 @pytest.mark.parametrize("outputs", [1, 2])
-@pytest.mark.parametrize("options", [{}, {"similarity": 0, "cache_kind": 0}, {"cache_kind": 3, "reversible": 1}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"similarity": 0, "cache_kind": 0}, {"cache_kind": 3, "reversible": 1}], ids=str
+)
 def test_losses(outputs: int, options: dict[str, int]) -> None:
     for seed in SEEDS:
         random, bits = problem(4000 + seed, tests=4, rows=9)
