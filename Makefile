@@ -32,7 +32,7 @@ bench: $(VENV)/.installed
 native-sanitized: $(VENV)/.installed
 	$(BIN)/cmake -S . -B $(SANITIZED) -DTREEML_SANITIZE=address,undefined -DTREEML_CHECK=ON \
 	  -DTREEML_OUTPUT=$(CURDIR)/$(SANITIZED) -DCMAKE_C_FLAGS=-Werror
-	$(BIN)/cmake --build $(SANITIZED)
+	$(BIN)/cmake --build $(SANITIZED) --parallel 2
 	LD_PRELOAD=$$($(CC) -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1 \
 	  TREEML_LIBRARY=$(CURDIR)/$(SANITIZED)/libtreeml_native.so $(BIN)/python -m pytest tests/native tests/numeric
 
