@@ -29,7 +29,7 @@ def test_the_twin_builds_an_equal_model(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_text_is_in_canonical_layout_and_without_warnings(name: str) -> None:
+def test_formatting_keeps_what_is_said_and_nothing_is_warned_of(name: str) -> None:
     source = read(EXAMPLES / name / f"{name}.tml")
     assert tml.Model.parse(format_source(source)) == text_model(name)
     assert text_model(name).check() == ()

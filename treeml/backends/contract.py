@@ -399,6 +399,7 @@ class Capabilities:
     explains: bool = False  # fills Answer.conflict?
     threads: bool = False
     repeats: bool = True  # the same tree for the same seed? (of a race, whoever is first decides between equal ones)
+    keeps_memory: bool = False  # minds Limits.memory? (otherwise the answer says that it did not)
     writes: tuple[str, ...] = ()  # file name endings of native models it can write: (".lp", ".mps")
 
 

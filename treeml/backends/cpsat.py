@@ -62,6 +62,7 @@ class CpSat:
         explains=True,
         threads=True,
         writes=(".pb", ".txt"),
+        keeps_memory=True,
     )
     options: ClassVar[Mapping[str, Option]] = {
         "encoding": Option(

@@ -66,6 +66,7 @@ class MaxSat:
         reports=True,
         explains=True,
         writes=(".wcnf",),
+        keeps_memory=True,
     )
     options: ClassVar[Mapping[str, Option]] = {
         "encoding": ENCODING,

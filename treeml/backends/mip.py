@@ -65,6 +65,7 @@ class Mip:
         explains=True,
         threads=True,
         writes=(".lp", ".mps"),
+        keeps_memory=True,
     )
     options: ClassVar[Mapping[str, Option]] = {
         "solver": Option(str, "highs", "which solver", ("highs", "scip", "gurobi")),

@@ -153,6 +153,7 @@ class Native:
         starts=True,
         reports=True,
         threads=True,
+        keeps_memory=True,
     )
     options: ClassVar[Mapping[str, Option]] = _Options()
 

@@ -60,6 +60,7 @@ class Race:
         reports=True,
         threads=True,
         repeats=False,
+        keeps_memory=True,
     )
     options: ClassVar[Mapping[str, Option]] = {
         "backends": Option(tuple, (), "who races: race(native, cpsat); all that take the problem where none is named")

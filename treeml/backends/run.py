@@ -45,7 +45,10 @@ def run(
         raise BackendError(_failed(plan.backend, error)) from error
     answer = _exact(plan, answer)
     statistics = {"seconds": monotonic() - began, **answer.statistics}
-    return replace(answer, statistics=statistics)
+    notes = answer.notes
+    if limits.memory is not None and not plan.backend.can.keeps_memory:
+        notes = (*notes, f"{plan.backend.name} does not keep a limit on memory")
+    return replace(answer, statistics=statistics, notes=notes)
 
 
 def _exact(plan: Plan, answer: Answer) -> Answer:

@@ -43,6 +43,7 @@ class PlainSat:
         reports=True,
         explains=True,
         writes=(".cnf",),
+        keeps_memory=True,
     )
     options: ClassVar[Mapping[str, Option]] = {
         "encoding": ENCODING,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -112,7 +112,6 @@ class Dataset:
     mistake_scale: Fraction
     test_cost: Mapping[str, Fraction]  # per feature column, 0 unless stated
     notes: tuple[str, ...] = ()  # what a report must say: rounding, dropped rows, tests that are not exact
-    row_function: Any = field(default=None)  # a user's own leaf cost, given from Python
 
     def column(self, name: str) -> Column:
         return self.table.columns[name]
