@@ -33,7 +33,7 @@ MOST_TREES = 5  # of a forest that a report draws
 
 
 def show(result: Result, quiet: bool = False) -> None:
-    """Print a result for people: colored tables in a terminal, plain text elsewhere."""
+    """Print a result for people."""
     print(summary(result, quiet))
 
 
@@ -83,7 +83,7 @@ def _requirements(result: Result) -> str:
         return ""
     rows = [
         {
-            "requirement": requirement.text,
+            "requirement": requirement.shown,
             "value": readable(requirement.value),
             "slack": readable(requirement.slack),
             "met": "yes" if requirement.met else "NO",

@@ -51,6 +51,11 @@ class RequirementCheck:
     slack: Fraction | None
     met: bool
 
+    @property
+    def shown(self) -> str:
+        """As the user wrote it, behind the name given to it, if any."""
+        return self.text if self.name == self.text else f"{self.name}: {self.text}"
+
     def to_json(self) -> dict[str, Any]:
         return {
             "name": self.name,

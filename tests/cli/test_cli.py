@@ -38,6 +38,7 @@ def test_solve_prints_the_tree_and_what_was_verified(spec: Path) -> None:
     assert "optimal, and proved" in result.output
     assert "recomputed exactly from the rows" in result.output
     assert "a is 1?" in result.output
+    assert "small: depth <= 2" in result.output
 
 
 def test_solve_prints_one_json_object(spec: Path) -> None:
