@@ -177,11 +177,15 @@ class Model:
         """The columns that may be tested: those named, or all where none is; without those in `excluding`."""
         return self.add(Features(_names(columns), _names(excluding)))
 
-    def column(self, name: str, type: str, *, sensitive: bool = False, missing: str = "") -> Self:
+    def column(self, name: str | Iterable[str], type: str, *, sensitive: bool = False, missing: str = "") -> Self:
+        """What a column holds, or several of one kind."""
         modifiers = [Modifier("sensitive")] if sensitive else []
         if missing:
             modifiers.append(Modifier("missing", identifier(missing, "what to do with missing values")))
-        return self.add(ColumnRule(column_name(name), _type(type), tuple(modifiers)))
+        names = _names(name)
+        if not names:
+            raise ValueError("column takes at least one name")
+        return self.add(ColumnRule(names, _type(type), tuple(modifiers)))
 
     def weight_by(self, column: str) -> Self:
         return self.add(WeightBy(column_name(column)))

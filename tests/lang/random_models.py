@@ -75,7 +75,7 @@ statements = st.one_of(
     st.builds(s.Features, st.one_of(st.just(()), columns), st.one_of(st.just(()), columns)),
     st.builds(
         s.ColumnRule,
-        names,
+        columns,
         st.sampled_from(TYPES),
         st.lists(st.sampled_from([s.Modifier("sensitive"), s.Modifier("missing", "drop")]), max_size=2).map(tuple),
     ),

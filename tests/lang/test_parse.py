@@ -52,7 +52,11 @@ def number(text: str, unit: str = "") -> s.Number:
         ("features `all`, depth", s.Features((s.Name("all"), s.Name("depth")))),
         (
             "column sex : category, sensitive, missing drop",
-            s.ColumnRule(s.Name("sex"), "category", (s.Modifier("sensitive"), s.Modifier("missing", "drop"))),
+            s.ColumnRule((s.Name("sex"),), "category", (s.Modifier("sensitive"), s.Modifier("missing", "drop"))),
+        ),
+        (
+            "column age, `net income` : number, missing median",
+            s.ColumnRule((s.Name("age"), s.Name("net income")), "number", (s.Modifier("missing", "median"),)),
         ),
         ("weight by w", s.WeightBy(s.Name("w"))),
         ('weight class "ill" = 2 * price', s.WeightClass(s.String("ill"), s.Binary("*", number("2"), s.Name("price")))),

@@ -29,6 +29,10 @@ def fill(
     gaps = [column for column in gaps if column.missing is not None]
     drop = np.zeros(table.rows, dtype=bool)
     medians: list[str] = []
+    undeclared: dict[str, list[str]] = {}  # columns of one type with gaps, which one `column` statement can deal with
+    for column in gaps:
+        if column.name not in whole and column.name not in spec.columns:
+            undeclared.setdefault(column.type, []).append(column.name)
     for column in gaps:
         assert column.missing is not None
         declared = spec.columns.get(column.name, _NOTHING_DECLARED)
@@ -36,7 +40,9 @@ def fill(
             drop |= column.missing
             notes.append(f"{_rows(int(column.missing.sum()))} dropped where `{column.name}` is missing")
         elif column.name in whole or not declared.missing:
-            mistakes.append(_gap(column, declared, table, column.name in whole))
+            alike = undeclared.get(column.type, [])
+            alike = alike if column.name in alike else [column.name]
+            mistakes.append(_gap(column, declared, table, column.name in whole, alike))
         elif declared.missing == "median" and column.type in ("category", "text"):
             mistakes.append(_no_median(column, declared, table))
         elif declared.missing == "median":
@@ -88,22 +94,25 @@ def _with_median(column: Column, notes: list[str]) -> Column:
     return Column(column.name, column.type, values, column.levels)
 
 
-def _gap(column: Column, declared: ColumnSpec, table: Table, is_whole: bool) -> Diagnostic:
+def _gap(column: Column, declared: ColumnSpec, table: Table, is_whole: bool, alike: list[str]) -> Diagnostic:
+    """What can be done is said once, for all columns that are alike."""
     assert column.missing is not None
     count = int(column.missing.sum())
     first = int(np.argmax(column.missing)) + 1
     values = "value is" if count == 1 else "values are"
     title = f"{count} {values} missing in `{column.name}`"
     where = f"row {first} of {table.source}" if count == 1 else f"the first in row {first} of {table.source}"
-    name = quoted(column.name)
-    helps = [f"leave such rows out: `column {name} : {column.type}, missing drop`"]
+    declare = f"column {', '.join(quoted(name) for name in alike)} : {column.type}"
+    helps = [f"leave such rows out: `{declare}, missing drop`"]
     notes: tuple[str, ...] = ()
     if is_whole:
         notes = ("a row without it teaches nothing, so its gaps can be dropped, not kept apart",)
     else:
         if column.type not in ("category", "text"):
-            helps.append(f"put the median there: `column {name} : {column.type}, missing median`")
-        helps.append(f"let tests ask for it: `column {name} : {column.type}, missing separate`")
+            helps.append(f"put the median there: `{declare}, missing median`")
+        helps.append(f"let tests ask for it: `{declare}, missing separate`")
+    if column.name != alike[0]:
+        helps = []
     span = narrowed(declared.span, column.name)
     if span is None:
         return Diagnostic("D404", title, (), (where, *notes), tuple(helps), place=table.source)

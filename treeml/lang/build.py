@@ -162,7 +162,7 @@ class Builder:
         kind = children[3]
         if kind.text not in TYPES:
             return _unknown_type(kind, _span(children))
-        return ColumnRule(children[1], kind.text, _items(children[4:]), span=_span(children))
+        return ColumnRule(children[1].items, kind.text, _items(children[4:]), span=_span(children))
 
     def modifier(self, children: Children) -> Modifier:
         value = children[1].text if len(children) > 1 else ""

@@ -164,15 +164,16 @@ def _rules(statements: Sequence[Statement], scope: Scope, found: Columns) -> Non
             if first is not modifier:
                 scope.findings.error(
                     "N205",
-                    f"`{modifier.name}` is said twice of `{statement.column.text}`",
+                    f"`{modifier.name}` is said twice of `{statement.columns[0].text}`",
                     (first.span, "first here"),
                     (modifier.span, "and again here"),
                 )
             elif _modifier_fits(modifier, scope):
                 sensitive = sensitive or modifier.name == "sensitive"
                 missing = modifier.value if modifier.name == "missing" else missing
-        span = statement.column.span or statement.span
-        columns.setdefault(statement.column.text, ColumnSpec(statement.type, sensitive, missing, span))
+        for column in statement.columns:
+            span = column.span or statement.span
+            columns.setdefault(column.text, ColumnSpec(statement.type, sensitive, missing, span))
     found.fields["columns"] = columns
 
 

@@ -174,7 +174,7 @@ class Modifier:
 
 @dataclass(frozen=True, slots=True)
 class ColumnRule:
-    column: Name
+    columns: tuple[Name, ...]
     type: str
     modifiers: tuple[Modifier, ...] = ()
     span: Span | None = _span()

@@ -31,7 +31,12 @@ def report_tasks(
     """`has_target` says that the target comes with the data, so that no `predict` is needed."""
     uses = _uses(goals, requirements)
     predict = next((statement for statement in statements if isinstance(statement, Predict)), None)
-    rules = {statement.column.text: statement for statement in statements if isinstance(statement, ColumnRule)}
+    rules = {
+        column.text: statement
+        for statement in statements
+        if isinstance(statement, ColumnRule)
+        for column in statement.columns
+    }
     by_task: dict[str, Use] = {}
     for use in uses:
         by_task.setdefault(MEASURES[use.measure].task, use)

@@ -95,7 +95,9 @@ def _said(statement: Statement) -> Iterator[Said]:
                 span,
             )
         case ColumnRule():
-            yield f"the type of `{statement.column.text}` is given twice", f"column {statement.column.text}", span
+            for column in statement.columns:
+                place = span if len(statement.columns) == 1 else column.span
+                yield f"the type of `{column.text}` is given twice", f"column {column.text}", place
         case Binarize():
             for column in statement.columns:
                 yield f"how to binarize `{column.text}` is given twice", f"binarize {column.text}", column.span

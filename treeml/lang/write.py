@@ -72,7 +72,7 @@ def write(statement: Statement) -> str:
             return f"features {_columns(*statement.columns)}{excluded}"
         case ColumnRule():
             modifiers = "".join(f", {modifier.name} {modifier.value}".rstrip() for modifier in statement.modifiers)
-            return f"column {_columns(statement.column)} : {statement.type}{modifiers}"
+            return f"column {_columns(*statement.columns)} : {statement.type}{modifiers}"
         case WeightBy():
             return f"weight by {_columns(statement.column)}"
         case WeightClass():
