@@ -13,6 +13,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+# What `signal.signal` wraps: the wrapper looks every handler up in an enumeration, which takes longer than many solves.
+_handle = getattr(signal.signal, "__wrapped__", signal.signal)
+
 
 @contextmanager
 def listening() -> Iterator[Callable[[], bool]]:
@@ -28,8 +31,8 @@ def listening() -> Iterator[Callable[[], bool]]:
             raise KeyboardInterrupt
         pressed = True
 
-    before = signal.signal(signal.SIGINT, note)
+    before = _handle(signal.SIGINT, note)
     try:
         yield lambda: pressed
     finally:
-        signal.signal(signal.SIGINT, before)
+        _handle(signal.SIGINT, before)

@@ -13,7 +13,7 @@ static int must_fail (struct arena *arena) {
   return atomic_fetch_sub (&arena->until_failure, 1) == 1;
 }
 
-void *arena_allocate (struct arena *arena, size_t count, size_t size) {
+static void *allocate (struct arena *arena, size_t count, size_t size, int zeroed) {
   if (size && count > (SIZE_MAX / 2 - 2 * header) / size)
     return NULL;
   size_t bytes = (count * size + 2 * header - 1) / header * header;
@@ -31,13 +31,18 @@ void *arena_allocate (struct arena *arena, size_t count, size_t size) {
     atomic_fetch_sub (&arena->used, bytes);
     return NULL;
   }
-  memset (block, 0, bytes);
+  if (zeroed)
+    memset (block + header, 0, bytes - header);
   *(size_t *) block = bytes;
   size_t peak = atomic_load (&arena->peak);
   while (used > peak && !atomic_compare_exchange_weak (&arena->peak, &peak, used))
     ;
   return block + header;
 }
+
+void *arena_allocate (struct arena *arena, size_t count, size_t size) { return allocate (arena, count, size, 1); }
+
+void *arena_reserve (struct arena *arena, size_t count, size_t size) { return allocate (arena, count, size, 0); }
 
 void arena_release (struct arena *arena, void *pointer) {
   if (!pointer)

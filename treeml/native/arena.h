@@ -14,6 +14,8 @@ struct arena {
 
 /* Zeroed and aligned to 64 bytes, or NULL. */
 void *arena_allocate (struct arena *, size_t count, size_t size);
+/* The same with anything in it: for what is written before it is read. */
+void *arena_reserve (struct arena *, size_t count, size_t size);
 void arena_release (struct arena *, void *);
 
 #endif

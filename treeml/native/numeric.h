@@ -41,7 +41,9 @@ TREEML_PUBLIC int treeml_numeric_columns (treeml_numeric *, const int32_t *codes
 /* The same from finite numbers; the codes, in which cuts are told, are the ranks of the different numbers, from 0. */
 TREEML_PUBLIC int treeml_numeric_values (treeml_numeric *, const double *values, int64_t columns, int64_t rows);
 /* The rank of every row in a column. */
-TREEML_PUBLIC int treeml_numeric_rank (const treeml_numeric *, int32_t column, int32_t *ranks);
+TREEML_PUBLIC int treeml_numeric_rank (treeml_numeric *, int32_t column, int32_t *ranks);
+/* A row with the greatest code up to a cut, and one with the least code beyond it; -1 where there is none. */
+TREEML_PUBLIC int treeml_numeric_beside (treeml_numeric *, int32_t column, int32_t cut, int32_t rows[2]);
 /* How many of the user's rows each row stands for; 1 without this call, or with NULL. */
 TREEML_PUBLIC int treeml_numeric_counts (treeml_numeric *, const int64_t *count);
 
@@ -74,6 +76,8 @@ TREEML_PUBLIC int64_t treeml_numeric_value (const treeml_numeric *);
 TREEML_PUBLIC int64_t treeml_numeric_bound (const treeml_numeric *);
 /* Values are whole numbers of 1 / unit: 1 for costs, a power of two for squared error. */
 TREEML_PUBLIC double treeml_numeric_unit (const treeml_numeric *);
+/* Status, stop, value, bound and number of nodes at once. */
+TREEML_PUBLIC int treeml_numeric_answer (const treeml_numeric *, int64_t answer[5]);
 /* Also within the progress function, where they tell of the best tree so far. */
 TREEML_PUBLIC int64_t treeml_numeric_nodes (const treeml_numeric *);
 TREEML_PUBLIC int treeml_numeric_tree (const treeml_numeric *, int32_t *column, int32_t *cut, int32_t *yes, int32_t *no,

@@ -7,15 +7,17 @@ between two of them is tried.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from ctypes import CFUNCTYPE, POINTER, c_char_p, c_double, c_int, c_int32, c_int64, c_void_p
+from ctypes import CFUNCTYPE, POINTER, addressof, c_char_p, c_double, c_int, c_int32, c_int64, c_void_p
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treeml.backends.interrupt import listening
 from treeml.native.library import open_library
 
 Codes = NDArray[np.int32]
@@ -26,6 +28,8 @@ _PROGRESS = CFUNCTYPE(c_int, c_void_p, c_double, c_int64, c_int64, c_int)
 _STATUS = {0: "unknown", 1: "optimal", 2: "feasible", 3: "infeasible"}
 _STOP = {0: "proved", 1: "time", 2: "interrupted", 3: "memory", 4: "enough"}
 _NO_VALUE = 2**63 - 1
+_NO_PROGRESS = _PROGRESS()
+_ONE = Fraction(1)
 _ERRORS: Mapping[int, type[Exception]] = {1: ValueError, 2: MemoryError, 3: OverflowError, 5: ValueError}
 
 
@@ -59,122 +63,132 @@ class NumericSolver:
     def __init__(self, columns: NDArray[Any], count: Whole | None = None) -> None:
         """`columns` x rows: codes, whole numbers from 0 of which only the order matters, or finite floats, whose codes
         are their ranks."""
-        self._library = _library()
-        self._handle = c_void_p(self._library.treeml_numeric_create())
+        self._library = _functions()
+        self._handle = c_void_p(self._library.create())
         if not self._handle:
             raise MemoryError("no memory for a solver")
         numbers = columns.dtype.kind == "f"
         given = np.ascontiguousarray(columns, dtype=np.float64 if numbers else np.int32)
         self.columns, self.rows = given.shape
-        self._call("values" if numbers else "columns", given.ctypes.data, self.columns, self.rows)
+        take = self._library.values if numbers else self._library.columns
+        self._check(take(self._handle, given.ctypes.data, self.columns, self.rows))
         if count is not None:
-            self._call("counts", self._array(count).ctypes.data)
+            self._check(self._library.counts(self._handle, self._array(count).ctypes.data))
 
     def __del__(self) -> None:
         handle = getattr(self, "_handle", None)
         if handle:
-            self._library.treeml_numeric_destroy(handle)
+            self._library.destroy(handle)
             self._handle = c_void_p()
 
     def ranks(self, column: int) -> Codes:
         """The rank of every row in a column."""
         ranks = np.empty(self.rows, dtype=np.int32)
-        self._call("rank", column, ranks.ctypes.data)
+        self._check(self._library.rank(self._handle, column, ranks.ctypes.data))
         return ranks
+
+    def beside(self, column: int, cut: int) -> tuple[int, int]:
+        """A row with the greatest code up to the cut and one with the least beyond it; -1 where there is none."""
+        rows = (c_int32 * 2)()
+        self._check(self._library.beside(self._handle, column, cut, rows))
+        return rows[0], rows[1]
 
     def labels(self, labels: NDArray[Any], classes: int, weight: Whole | None = None) -> None:
         """A row of another class than its leaf's costs its weight."""
         given = np.ascontiguousarray(labels, dtype=np.int32)
         weights = None if weight is None else self._array(weight)
         self._check_rows(given)
-        self._call("labels", given.ctypes.data, classes, None if weights is None else weights.ctypes.data)
+        address = None if weights is None else weights.ctypes.data
+        self._check(self._library.labels(self._handle, given.ctypes.data, classes, address))
 
     def costs(self, cost: Whole) -> None:
         """rows x classes: what predicting the class for the row costs."""
         given = np.ascontiguousarray(cost, dtype=np.int64)
         self._check_rows(given)
-        self._call("costs", given.ctypes.data, given.shape[1])
+        self._check(self._library.costs(self._handle, given.ctypes.data, given.shape[1]))
 
     def targets(self, targets: Whole, weight: Whole | None = None) -> None:
         """rows x outputs: a leaf costs the weighted squared distances to its mean."""
         given = np.ascontiguousarray(targets, dtype=np.int64).reshape(self.rows, -1)
         weights = None if weight is None else self._array(weight)
-        self._call("targets", given.ctypes.data, given.shape[1], None if weights is None else weights.ctypes.data)
+        address = None if weights is None else weights.ctypes.data
+        self._check(self._library.targets(self._handle, given.ctypes.data, given.shape[1], address))
 
     def start(self, tree: Flat | None) -> None:
         if tree is None:
-            self._call("start", None, None, None, None, 0)
+            self._check(self._library.start(self._handle, None, None, None, None, 0))
             return
         arrays = [np.array(part, dtype=np.int32) for part in (tree.column, tree.cut, tree.yes, tree.no)]
-        self._call("start", *(array.ctypes.data for array in arrays), len(tree.column))
+        self._check(self._library.start(self._handle, *(array.ctypes.data for array in arrays), len(tree.column)))
 
     def set(self, **options: int) -> None:
         for name, value in options.items():
-            self._call("set", name.encode(), int(value))
+            self._check(self._library.set(self._handle, name.encode(), int(value)))
 
     def solve(self, watch: Watch | None = None) -> Outcome:
         """The best tree within the options.
 
         `watch` is called now and then. An exception in it ends the search and comes out, but for KeyboardInterrupt:
-        that ends it with the best tree so far.
+        that, as Ctrl-C, ends it with the best tree so far.
         """
         raised: list[BaseException] = []
 
         def relay(_state: Any, seconds: float, value: int, bound: int, _better: int) -> int:
             try:
+                if interrupted():
+                    return 1
                 return int(watch is not None and watch(seconds, None if value == _NO_VALUE else value, bound) is False)
             except BaseException as problem:  # it must not unwind through C
                 raised.append(problem)
                 return 1
 
         relayed = _PROGRESS(relay)
-        self._call("watch", relayed, None)
-        code = self._library.treeml_numeric_solve(self._handle)
-        self._call("watch", _PROGRESS(), None)
+        self._library.watch(self._handle, relayed, None)
+        with listening() as interrupted:
+            code = self._library.solve(self._handle)
+        self._library.watch(self._handle, _NO_PROGRESS, None)
         if raised and not isinstance(raised[0], KeyboardInterrupt):
             raise raised[0]
-        if code:
-            self._raise(code)
+        self._check(code)
         return self._outcome()
 
     def interrupt(self) -> None:
         """From any thread: the search ends with its best tree."""
-        self._library.treeml_numeric_interrupt(self._handle)
+        self._library.interrupt(self._handle)
 
     def statistics(self) -> dict[str, float]:
         found: dict[str, float] = {}
-        for index in range(self._library.treeml_numeric_statistics()):
+        for index in range(self._library.statistics()):
             name, value, text = c_char_p(), c_double(), c_char_p()
-            self._library.treeml_numeric_statistic(self._handle, index, name, value, text)
+            self._library.statistic(self._handle, index, name, value, text)
             assert name.value is not None
             found[name.value.decode()] = value.value
         return found
 
     @property
     def unit(self) -> Fraction:
-        return Fraction(self._library.treeml_numeric_unit(self._handle))
+        unit = self._library.unit(self._handle)
+        return _ONE if unit == 1 else Fraction(unit)
 
     def _outcome(self) -> Outcome:
-        library, handle = self._library, self._handle
-        value = library.treeml_numeric_value(handle)
+        answer = (c_int64 * 5)()
+        self._library.answer(self._handle, answer)
+        status, stop, value, bound, nodes = answer
         return Outcome(
-            _STATUS[library.treeml_numeric_status(handle)],
-            _STOP[library.treeml_numeric_stop(handle)],
+            _STATUS[status],
+            _STOP[stop],
             None if value == _NO_VALUE else value,
-            library.treeml_numeric_bound(handle),
+            bound,
             self.unit,
-            self._tree(),
-            library.treeml_numeric_kernel(handle).decode(),
+            self._tree(nodes) if nodes else None,
+            self._library.kernel(self._handle).decode(),
         )
 
-    def _tree(self) -> Flat | None:
-        nodes = self._library.treeml_numeric_nodes(self._handle)
-        if not nodes:
-            return None
-        arrays = np.empty((5, nodes), dtype=np.int32)
-        first, step = arrays.ctypes.data, 4 * nodes
-        self._call("tree", *(first + step * place for place in range(5)))
-        return Flat(*arrays.tolist())
+    def _tree(self, nodes: int) -> Flat:
+        cells = (c_int32 * (5 * nodes))()
+        first = addressof(cells)
+        self._library.tree(self._handle, *range(first, first + 20 * nodes, 4 * nodes))
+        return Flat(*(cells[place * nodes : (place + 1) * nodes] for place in range(5)))
 
     def _array(self, values: Any) -> Whole:
         array = np.ascontiguousarray(values, dtype=np.int64)
@@ -185,14 +199,44 @@ class NumericSolver:
         if len(array) != self.rows:
             raise ValueError(f"{len(array)} values were given for {self.rows} rows")
 
-    def _call(self, name: str, *arguments: Any) -> None:
-        code = getattr(self._library, f"treeml_numeric_{name}")(self._handle, *arguments)
+    def _check(self, code: int) -> None:
         if code:
-            self._raise(code)
+            message = self._library.message(self._handle).decode()
+            raise _ERRORS.get(code, RuntimeError)(message)
 
-    def _raise(self, code: int) -> None:
-        message = self._library.treeml_numeric_message(self._handle).decode()
-        raise _ERRORS.get(code, RuntimeError)(message)
+
+_SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "create": (c_void_p, ()),
+    "destroy": (None, (c_void_p,)),
+    "message": (c_char_p, (c_void_p,)),
+    "columns": (c_int, (c_void_p, c_void_p, c_int64, c_int64)),
+    "values": (c_int, (c_void_p, c_void_p, c_int64, c_int64)),
+    "rank": (c_int, (c_void_p, c_int32, c_void_p)),
+    "counts": (c_int, (c_void_p, c_void_p)),
+    "labels": (c_int, (c_void_p, c_void_p, c_int32, c_void_p)),
+    "costs": (c_int, (c_void_p, c_void_p, c_int32)),
+    "targets": (c_int, (c_void_p, c_void_p, c_int32, c_void_p)),
+    "start": (c_int, (c_void_p, c_void_p, c_void_p, c_void_p, c_void_p, c_int64)),
+    "set": (c_int, (c_void_p, c_char_p, c_int64)),
+    "get": (c_int, (c_void_p, c_char_p, POINTER(c_int64))),
+    "options": (c_int32, ()),
+    "option": (c_int, (c_int32, POINTER(c_char_p), *(POINTER(c_int64),) * 3, POINTER(c_char_p))),
+    "watch": (c_int, (c_void_p, _PROGRESS, c_void_p)),
+    "solve": (c_int, (c_void_p,)),
+    "interrupt": (None, (c_void_p,)),
+    "status": (c_int32, (c_void_p,)),
+    "stop": (c_int32, (c_void_p,)),
+    "value": (c_int64, (c_void_p,)),
+    "bound": (c_int64, (c_void_p,)),
+    "unit": (c_double, (c_void_p,)),
+    "answer": (c_int, (c_void_p, c_void_p)),
+    "beside": (c_int, (c_void_p, c_int32, c_int32, c_void_p)),
+    "nodes": (c_int64, (c_void_p,)),
+    "tree": (c_int, (c_void_p,) * 6),
+    "statistics": (c_int32, ()),
+    "statistic": (c_int, (c_void_p, c_int32, POINTER(c_char_p), POINTER(c_double), POINTER(c_char_p))),
+    "kernel": (c_char_p, (c_void_p,)),
+}
 
 
 @cache
@@ -209,40 +253,15 @@ def options() -> dict[str, tuple[int, int, int, str]]:
 
 
 @cache
+def _functions() -> SimpleNamespace:
+    """The functions of the library by their own names: looking them up takes longer than calling some of them."""
+    return SimpleNamespace(**{name: getattr(_library(), f"treeml_numeric_{name}") for name in _SIGNATURES})
+
+
+@cache
 def _library() -> Any:
     library = open_library()
-    handle, whole = c_void_p, c_int64
-    signatures: dict[str, tuple[Any, tuple[Any, ...]]] = {
-        "create": (handle, ()),
-        "destroy": (None, (handle,)),
-        "message": (c_char_p, (handle,)),
-        "columns": (c_int, (handle, handle, whole, whole)),
-        "values": (c_int, (handle, handle, whole, whole)),
-        "rank": (c_int, (handle, c_int32, handle)),
-        "counts": (c_int, (handle, handle)),
-        "labels": (c_int, (handle, handle, c_int32, handle)),
-        "costs": (c_int, (handle, handle, c_int32)),
-        "targets": (c_int, (handle, handle, c_int32, handle)),
-        "start": (c_int, (handle, handle, handle, handle, handle, whole)),
-        "set": (c_int, (handle, c_char_p, whole)),
-        "get": (c_int, (handle, c_char_p, POINTER(whole))),
-        "options": (c_int32, ()),
-        "option": (c_int, (c_int32, POINTER(c_char_p), *(POINTER(whole),) * 3, POINTER(c_char_p))),
-        "watch": (c_int, (handle, _PROGRESS, handle)),
-        "solve": (c_int, (handle,)),
-        "interrupt": (None, (handle,)),
-        "status": (c_int32, (handle,)),
-        "stop": (c_int32, (handle,)),
-        "value": (whole, (handle,)),
-        "bound": (whole, (handle,)),
-        "unit": (c_double, (handle,)),
-        "nodes": (whole, (handle,)),
-        "tree": (c_int, (handle,) * 6),
-        "statistics": (c_int32, ()),
-        "statistic": (c_int, (handle, c_int32, POINTER(c_char_p), POINTER(c_double), POINTER(c_char_p))),
-        "kernel": (c_char_p, (handle,)),
-    }
-    for name, (result, arguments) in signatures.items():
+    for name, (result, arguments) in _SIGNATURES.items():
         function = getattr(library, f"treeml_numeric_{name}")
         function.restype, function.argtypes = result, arguments
     return library

@@ -14,121 +14,118 @@ static int32_t lane_length (int64_t rows) {
 /* Enough for vectors that read and write beyond the last row. */
 static size_t padded (int64_t rows) { return (size_t) lane_length (rows) * LANES + 2 * 64; }
 
-static void *cells (treeml_numeric *solver, int64_t rows) {
-  return arena_allocate (&solver->arena, padded (rows), (size_t) solver->kernel->cell);
+/* All room of a child comes from one block: its parts are measured first, then dealt out. */
+struct dealer {
+  char *block;
+  size_t used;
+};
+
+static void *deal (struct dealer *dealer, size_t count, size_t size) {
+  void *part = dealer->block ? dealer->block + dealer->used : NULL;
+  dealer->used += (count * size + 63) / 64 * 64;
+  return part;
 }
 
-/* Where sweeps count labels, planes are only a step on the way to totals; the first is also that of two classes. */
-static int shares_plane (const treeml_numeric *solver, int32_t k) {
-  return k > 0 && solver->labelled && solver->kernel->stump_labels && solver->planes <= 8;
+static size_t cell_bytes (const treeml_numeric *solver) {
+  return (padded (solver->rows) * (size_t) solver->kernel->cell + 63) / 64 * 64;
 }
 
-static int allocate_column (treeml_numeric *solver, struct numeric_child *child, int32_t g) {
-  struct arena *arena = &solver->arena;
+/* Where sweeps count labels there are planes only for what is left of two classes. */
+static int32_t planes_of (const treeml_numeric *solver) {
+  const int by_label = solver->labelled && solver->kernel->stump_labels && solver->planes <= 8;
+  return by_label && solver->planes > 2 ? 2 : solver->planes;
+}
+
+static void deal_column (treeml_numeric *solver, struct numeric_child *child, int32_t g, struct dealer *dealer) {
   struct numeric_lanes *lanes = &child->lanes[g];
-  const int32_t planes = lanes->planes = solver->planes;
-  lanes->narrow = solver->worth_sum < INT16_MAX;
-  const size_t room = (size_t) planes * (sizeof (int64_t) * (8 + LANES) + 3 * 64) + 128;
-  child->bits[g] = arena_allocate (arena, (size_t) child->room / 64 + 2, sizeof (uint64_t));
-  child->own[g] = cells (solver, child->room);
-  lanes->plane = arena_allocate (arena, (size_t) planes, sizeof *lanes->plane);
-  lanes->total = arena_allocate (arena, (size_t) planes, sizeof *lanes->total);
-  lanes->edge = cells (solver, child->room);
-  lanes->edge_bits = arena_allocate (arena, (size_t) lane_length (child->room), sizeof *lanes->edge_bits);
-  lanes->sum = arena_allocate (arena, room, 1);
-  lanes->before = arena_allocate (arena, (size_t) planes * LANES, sizeof *lanes->before);
-  lanes->label = solver->labelled ? cells (solver, child->room) : NULL;
-  lanes->active = child->active;
-  if (!child->bits[g] || !child->own[g] || !lanes->plane || !lanes->total || !lanes->edge || !lanes->edge_bits ||
-      !lanes->sum || !lanes->before || (solver->labelled && !lanes->label))
-    return 0;
-  for (int32_t k = 0; k < planes; k++) {
-    lanes->plane[k] = g && shares_plane (solver, k) ? child->lanes[0].plane[k] : cells (solver, child->room);
-    if (!lanes->plane[k] || !(lanes->total[k] = cells (solver, child->room)))
-      return 0;
+  const size_t planes = (size_t) solver->planes, bytes = cell_bytes (solver);
+  const size_t sums = planes * (sizeof (int64_t) * (8 + LANES) + 3 * 64) + 128;
+  uint64_t *bits = deal (dealer, (size_t) child->room / 64 + 2, sizeof *bits);
+  void *own = deal (dealer, bytes, 1);
+  struct numeric_lanes made = {.narrow = solver->worth_sum < INT16_MAX, .active = child->active};
+  made.plane = deal (dealer, planes, sizeof *made.plane);
+  made.total = deal (dealer, planes, sizeof *made.total);
+  made.edge = solver->kernel->edge_bits_only && (solver->goal == numeric_goal_two || planes_of (solver) < solver->planes)
+                  ? NULL
+                  : deal (dealer, bytes, 1);
+  made.edge_bits = deal (dealer, (size_t) lane_length (child->room), sizeof *made.edge_bits);
+  made.sum = deal (dealer, sums, 1);
+  made.before = deal (dealer, planes * LANES, sizeof *made.before);
+  made.label = solver->labelled ? deal (dealer, bytes, 1) : NULL;
+  int64_t *worth = child->worth ? deal (dealer, (size_t) child->room + 1, sizeof *worth) : NULL;
+  double *square = child->square ? deal (dealer, (size_t) child->room + 1, sizeof *square) : NULL;
+  for (int32_t k = 0; k < planes_of (solver); k++) {
+    void *plane = deal (dealer, bytes, 1), *total = deal (dealer, bytes, 1);
+    if (dealer->block) {
+      made.plane[k] = plane;
+      made.total[k] = total;
+    }
   }
-  if (child->worth &&
-      !(child->worth[g] = arena_allocate (arena, (size_t) child->room + 1, sizeof **child->worth)))
-    return 0;
-  if (child->square &&
-      !(child->square[g] = arena_allocate (arena, (size_t) child->room + 1, sizeof **child->square)))
-    return 0;
-  return 1;
+  if (!dealer->block)
+    return;
+  *lanes = made;
+  child->bits[g] = bits;
+  child->own[g] = own;
+  if (worth)
+    child->worth[g] = worth;
+  if (square)
+    child->square[g] = square;
+}
+
+static void deal_child (treeml_numeric *solver, struct numeric_child *child, struct dealer *dealer) {
+  const size_t columns = (size_t) solver->columns;
+  child->bits = deal (dealer, columns, sizeof *child->bits);
+  child->own = deal (dealer, columns, sizeof *child->own);
+  child->lanes = deal (dealer, columns, sizeof *child->lanes);
+  child->block = deal (dealer, columns, sizeof *child->block);
+  child->made = deal (dealer, columns * columns, 1);
+  child->worth_made = deal (dealer, columns, 1);
+  child->turn = deal (dealer, columns, sizeof *child->turn);
+  child->active = deal (dealer, (size_t) solver->planes, sizeof *child->active);
+  child->scratch = deal (dealer, cell_bytes (solver), 1);
+  /* Only whether there are any is asked while the parts are measured. */
+  static int64_t *no_worth;
+  static double *no_square;
+  child->worth = solver->unit_worth ? NULL : deal (dealer, columns, sizeof *child->worth);
+  child->square = solver->goal != numeric_goal_squared ? NULL : deal (dealer, columns, sizeof *child->square);
+  if (!dealer->block) {
+    child->worth = solver->unit_worth ? NULL : &no_worth;
+    child->square = solver->goal != numeric_goal_squared ? NULL : &no_square;
+  }
+  for (int32_t g = 0; g < solver->columns; g++)
+    deal_column (solver, child, g, dealer);
 }
 
 struct numeric_child *numeric_child_create (treeml_numeric *solver) {
   struct arena *arena = &solver->arena;
-  const size_t columns = (size_t) solver->columns;
   struct numeric_child *child = arena_allocate (arena, 1, sizeof *child);
   if (!child)
     return NULL;
   child->room = solver->rows;
   child->shared = -1;
-  child->bits = arena_allocate (arena, columns, sizeof *child->bits);
-  child->own = arena_allocate (arena, columns, sizeof *child->own);
-  child->lanes = arena_allocate (arena, columns, sizeof *child->lanes);
-  child->pair = arena_allocate (arena, columns * columns, sizeof *child->pair);
-  child->made = arena_allocate (arena, columns * columns, 1);
-  child->worth_made = arena_allocate (arena, columns, 1);
-  child->turn = arena_allocate (arena, columns, sizeof *child->turn);
-  child->active = arena_allocate (arena, (size_t) solver->planes, sizeof *child->active);
-  child->scratch = cells (solver, child->room);
-  int fine = child->bits && child->own && child->lanes && child->pair && child->made && child->worth_made &&
-             child->turn && child->active && child->scratch;
-  if (fine && !solver->unit_worth)
-    fine = !!(child->worth = arena_allocate (arena, columns, sizeof *child->worth));
-  if (fine && solver->goal == numeric_goal_squared)
-    fine = !!(child->square = arena_allocate (arena, columns, sizeof *child->square));
-  for (int32_t g = 0; fine && g < solver->columns; g++)
-    fine = allocate_column (solver, child, g);
+  struct dealer dealer = {0};
+  deal_child (solver, child, &dealer);
+  if (!(child->all = dealer.block = arena_reserve (arena, dealer.used, 1))) {
+    arena_release (arena, child);
+    return NULL;
+  }
+  dealer.used = 0;
+  deal_child (solver, child, &dealer);
+  memset (child->block, 0, (size_t) solver->columns * sizeof *child->block);
   /* Room for all pairs, if that is modest; else for the pairs of one column at a time. */
-  const double bytes = (double) columns * (double) columns * (double) padded (child->room) * solver->kernel->cell;
+  const double bytes = (double) solver->columns * (double) solver->columns * (double) cell_bytes (solver);
   const double modest = solver->arena.limit < (size_t) 1 << 32 ? (double) solver->arena.limit / 8 : 5e8;
   child->blocks = bytes <= modest ? solver->columns : 0;
-  if (fine)
-    return child;
-  numeric_child_destroy (solver, child);
-  return NULL;
+  return child;
 }
 
 void numeric_child_destroy (treeml_numeric *solver, struct numeric_child *child) {
   struct arena *arena = &solver->arena;
   if (!child)
     return;
-  for (int32_t g = 0; g < solver->columns; g++) {
-    if (child->lanes) {
-      struct numeric_lanes *lanes = &child->lanes[g];
-      for (int32_t k = 0; k < solver->planes; k++) {
-        if (!g || !shares_plane (solver, k))
-          arena_release (arena, lanes->plane ? lanes->plane[k] : NULL);
-        arena_release (arena, lanes->total ? lanes->total[k] : NULL);
-      }
-      arena_release (arena, lanes->plane);
-      arena_release (arena, lanes->total);
-      arena_release (arena, lanes->edge);
-      arena_release (arena, lanes->edge_bits);
-      arena_release (arena, lanes->sum);
-      arena_release (arena, lanes->before);
-      arena_release (arena, lanes->label);
-    }
-    arena_release (arena, child->bits ? child->bits[g] : NULL);
-    arena_release (arena, child->own ? child->own[g] : NULL);
-    arena_release (arena, child->worth ? child->worth[g] : NULL);
-    arena_release (arena, child->square ? child->square[g] : NULL);
-  }
-  for (int64_t i = 0; child->pair && i < (int64_t) solver->columns * solver->columns; i++)
-    arena_release (arena, child->pair[i]);
-  arena_release (arena, child->bits);
-  arena_release (arena, child->own);
-  arena_release (arena, child->lanes);
-  arena_release (arena, child->pair);
-  arena_release (arena, child->made);
-  arena_release (arena, child->worth);
-  arena_release (arena, child->square);
-  arena_release (arena, child->worth_made);
-  arena_release (arena, child->turn);
-  arena_release (arena, child->active);
-  arena_release (arena, child->scratch);
+  for (int32_t f = 0; f < solver->columns; f++)
+    arena_release (arena, child->block[f]);
+  arena_release (arena, child->all);
   arena_release (arena, child->point);
   arena_release (arena, child->cost);
   arena_release (arena, child->queue);
@@ -146,6 +143,16 @@ static void pick (struct numeric_worker *worker, int order, const void *from, vo
     solver->kernel->compress (from, child->bits[order], part->set->rows, to);
 }
 
+/* Values of the part's rows, in the order of a column, into the scratch. */
+static void fetch (struct numeric_worker *worker, int32_t g, int32_t plane) {
+  treeml_numeric *solver = worker->solver;
+  const struct numeric_set *set = worker->child->part->set;
+  if (set->complete)
+    pick (worker, g, set->plane[(int64_t) g * solver->value_planes + plane], worker->child->scratch);
+  else
+    solver->kernel->gather_values (solver->value[plane], set->order[g], set->rows, worker->child->scratch);
+}
+
 /* Classes without a row among these need no plane; two classes need one plane of signed weights. */
 static void find_active (struct numeric_worker *worker) {
   treeml_numeric *solver = worker->solver;
@@ -159,14 +166,14 @@ static void find_active (struct numeric_worker *worker) {
     return;
   int32_t active = 0;
   if (solver->labelled) {
-    pick (worker, 0, child->part->set->plane[solver->planes + 1], child->scratch);
+    fetch (worker, 0, solver->planes + 1);
     for (int64_t i = 0; i < child->rows; i++)
       child->active[numeric_cell (child->scratch, solver->kernel->cell, i)] = 1;
   }
   for (int32_t k = 0; k < solver->planes; k++) {
     int present = solver->labelled && child->active[k];
     if (!solver->labelled) {
-      pick (worker, 0, child->part->set->plane[k], child->scratch);
+      fetch (worker, 0, k);
       present = !!solver->kernel->sum (child->scratch, child->rows);
     }
     if (present)
@@ -183,18 +190,21 @@ static void lay_planes (struct numeric_worker *worker, int32_t g) {
   const struct numeric_kernel *kernel = solver->kernel;
   struct numeric_child *child = worker->child;
   struct numeric_lanes *lanes = &child->lanes[g];
-  void **plane = &child->part->set->plane[(int64_t) g * solver->value_planes];
   lanes->planes = child->planes;
   if (solver->labelled) {
-    pick (worker, g, plane[solver->planes + 1], child->scratch);
+    fetch (worker, g, solver->planes + 1);
     kernel->spread (child->scratch, child->rows, lanes->length, 1, lanes->label);
+  }
+  if (child->by_label && planes_of (solver) < solver->planes) {
+    kernel->count_labels (lanes);
+    return;
   }
   for (int32_t i = 0; i < child->planes; i++) {
     if (solver->labelled) {
       kernel->expand (lanes->label, child->active[i], lanes->length, lanes->plane[i]);
       continue;
     }
-    pick (worker, g, plane[child->active[i]], child->scratch);
+    fetch (worker, g, child->active[i]);
     kernel->spread (child->scratch, child->rows, lanes->length, 0, lanes->plane[i]);
   }
   if (child->goal == numeric_goal_two && child->planes == 2) {
@@ -216,7 +226,7 @@ int numeric_child_build (struct numeric_worker *worker, const struct numeric_par
   const size_t columns = (size_t) solver->columns;
   memset (child->made, 0, columns * columns);
   memset (child->worth_made, 0, columns);
-  if (!numeric_set_values (worker, set))
+  if (split && !numeric_set_values (worker, set))
     return 0;
   for (int32_t g = 0; g < solver->columns; g++) {
     struct numeric_lanes *lanes = &child->lanes[g];
@@ -225,7 +235,10 @@ int numeric_child_build (struct numeric_worker *worker, const struct numeric_par
       child->rows = kernel->select (codes, set->rows, part->cut, part->side, child->bits[g]);
     }
     child->length = lanes->length = lane_length (child->rows);
-    pick (worker, g, numeric_set_pair (solver, set, g, g, keep, child->scratch), child->own[g]);
+    if (split)
+      pick (worker, g, numeric_set_pair (solver, set, g, g, keep, child->scratch), child->own[g]);
+    else
+      kernel->gather_codes (solver->rank[g], set->order[g], set->rows, child->own[g]);
     if (!g)
       find_active (worker);
     lay_planes (worker, g);
@@ -253,25 +266,25 @@ const void *numeric_child_codes (struct numeric_worker *worker, int column, int 
     memset (child->made, 0, (size_t) columns);
     child->shared = column;
   }
+  char **block = &child->block[whole ? column : 0];
+  if (!*block && !(*block = arena_reserve (&solver->arena, (size_t) columns, cell_bytes (solver))))
+    return NULL;
+  void *lanes = *block + (size_t) order * cell_bytes (solver);
   const int kept = whole || column != order;
   if (kept && child->made[place])
-    return child->pair[place];
-  if (!child->pair[place] && !(child->pair[place] = cells (solver, child->room)))
-    return NULL;
+    return lanes;
+  void *from = child->scratch;
   if (column == order)
-    memcpy (child->scratch, child->own[order], (size_t) child->rows * (size_t) solver->kernel->cell);
+    from = child->own[order];
   else if (child->part->column < 0)
     numeric_set_pair (solver, child->part->set, order, column, 0, child->scratch);
-  else {
-    /* The scratch has room for the rows of the set, which are picked in place. */
-    const void *from = numeric_set_pair (solver, child->part->set, order, column, whole, child->scratch);
-    pick (worker, order, from, child->scratch);
-  }
-  solver->kernel->spread (child->scratch, child->rows, child->length, 1, child->pair[place]);
+  else /* the scratch has room for the rows of the set, which are picked in place */
+    pick (worker, order, numeric_set_pair (solver, child->part->set, order, column, whole, child->scratch), from);
+  solver->kernel->spread (from, child->rows, child->length, 1, lanes);
   child->made[place] = (uint8_t) kept;
   if (!kept)
     child->shared = -1;
-  return child->pair[place];
+  return lanes;
 }
 
 void numeric_child_worths (struct numeric_worker *worker, int column) {
@@ -279,14 +292,13 @@ void numeric_child_worths (struct numeric_worker *worker, int column) {
   struct numeric_child *child = worker->child;
   if (!child->worth || child->worth_made[column])
     return;
-  void **plane = &child->part->set->plane[(int64_t) column * solver->value_planes + solver->planes];
-  pick (worker, column, plane[0], child->scratch);
+  fetch (worker, column, solver->planes);
   int64_t *worth = child->worth[column];
   worth[0] = 0;
   for (int64_t i = 0; i < child->rows; i++)
     worth[i + 1] = worth[i] + numeric_cell (child->scratch, solver->kernel->cell, i);
   if (child->square) {
-    pick (worker, column, plane[1], child->scratch);
+    fetch (worker, column, solver->planes + 1);
     double *square = child->square[column];
     square[0] = 0;
     for (int64_t i = 0; i < child->rows; i++)
@@ -300,6 +312,16 @@ void numeric_child_sums (struct numeric_worker *worker, int column, int64_t posi
   const struct numeric_lanes *lanes = &worker->child->lanes[column];
   const int cell = solver->kernel->cell;
   const int64_t lane = (position - 1) / lanes->length, at = (position - 1) % lanes->length * LANES + lane;
+  if (worker->child->by_label && planes_of (solver) < solver->planes) {
+    int64_t *of_label = sums + solver->planes; /* by the numbers of the labels */
+    for (int32_t k = 0; k < worker->child->planes; k++)
+      of_label[lanes->active[k]] = position ? lanes->before[k * LANES + lane] : 0;
+    for (int64_t i = lane; position && i <= at; i += LANES)
+      of_label[numeric_cell (lanes->label, cell, i)]++;
+    for (int32_t k = 0; k < worker->child->planes; k++)
+      sums[k] = of_label[lanes->active[k]];
+    return;
+  }
   for (int32_t k = 0; k < worker->child->planes; k++) {
     if (position == 0)
       sums[k] = 0;

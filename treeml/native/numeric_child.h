@@ -29,7 +29,8 @@ struct numeric_child {
   uint64_t **bits;             /* the part's rows in the order of each column of the set */
   void **own;                  /* sorted codes of each column */
   struct numeric_lanes *lanes; /* of each column */
-  void **pair;                 /* codes of f in the lanes of g at f * columns + g */
+  char **block;                /* of a column f: its codes in the lanes of every column, made when asked for */
+  void *all;                   /* where everything else lies */
   uint8_t *made;               /* pairs laid out for these rows */
   int32_t blocks;              /* columns f whose pairs have room of their own; others share the last */
   int32_t shared;              /* the column whose pairs lie in the shared block, or -1 */

@@ -4,11 +4,13 @@
    become gains: a row of worth w costs at most w beyond what it costs at least, and predicting class k gains
    value[k] of it. A leaf then costs its worth less the largest sum of gains, and two classes need one signed plane. */
 #include "numeric_solver.h"
+#include "numeric_sort.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 __extension__ typedef __int128 wide;
+
+enum { most_labels = 10000 }; /* classes that a narrow cell tells apart */
 
 static void release_columns (treeml_numeric *solver) {
   struct arena *arena = &solver->arena;
@@ -27,6 +29,13 @@ static void release_columns (treeml_numeric *solver) {
   arena_release (arena, solver->alias_codes);
   arena_release (arena, solver->alias);
   arena_release (arena, solver->single);
+  arena_release (arena, solver->key);
+  for (int32_t i = 0; solver->unranked && i < solver->given; i++)
+    arena_release (arena, solver->unranked[i]);
+  arena_release (arena, solver->unranked);
+  solver->key = NULL;
+  solver->unranked = NULL;
+  solver->ranked = 0;
   solver->alias = solver->single = NULL;
   solver->alias_codes = NULL;
   solver->rank = solver->code_of = solver->order = NULL;
@@ -51,206 +60,72 @@ void numeric_release_data (treeml_numeric *solver) {
   solver->rows = 0;
 }
 
-/* Rows by code, stable: counting by the low and the high half of the codes in turn. */
-static int sort_rows (treeml_numeric *solver, const int32_t *codes, int64_t rows, int32_t *order) {
-  int32_t most = 0;
-  for (int64_t i = 0; i < rows; i++)
-    most = codes[i] > most ? codes[i] : most;
-  const int narrow = most < 4 * rows + 1024;
-  const int64_t places = narrow ? (int64_t) most + 2 : 65537;
-  int64_t *starts = arena_allocate (&solver->arena, (size_t) places, sizeof *starts);
-  int32_t *other = narrow ? NULL : arena_allocate (&solver->arena, (size_t) rows, sizeof *other);
-  if (!starts || (!narrow && !other)) {
-    arena_release (&solver->arena, starts);
-    arena_release (&solver->arena, other);
-    return 0;
-  }
-  for (int pass = 0; pass < (narrow ? 1 : 2); pass++) {
-    const int shift = narrow ? 0 : 16 * pass;
-    const int32_t mask = narrow ? INT32_MAX : 0xffff;
-    if (pass)
-      memset (starts, 0, (size_t) places * sizeof *starts);
-    for (int64_t i = 0; i < rows; i++)
-      starts[(codes[i] >> shift & mask) + 1]++;
-    for (int64_t i = 1; i < places; i++)
-      starts[i] += starts[i - 1];
-    for (int64_t i = 0; i < rows; i++) {
-      const int32_t row = pass ? other[i] : (int32_t) i;
-      int32_t *to = narrow || pass ? order : other;
-      to[starts[codes[row] >> shift & mask]++] = row;
-    }
-  }
-  arena_release (&solver->arena, starts);
-  arena_release (&solver->arena, other);
-  return 1;
-}
-
 static uint64_t fingerprint (const int32_t *rank, int64_t rows) {
-  uint64_t key = 0x9e3779b97f4a7c15u;
-  for (int64_t i = 0; i < rows; i++)
-    key = (key ^ (uint64_t) rank[i]) * 0xff51afd7ed558ccdu;
+  uint64_t key = 0, step = 0x9e3779b97f4a7c15u;
+  for (int64_t i = 0; i < rows; i++, step += 0xff51afd7ed558ccdu)
+    key += (step ^ (step >> 29)) * (uint64_t) rank[i];
   return key;
 }
 
-/* Numbers as whole ones in the same order; 0.0 and -0.0 are one. */
-static uint64_t key_of (double value) {
-  union {
-    double real;
-    uint64_t whole;
-  } bits = {value + 0.0};
-  return bits.whole >> 63 ? ~bits.whole : bits.whole | UINT64_C (1) << 63;
-}
-
-enum { digit = 11, digits = 6 };
-
-/* Few rows by number: runs of one, two, four and so on are merged. Leaves the result in `order`. */
-static void merge_numbers (uint64_t *from, uint64_t *to, int32_t *order, int32_t *other, int64_t rows) {
-  int32_t *here = order, *there = other;
-  for (int64_t width = 1; width < rows; width *= 2) {
-    for (int64_t begin = 0; begin < rows; begin += 2 * width) {
-      int64_t a = begin, b = begin + width < rows ? begin + width : rows, at = begin;
-      const int64_t middle = b, end = begin + 2 * width < rows ? begin + 2 * width : rows;
-      while (a < middle && b < end) {
-        const int second = from[b] < from[a];
-        const int64_t taken = second ? b : a;
-        to[at] = from[taken];
-        there[at++] = here[taken];
-        b += second;
-        a += !second;
-      }
-      for (; a < middle; a++, at++)
-        to[at] = from[a], there[at] = here[a];
-      for (; b < end; b++, at++)
-        to[at] = from[b], there[at] = here[b];
-    }
-    uint64_t *keys = from;
-    from = to;
-    to = keys;
-    int32_t *numbers = here;
-    here = there;
-    there = numbers;
-  }
-  if (here != order)
-    memcpy (order, here, (size_t) rows * sizeof *order);
-}
-
-/* Rows by number, eleven bits at a time from the last; digits that are the same everywhere are passed over. */
-static int sort_numbers (treeml_numeric *solver, const double *values, int64_t rows, int32_t *order) {
-  struct arena *arena = &solver->arena;
-  uint64_t *from = arena_allocate (arena, (size_t) rows, sizeof *from);
-  uint64_t *to = arena_allocate (arena, (size_t) rows, sizeof *to);
-  int32_t *other = arena_allocate (arena, (size_t) rows, sizeof *other);
-  const int few = rows < 600;
-  int32_t(*counts)[1 << digit] = few ? NULL : arena_allocate (arena, digits, sizeof *counts);
-  const int fine = from && to && other && (few || counts);
-  if (fine && few) {
-    for (int64_t i = 0; i < rows; i++) {
-      from[i] = key_of (values[i]);
-      order[i] = (int32_t) i;
-    }
-    merge_numbers (from, to, order, other, rows);
-    arena_release (arena, from);
-    arena_release (arena, to);
-    arena_release (arena, other);
+/* The code of every rank, which is the rank itself of numbers. */
+static int list_codes (treeml_numeric *solver, const int32_t *codes, const int32_t *rank, int32_t levels,
+                       int32_t **code_of) {
+  *code_of = NULL;
+  if (!codes)
     return 1;
-  }
-  int32_t *here = order, *there = other;
-  for (int64_t i = 0; fine && i < rows; i++) {
-    const uint64_t key = from[i] = key_of (values[i]);
-    here[i] = (int32_t) i;
-    for (int d = 0; d < digits; d++)
-      counts[d][key >> (digit * d) & ((1 << digit) - 1)]++;
-  }
-  for (int d = 0; fine && d < digits; d++) {
-    int32_t *count = counts[d], sum = 0;
-    if (count[from[0] >> (digit * d) & ((1 << digit) - 1)] == rows)
-      continue;
-    for (int i = 0; i < 1 << digit; i++) {
-      const int32_t own = count[i];
-      count[i] = sum;
-      sum += own;
-    }
-    for (int64_t i = 0; i < rows; i++) {
-      const int32_t place = count[from[i] >> (digit * d) & ((1 << digit) - 1)]++;
-      to[place] = from[i];
-      there[place] = here[i];
-    }
-    uint64_t *keys = from;
-    from = to;
-    to = keys;
-    int32_t *numbers = here;
-    here = there;
-    there = numbers;
-  }
-  if (fine && here != order)
-    memcpy (order, here, (size_t) rows * sizeof *order);
-  arena_release (arena, from);
-  arena_release (arena, to);
-  arena_release (arena, other);
-  arena_release (arena, counts);
-  return fine;
+  if (!(*code_of = arena_reserve (&solver->arena, (size_t) levels, sizeof **code_of)))
+    return 0;
+  for (int64_t i = 0; i < solver->rows; i++)
+    (*code_of)[rank[i]] = codes[i];
+  return 1;
 }
 
-/* Keeps a column, given as codes or as numbers, unless it is constant or equal to one that is kept. The codes of a
-   column of numbers are its ranks. */
-static int keep_column (treeml_numeric *solver, const int32_t *codes, const double *values, int32_t number,
-                        uint64_t *keys) {
+/* Keeps a column, given as codes or as numbers, unless it is constant or equal to one that is kept. */
+static int keep_column (treeml_numeric *solver, struct numeric_sorter *sorter, const struct numeric_column *column,
+                        int32_t number) {
   struct arena *arena = &solver->arena;
   const int64_t rows = solver->rows;
-  int64_t differs = 1;
-  while (differs < rows && (codes ? codes[differs] == codes[0] : values[differs] == values[0]))
-    differs++;
-  solver->single[number] = codes ? codes[0] : 0;
-  solver->alias[number] = -1;
-  if (differs == rows)
-    return 1;
   const int32_t f = solver->columns;
-  int32_t *order = arena_allocate (arena, (size_t) rows, sizeof *order);
-  int32_t *rank = arena_allocate (arena, (size_t) rows, sizeof *rank);
-  int32_t *code_of = NULL;
-  if (!order || !rank ||
-      !(codes ? sort_rows (solver, codes, rows, order) : sort_numbers (solver, values, rows, order)))
-    goto failed;
-  int32_t level = 0;
-  for (int64_t i = 0; i < rows; i++) {
-    if (i && (codes ? codes[order[i]] != codes[order[i - 1]] : values[order[i]] != values[order[i - 1]]))
-      level++;
-    rank[order[i]] = level;
+  solver->single[number] = column->codes ? column->codes[0] : 0;
+  solver->alias[number] = -1;
+  int32_t *order = arena_reserve (arena, (size_t) rows, sizeof *order);
+  int32_t *rank = arena_reserve (arena, (size_t) rows, sizeof *rank), *code_of = NULL, equal = -1;
+  const int32_t levels = order && rank ? numeric_sort (sorter, column, order, rank) : 0;
+  const int fine = levels == 1 || (levels > 1 && list_codes (solver, column->codes, rank, levels, &code_of));
+  if (levels > 1 && fine) {
+    solver->key[f] = fingerprint (rank, rows);
+    for (int32_t g = 0; g < f && equal < 0; g++)
+      if (solver->key[g] == solver->key[f] && !memcmp (solver->rank[g], rank, (size_t) rows * sizeof *rank))
+        equal = g;
   }
-  if (!(code_of = arena_allocate (arena, (size_t) level + 1, sizeof *code_of)))
-    goto failed;
-  for (int64_t i = 0; i < rows; i++)
-    code_of[rank[i]] = codes ? codes[i] : rank[i];
-  keys[f] = fingerprint (rank, rows);
-  for (int32_t g = 0; g < f; g++)
-    if (keys[g] == keys[f] && !memcmp (solver->rank[g], rank, (size_t) rows * sizeof *rank)) {
-      arena_release (arena, order);
-      arena_release (arena, rank);
-      solver->alias[number] = g;
-      solver->alias_codes[number] = code_of;
-      return 1;
-    }
+  if (!fine || levels == 1 || equal >= 0) {
+    arena_release (arena, order);
+    arena_release (arena, rank);
+    solver->alias[number] = equal;
+    solver->alias_codes[number] = code_of;
+    return fine;
+  }
   solver->order[f] = order;
   solver->rank[f] = rank;
   solver->code_of[f] = code_of;
-  solver->levels[f] = level + 1;
+  solver->levels[f] = levels;
   solver->source[f] = number;
   solver->alias[number] = f;
   solver->columns = f + 1;
   return 1;
-failed:
-  arena_release (arena, order);
-  arena_release (arena, rank);
-  arena_release (arena, code_of);
-  return 0;
 }
 
-static int take_columns (treeml_numeric *solver, const int32_t *codes, const double *values, int64_t columns,
-                         int64_t rows) {
+static int no_room (treeml_numeric *solver, int64_t columns, int64_t rows) {
+  numeric_release_data (solver);
+  return numeric_fail (solver, TREEML_OUT_OF_MEMORY, "no memory for %lld columns of %lld rows", (long long) columns,
+                       (long long) rows);
+}
+
+static int begin_columns (treeml_numeric *solver, int64_t columns, int64_t rows) {
   numeric_release_data (solver);
   struct arena *arena = &solver->arena;
   const size_t room = (size_t) columns + 1;
-  solver->rows = rows;
+  solver->rows = solver->total_count = rows;
   solver->given = (int32_t) columns;
   solver->rank = arena_allocate (arena, room, sizeof *solver->rank);
   solver->code_of = arena_allocate (arena, room, sizeof *solver->code_of);
@@ -260,19 +135,10 @@ static int take_columns (treeml_numeric *solver, const int32_t *codes, const dou
   solver->alias = arena_allocate (arena, room, sizeof *solver->alias);
   solver->alias_codes = arena_allocate (arena, room, sizeof *solver->alias_codes);
   solver->single = arena_allocate (arena, room, sizeof *solver->single);
-  uint64_t *keys = arena_allocate (arena, room, sizeof *keys);
-  int fine = solver->rank && solver->code_of && solver->order && solver->source && solver->levels && solver->alias &&
-             solver->alias_codes && solver->single && keys;
-  for (int32_t f = 0; fine && f < columns; f++)
-    fine = keep_column (solver, codes ? codes + f * rows : NULL, values ? values + f * rows : NULL, f, keys);
-  arena_release (arena, keys);
-  if (!fine) {
-    numeric_release_data (solver);
-    return numeric_fail (solver, TREEML_OUT_OF_MEMORY, "no memory for %lld columns of %lld rows", (long long) columns,
-                         (long long) rows);
-  }
-  solver->total_count = rows;
-  return TREEML_OK;
+  solver->key = arena_allocate (arena, room, sizeof *solver->key);
+  solver->unranked = arena_allocate (arena, room, sizeof *solver->unranked);
+  return solver->rank && solver->code_of && solver->order && solver->source && solver->levels && solver->alias &&
+         solver->alias_codes && solver->single && solver->key && solver->unranked;
 }
 
 static int check_shape (treeml_numeric *solver, const void *given, int64_t columns, int64_t rows) {
@@ -294,11 +160,21 @@ int treeml_numeric_columns (treeml_numeric *solver, const int32_t *codes, int64_
   const int code = check_shape (solver, codes, columns, rows);
   if (code)
     return code;
-  for (int64_t i = 0; i < columns * rows; i++)
-    if (codes[i] < 0)
-      return numeric_fail (solver, TREEML_BAD_ARGUMENT, "the code of column %lld, row %lld is negative",
-                           (long long) (i / rows), (long long) (i % rows));
-  return take_columns (solver, codes, NULL, columns, rows);
+  for (int64_t f = 0; f < columns; f++) {
+    int32_t any = 0;
+    for (int64_t i = 0; i < rows; i++)
+      any |= codes[f * rows + i];
+    for (int64_t i = 0; any < 0 && i < rows; i++)
+      if (codes[f * rows + i] < 0)
+        return numeric_fail (solver, TREEML_BAD_ARGUMENT, "the code of column %lld, row %lld is negative",
+                             (long long) f, (long long) i);
+  }
+  int fine = begin_columns (solver, columns, rows);
+  for (int64_t f = 0; fine && f < columns; f++) {
+    if ((fine = !!(solver->unranked[f] = arena_reserve (&solver->arena, (size_t) rows, sizeof *codes))))
+      memcpy (solver->unranked[f], codes + f * rows, (size_t) rows * sizeof *codes);
+  }
+  return fine ? TREEML_OK : no_room (solver, columns, rows);
 }
 
 int treeml_numeric_values (treeml_numeric *solver, const double *values, int64_t columns, int64_t rows) {
@@ -307,16 +183,51 @@ int treeml_numeric_values (treeml_numeric *solver, const double *values, int64_t
   const int code = check_shape (solver, values, columns, rows);
   if (code)
     return code;
-  for (int64_t i = 0; i < columns * rows; i++)
-    if (!(values[i] - values[i] == 0))
-      return numeric_fail (solver, TREEML_BAD_ARGUMENT, "column %lld, row %lld is no finite number",
-                           (long long) (i / rows), (long long) (i % rows));
-  return take_columns (solver, NULL, values, columns, rows);
+  struct numeric_sorter sorter = {0};
+  int fine = begin_columns (solver, columns, rows) && numeric_sorter_create (&sorter, &solver->arena, rows);
+  int32_t f = 0;
+  for (; fine && f < columns; f++) {
+    const struct numeric_column column = {.values = values + f * rows};
+    fine = keep_column (solver, &sorter, &column, f);
+  }
+  solver->ranked = solver->given;
+  numeric_sorter_destroy (&sorter);
+  if (fine)
+    return TREEML_OK;
+  const double *last = values + (f ? f - 1 : 0) * rows;
+  for (int64_t i = 0; f && i < rows; i++)
+    if (last[i] - last[i] != 0) {
+      numeric_release_data (solver);
+      return numeric_fail (solver, TREEML_BAD_ARGUMENT, "column %d, row %lld is no finite number", f - 1, (long long) i);
+    }
+  return no_room (solver, columns, rows);
 }
 
-int treeml_numeric_rank (const treeml_numeric *solver, int32_t column, int32_t *ranks) {
+int numeric_rank_columns (treeml_numeric *solver, struct numeric_worker *worker) {
+  if (solver->ranked == solver->given)
+    return 1;
+  struct numeric_sorter sorter;
+  int fine = numeric_sorter_create (&sorter, &solver->arena, solver->rows);
+  while (fine && solver->ranked < solver->given) {
+    int32_t **codes = &solver->unranked[solver->ranked];
+    const struct numeric_column column = {.codes = *codes};
+    if (!(fine = keep_column (solver, &sorter, &column, solver->ranked)))
+      break;
+    arena_release (&solver->arena, *codes);
+    *codes = NULL;
+    solver->ranked++;
+    if (worker && numeric_spent (worker, 16 * solver->rows))
+      break;
+  }
+  numeric_sorter_destroy (&sorter);
+  return fine;
+}
+
+int treeml_numeric_rank (treeml_numeric *solver, int32_t column, int32_t *ranks) {
   if (!solver || !ranks || column < 0 || column >= solver->given)
     return TREEML_BAD_ARGUMENT;
+  if (!numeric_rank_columns (solver, NULL))
+    return numeric_fail (solver, TREEML_OUT_OF_MEMORY, "no memory for ranks");
   const int32_t kept = solver->alias[column];
   if (kept < 0)
     memset (ranks, 0, (size_t) solver->rows * sizeof *ranks);
@@ -352,16 +263,17 @@ int treeml_numeric_counts (treeml_numeric *solver, const int64_t *count) {
   return TREEML_OK;
 }
 
-static int begin_goal (treeml_numeric *solver, int32_t planes) {
+/* Planes from `first` on have room; those before it are made of the labels where they are needed. */
+static int begin_goal (treeml_numeric *solver, int32_t planes, int32_t first) {
   if (!solver->rows)
     return numeric_fail (solver, TREEML_NO_DATA, "what a leaf costs comes after the columns");
   release_goal (solver);
   solver->value = arena_allocate (&solver->arena, (size_t) planes, sizeof *solver->value);
   if (!solver->value)
     return numeric_fail (solver, TREEML_OUT_OF_MEMORY, "no memory for costs");
-  for (int32_t k = 0; k < planes; k++) {
+  solver->value_planes = planes;
+  for (int32_t k = first; k < planes; k++) {
     solver->value[k] = arena_allocate (&solver->arena, (size_t) solver->rows, sizeof **solver->value);
-    solver->value_planes = k + 1;
     if (!solver->value[k]) {
       release_goal (solver);
       return numeric_fail (solver, TREEML_OUT_OF_MEMORY, "no memory for costs");
@@ -395,7 +307,7 @@ static int end_goal (treeml_numeric *solver) {
       if (solver->value[k][i])
         solver->value[solver->planes + 1][i] = k;
   }
-  solver->labelled = solver->goal == numeric_goal_many && solver->pure && solver->unit_worth && solver->planes < 10000;
+  solver->labelled = solver->goal == numeric_goal_many && solver->pure && solver->unit_worth && solver->planes < most_labels;
   return TREEML_OK;
 }
 
@@ -412,21 +324,28 @@ int treeml_numeric_labels (treeml_numeric *solver, const int32_t *labels, int32_
       return numeric_fail (solver, TREEML_BAD_ARGUMENT, "the weight of row %lld is negative", (long long) i);
   }
   const int32_t planes = classes == 2 ? 1 : classes;
-  const int code = begin_goal (solver, planes + 2);
+  const int labelled = classes != 2 && !weight && planes < most_labels;
+  const int code = begin_goal (solver, planes + 2, labelled ? planes : 0);
   if (code)
     return code;
   for (int64_t i = 0; i < solver->rows; i++) {
     const int64_t own = weight ? weight[i] : 1;
     if (classes == 2)
       solver->value[0][i] = labels[i] ? own : -own;
-    else
+    else if (!labelled)
       solver->value[labels[i]][i] = own;
     solver->value[planes][i] = own;
+    solver->value[planes + 1][i] = labels[i];
   }
   solver->goal = classes == 2 ? numeric_goal_two : numeric_goal_many;
   solver->classes = classes;
   solver->planes = planes;
-  return end_goal (solver);
+  if (weight)
+    return end_goal (solver);
+  solver->worth_sum = solver->rows;
+  solver->worth_most = solver->unit_worth = solver->pure = 1;
+  solver->labelled = labelled;
+  return TREEML_OK;
 }
 
 int treeml_numeric_costs (treeml_numeric *solver, const int64_t *cost, int32_t classes) {
@@ -435,7 +354,7 @@ int treeml_numeric_costs (treeml_numeric *solver, const int64_t *cost, int32_t c
   if (!cost || classes < 1)
     return numeric_fail (solver, TREEML_BAD_ARGUMENT, "costs need at least one class, and are not null");
   const int32_t planes = classes == 2 ? 1 : classes;
-  const int code = begin_goal (solver, planes + 2);
+  const int code = begin_goal (solver, planes + 2, 0);
   if (code)
     return code;
   for (int64_t i = 0; i < solver->rows; i++) {
@@ -474,7 +393,7 @@ int treeml_numeric_targets (treeml_numeric *solver, const int64_t *targets, int3
     if (weight[i] < 0)
       return numeric_fail (solver, TREEML_BAD_ARGUMENT, "the weight of row %lld is negative", (long long) i);
   const int32_t planes = outputs + 1;
-  const int code = begin_goal (solver, planes + 2);
+  const int code = begin_goal (solver, planes + 2, 0);
   if (code)
     return code;
   const int64_t rows = solver->rows;

@@ -19,7 +19,7 @@ struct numeric_lanes {
   void *label;         /* the class of every row, and nothing elsewhere; only where rows count alike */
   const int32_t *active; /* the class of every plane */
   int16_t *before;     /* planes x LANES: how many rows of the class are before each lane */
-  void *edge;          /* all bits set where the next row has another code, so that a cut is possible */
+  void *edge;          /* or NULL: all bits set where the next row has another code, so that a cut is possible */
   uint32_t *edge_bits; /* the same, one bit a lane */
   int64_t offset[LANES + 1]; /* two classes: sum of the plane before each lane */
   int16_t offsets[LANES];    /* the same, where `narrow` says that they fit */
@@ -38,6 +38,7 @@ struct numeric_sides {
 struct numeric_kernel {
   const char *name;
   int cell; /* bytes */
+  int edge_bits_only; /* whether sweeps of two classes and of labels read the bits of edges alone */
   void (*gather_codes) (const int32_t *code, const int32_t *order, int64_t rows, void *cells);
   void (*gather_values) (const int64_t *value, const int32_t *order, int64_t rows, void *cells);
   /* bits of the rows with a code at most (above: greater than) the threshold; returns how many */
@@ -52,6 +53,8 @@ struct numeric_kernel {
   void (*subtract) (void *lanes, const void *others, int32_t length);
   void (*edges) (const void *codes, struct numeric_lanes *);
   void (*totals) (struct numeric_lanes *, int two);
+  /* `before` and `sum` from labels; where there is `stump_labels`. */
+  void (*count_labels) (struct numeric_lanes *);
   void (*stump_two) (const struct numeric_lanes *, const void *codes, int64_t threshold, struct numeric_sides *);
   void (*stump_many) (const struct numeric_lanes *, const void *codes, int64_t threshold, struct numeric_sides *);
   /* The same from the classes of the rows, where all rows count alike; NULL if there is nothing faster. */

@@ -37,13 +37,28 @@ static inline vec NAME (most) (vec a, vec b) { return NAME (choose) ((vec) (a > 
 
 static void NAME (gather_codes) (const int32_t *code, const int32_t *order, int64_t rows, void *cells) {
   CELL *to = cells;
-  for (int64_t i = 0; i < rows; i++)
+  int64_t i = 0;
+#if defined(NUMERIC_AVX512) && NUMERIC_CELL == 16
+  const __m512i bias = _mm512_set1_epi32 (BIAS);
+  for (; i + 16 <= rows; i += 16) {
+    const __m512i found = _mm512_i32gather_epi32 (_mm512_loadu_si512 (order + i), code, 4);
+    _mm256_storeu_si256 ((__m256i *) (to + i), _mm512_cvtepi32_epi16 (_mm512_sub_epi32 (found, bias)));
+  }
+#endif
+  for (; i < rows; i++)
     to[i] = (CELL) (code[order[i]] - BIAS);
 }
 
 static void NAME (gather_values) (const int64_t *value, const int32_t *order, int64_t rows, void *cells) {
   CELL *to = cells;
-  for (int64_t i = 0; i < rows; i++)
+  int64_t i = 0;
+#if defined(NUMERIC_AVX512) && NUMERIC_CELL == 16
+  for (; i + 8 <= rows; i += 8) {
+    const __m512i found = _mm512_i32gather_epi64 (_mm256_loadu_si256 ((const __m256i *) (order + i)), value, 8);
+    _mm_storeu_si128 ((__m128i *) (to + i), _mm512_cvtepi64_epi16 (found));
+  }
+#endif
+  for (; i < rows; i++)
     to[i] = (CELL) value[order[i]];
 }
 
@@ -171,7 +186,8 @@ static void NAME (edges) (const void *codes, struct numeric_lanes *lanes) {
     if (j + 1 < length) {
 #if defined(NUMERIC_AVX512) && NUMERIC_CELL == 16
       word = _mm512_cmpneq_epi16_mask (_mm512_load_si512 (row), _mm512_load_si512 (row + LANES));
-      _mm512_store_si512 (edge + (int64_t) j * LANES, _mm512_movm_epi16 (word));
+      if (edge)
+        _mm512_store_si512 (edge + (int64_t) j * LANES, _mm512_movm_epi16 (word));
       lanes->edge_bits[j] = word;
       continue;
 #endif
@@ -181,7 +197,7 @@ static void NAME (edges) (const void *codes, struct numeric_lanes *lanes) {
       for (int l = 0; l + 1 < LANES; l++)
         word |= (uint32_t) (row[l] != from[l + 1]) << l;
     lanes->edge_bits[j] = word;
-    for (int l = 0; l < LANES; l++)
+    for (int l = 0; edge && l < LANES; l++)
       edge[(int64_t) j * LANES + l] = (CELL) - (CELL) (word >> l & 1);
   }
 }
@@ -438,6 +454,20 @@ static void NAME (stump_many) (const struct numeric_lanes *lanes, const void *co
 }
 
 #if defined(NUMERIC_AVX512) && NUMERIC_CELL == 16
+static void NAME (count_labels) (struct numeric_lanes *lanes) {
+  const __m512i *label = lanes->label, one = _mm512_set1_epi16 (1);
+  for (int k = 0; k < lanes->planes; k++) {
+    const __m512i wanted = _mm512_set1_epi16 ((short) lanes->active[k]);
+    __m512i sums = _mm512_setzero_si512 ();
+    for (int32_t j = 0; j < lanes->length; j++)
+      sums = _mm512_mask_add_epi16 (sums, _mm512_cmpeq_epi16_mask (label[j], wanted), sums, one);
+    for (int by = 1; by < LANES; by *= 2)
+      sums = _mm512_add_epi16 (sums, NAME (shift_lanes) (sums, by));
+    _mm512_storeu_si512 (lanes->before + k * LANES, NAME (shift_lanes) (sums, 1));
+    lanes->sum[k] = (int16_t) _mm_extract_epi16 (_mm512_extracti32x4_epi32 (sums, 3), 7);
+  }
+}
+
 /* Counts of the classes kept in registers: two compares a class instead of two planes to read. */
 static inline __attribute__ ((always_inline)) void NAME (sweep_labels) (const struct numeric_lanes *lanes,
                                                                         const void *codes, int64_t threshold,
@@ -564,6 +594,9 @@ static void NAME (stump_squared) (const struct numeric_lanes *lanes, const void 
 static const struct numeric_kernel NAME (table) = {
     .name = KERNEL,
     .cell = sizeof (CELL),
+#if defined(NUMERIC_AVX512) && NUMERIC_CELL < 64
+    .edge_bits_only = 1,
+#endif
     .gather_codes = NAME (gather_codes),
     .gather_values = NAME (gather_values),
     .select = NAME (select),
@@ -577,6 +610,7 @@ static const struct numeric_kernel NAME (table) = {
     .stump_two = NAME (stump_two),
     .stump_many = NAME (stump_many),
 #if defined(NUMERIC_AVX512) && NUMERIC_CELL == 16
+    .count_labels = NAME (count_labels),
     .stump_labels = NAME (stump_labels),
 #endif
 #if NUMERIC_CELL == 64

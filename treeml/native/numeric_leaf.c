@@ -38,66 +38,159 @@ int32_t numeric_label (const treeml_numeric *solver, const int64_t *sums) {
   return best;
 }
 
-struct running {
-  int64_t *sums, top, count;
+/* The rows that pass, in the order of a column. */
+struct scan {
+  treeml_numeric *solver;
+  struct numeric_worker *worker;
+  const int32_t *row, *rank;
+  int64_t rows;
+  int32_t column;
+  int64_t *all, top, count; /* of all these rows */
   double square;
+  struct numeric_stump best;
 };
 
-static inline int passes (const treeml_numeric *solver, int32_t row, const struct numeric_filter *filter, int filters) {
-  for (int i = 0; i < filters; i++)
-    if ((solver->rank[filter[i].column][row] > filter[i].cut) != filter[i].side)
-      return 0;
-  return 1;
+static void pass (struct scan *scan, const struct numeric_set *set, int32_t f, const struct numeric_filter *filter,
+                  int filters) {
+  treeml_numeric *solver = scan->solver;
+  const int32_t *order = set->order[f];
+  scan->column = f;
+  scan->rank = solver->rank[f];
+  if (!filters) {
+    scan->row = order;
+    scan->rows = set->rows;
+    return;
+  }
+  int32_t *to = scan->worker->row;
+  int64_t kept = 0;
+  for (int64_t i = 0; i < set->rows; i++) {
+    const int32_t row = order[i];
+    int fits = 1;
+    for (int j = 0; j < filters; j++)
+      fits &= (solver->rank[filter[j].column][row] > filter[j].cut) == filter[j].side;
+    to[kept] = row;
+    kept += fits;
+  }
+  scan->row = to;
+  scan->rows = kept;
 }
 
-static inline void add (const treeml_numeric *solver, struct running *running, int32_t row) {
-  numeric_add (solver, running->sums, row);
-  running->top += solver->value[solver->planes][row];
-  running->count += solver->count ? solver->count[row] : 1;
-  if (solver->goal == numeric_goal_squared)
-    running->square += numeric_square (solver, row);
+static int64_t counted (const treeml_numeric *solver, int32_t row) { return solver->count ? solver->count[row] : 1; }
+
+static void add_all (struct scan *scan) {
+  treeml_numeric *solver = scan->solver;
+  memset (scan->all, 0, (size_t) solver->planes * sizeof *scan->all);
+  for (int64_t i = 0; i < scan->rows; i++) {
+    const int32_t row = scan->row[i];
+    numeric_add (solver, scan->all, row);
+    scan->top += solver->value[solver->planes][row];
+    scan->count += counted (solver, row);
+    if (solver->goal == numeric_goal_squared)
+      scan->square += numeric_square (solver, row);
+  }
+}
+
+/* A cut before row i costs this; may it be, and is it better? */
+static inline void consider (struct scan *scan, int64_t i, int64_t count, int64_t value) {
+  const int64_t support = scan->solver->options.support;
+  value += 2 * scan->solver->options.leaf_price;
+  if (value < scan->best.value && count >= support && scan->count - count >= support)
+    scan->best =
+        (struct numeric_stump){.value = value, .column = scan->column, .cut = scan->rank[scan->row[i - 1]]};
+}
+
+static inline int differs (const struct scan *scan, int64_t i) {
+  return scan->rank[scan->row[i]] != scan->rank[scan->row[i - 1]];
+}
+
+static void scan_two (struct scan *scan) {
+  treeml_numeric *solver = scan->solver;
+  const int64_t *value = solver->value[0];
+  int64_t balance = 0, count = 0;
+  for (int64_t i = 0; i < scan->rows; i++) {
+    const int32_t row = scan->row[i];
+    if (i && differs (scan, i)) {
+      const int64_t other = scan->all[0] - balance;
+      const int64_t sure = (balance < 0 ? -balance : balance) + (other < 0 ? -other : other);
+      consider (scan, i, count, (scan->top - sure) / 2);
+    }
+    balance += value[row];
+    count += counted (solver, row);
+  }
+}
+
+/* Each row gains from one class: the largest sum grows from either end, one class at a time. */
+static void scan_pure (struct scan *scan) {
+  treeml_numeric *solver = scan->solver;
+  const int32_t planes = solver->planes;
+  const int64_t *worth = solver->value[planes], *label = solver->value[planes + 1];
+  int64_t *sums = scan->all + planes, *most = scan->worker->most, largest = 0, count = scan->count;
+  memset (sums, 0, (size_t) planes * sizeof *sums);
+  for (int64_t i = 0; i < scan->rows; i++) {
+    const int32_t row = scan->row[i];
+    most[i] = largest;
+    const int64_t sum = sums[label[row]] += worth[row];
+    largest = sum > largest ? sum : largest;
+  }
+  memset (sums, 0, (size_t) planes * sizeof *sums);
+  largest = 0;
+  for (int64_t i = scan->rows - 1; i > 0; i--) {
+    const int32_t row = scan->row[i];
+    const int64_t sum = sums[label[row]] += worth[row];
+    largest = sum > largest ? sum : largest;
+    count -= counted (solver, row);
+    if (differs (scan, i))
+      consider (scan, i, count, scan->top - most[i] - largest);
+  }
+}
+
+static void scan_any (struct scan *scan) {
+  treeml_numeric *solver = scan->solver;
+  const int32_t planes = solver->planes;
+  int64_t *left = scan->all + planes, *right = left + planes, top = 0, count = 0;
+  double square = 0;
+  memset (left, 0, (size_t) planes * sizeof *left);
+  for (int64_t i = 0; i < scan->rows; i++) {
+    const int32_t row = scan->row[i];
+    if (i && differs (scan, i)) {
+      for (int32_t k = 0; k < planes; k++)
+        right[k] = scan->all[k] - left[k];
+      consider (scan, i, count,
+                cost_of (solver, left, top, square) +
+                    cost_of (solver, right, scan->top - top, scan->square - square));
+    }
+    numeric_add (solver, left, row);
+    top += solver->value[planes][row];
+    count += counted (solver, row);
+    if (solver->goal == numeric_goal_squared)
+      square += numeric_square (solver, row);
+  }
 }
 
 struct numeric_stump numeric_exact (struct numeric_worker *worker, const struct numeric_set *set,
                                     const struct numeric_filter *filter, int filters, int64_t leaves, int32_t only) {
   treeml_numeric *solver = worker->solver;
-  const int64_t price = solver->options.leaf_price, support = solver->options.support;
-  const size_t bytes = (size_t) solver->planes * sizeof *worker->sums;
-  struct numeric_stump best = {.value = NUMERIC_NONE, .column = -1};
-  struct running all = {.sums = worker->sums}, left = {.sums = worker->sums + solver->planes};
-  int64_t *right = worker->sums + 2 * solver->planes;
-  memset (all.sums, 0, bytes);
-  const int32_t *any = set->order[0];
-  for (int64_t i = 0; i < set->rows; i++)
-    if (passes (solver, any[i], filter, filters))
-      add (solver, &all, any[i]);
-  if (all.count >= support)
-    best.value = cost_of (solver, all.sums, all.top, all.square) + price;
-  if (leaves < 2 || all.count < 2 * support)
-    return best;
-  for (int32_t f = only < 0 ? 0 : only; f < (only < 0 ? solver->columns : only + 1); f++) {
-    memset (left.sums, 0, bytes);
-    left.top = left.count = 0;
-    left.square = 0;
-    int32_t last = -1;
-    for (int64_t i = 0; i < set->rows; i++) {
-      const int32_t row = set->order[f][i];
-      if (!passes (solver, row, filter, filters))
-        continue;
-      const int32_t rank = solver->rank[f][row];
-      if (last >= 0 && rank != last && left.count >= support && all.count - left.count >= support) {
-        for (int32_t k = 0; k < solver->planes; k++)
-          right[k] = all.sums[k] - left.sums[k];
-        const int64_t value = cost_of (solver, left.sums, left.top, left.square) +
-                              cost_of (solver, right, all.top - left.top, all.square - left.square) + 2 * price;
-        if (value < best.value)
-          best = (struct numeric_stump){.value = value, .column = f, .cut = last};
-      }
-      add (solver, &left, row);
-      last = rank;
-    }
+  const int64_t support = solver->options.support;
+  const int32_t first = only < 0 ? 0 : only, last = only < 0 ? solver->columns - 1 : only;
+  struct scan scan = {
+      .solver = solver, .worker = worker, .all = worker->sums, .best = {.value = NUMERIC_NONE, .column = -1}};
+  pass (&scan, set, first, filter, filters);
+  add_all (&scan);
+  if (scan.count >= support)
+    scan.best.value = cost_of (solver, scan.all, scan.top, scan.square) + solver->options.leaf_price;
+  if (leaves < 2 || scan.count < 2 * support)
+    return scan.best;
+  for (int32_t f = first; f <= last; f++) {
+    if (f > first)
+      pass (&scan, set, f, filter, filters);
+    if (solver->goal == numeric_goal_two)
+      scan_two (&scan);
+    else if (solver->goal == numeric_goal_many && solver->pure)
+      scan_pure (&scan);
+    else
+      scan_any (&scan);
     if (numeric_spent (worker, set->rows))
       break;
   }
-  return best;
+  return scan.best;
 }

@@ -388,13 +388,12 @@ static void *run_thread (void *argument) {
   struct thread *thread = argument;
   treeml_numeric *solver = thread->node->solver;
   thread->worker.child = numeric_child_create (solver);
-  thread->worker.sums = arena_allocate (&solver->arena, 8 * (size_t) solver->planes, sizeof *thread->worker.sums);
-  if (thread->worker.child && thread->worker.sums)
+  if (numeric_worker_create (&thread->worker) && thread->worker.child)
     work (thread->node, &thread->worker);
   else
     numeric_stop_search (solver, TREEML_MEMORY);
   numeric_child_destroy (solver, thread->worker.child);
-  arena_release (&solver->arena, thread->worker.sums);
+  numeric_worker_destroy (&thread->worker);
   return NULL;
 }
 

@@ -32,7 +32,7 @@ int numeric_set_split (struct numeric_worker *worker, const struct numeric_set *
     rows += (rank[from->order[column][i]] > cut) == side;
   set->rows = rows;
   for (int32_t g = 0; g < solver->columns; g++) {
-    int32_t *to = set->order[g] = arena_allocate (&solver->arena, (size_t) rows + 1, sizeof *to);
+    int32_t *to = set->order[g] = arena_reserve (&solver->arena, (size_t) rows + 1, sizeof *to);
     if (!to)
       return 0;
     for (int64_t i = 0, kept = 0; i < from->rows; i++) {
@@ -72,7 +72,7 @@ const void *numeric_set_pair (treeml_numeric *solver, struct numeric_set *set, i
     return *kept;
   void *to = room;
   if (keep) {
-    void *made = arena_allocate (&solver->arena, (size_t) set->rows + 2 * 64, (size_t) solver->kernel->cell);
+    void *made = arena_reserve (&solver->arena, (size_t) set->rows + 2 * 64, (size_t) solver->kernel->cell);
     if (made)
       to = *kept = made;
   }
@@ -96,10 +96,10 @@ int numeric_set_values (struct numeric_worker *worker, struct numeric_set *set) 
     for (int64_t k = 0; k < planes; k++) {
       if ((k == solver->planes && solver->unit_worth) || (k < solver->planes && solver->labelled))
         continue;
-      if (k == solver->planes + 1 && solver->goal == numeric_goal_many && !solver->labelled)
+      if (k == solver->planes + 1 && solver->goal != numeric_goal_squared && !solver->labelled)
         continue;
       void *to = set->plane[g * planes + k] =
-          arena_allocate (&solver->arena, (size_t) set->rows + 2 * 64, (size_t) solver->kernel->cell);
+          arena_reserve (&solver->arena, (size_t) set->rows + 2 * 64, (size_t) solver->kernel->cell);
       if (!to)
         return 0;
       solver->kernel->gather_values (solver->value[k], set->order[g], set->rows, to);

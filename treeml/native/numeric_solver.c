@@ -81,16 +81,43 @@ int treeml_numeric_watch (treeml_numeric *solver, treeml_numeric_progress watch,
 /* A cut as given -> the last rank that is not above it; -1 where there is none. */
 static int32_t rank_of (const treeml_numeric *solver, int32_t column, int32_t cut) {
   const int32_t kept = solver->alias[column];
-  const int32_t *codes = solver->alias_codes[column] ? solver->alias_codes[column] : solver->code_of[kept];
+  const int32_t *codes = solver->source[kept] == column ? solver->code_of[kept] : solver->alias_codes[column];
   int32_t low = 0, high = solver->levels[kept];
   while (low < high) {
     const int32_t half = low + (high - low) / 2;
-    if (codes[half] <= cut)
+    if ((codes ? codes[half] : half) <= cut)
       low = half + 1;
     else
       high = half;
   }
   return low - 1;
+}
+
+int treeml_numeric_beside (treeml_numeric *solver, int32_t column, int32_t cut, int32_t rows[2]) {
+  if (!solver || !rows || column < 0 || column >= solver->given)
+    return TREEML_BAD_ARGUMENT;
+  if (!numeric_rank_columns (solver, NULL))
+    return numeric_fail (solver, TREEML_OUT_OF_MEMORY, "no memory for ranks");
+  const int32_t kept = solver->alias[column];
+  rows[0] = rows[1] = -1;
+  if (kept < 0) {
+    rows[solver->single[column] > cut] = 0;
+    return TREEML_OK;
+  }
+  const int32_t rank = rank_of (solver, column, cut), *order = solver->order[kept];
+  int64_t low = 0, high = solver->rows; /* how many rows are up to the cut */
+  while (low < high) {
+    const int64_t half = low + (high - low) / 2;
+    if (solver->rank[kept][order[half]] <= rank)
+      low = half + 1;
+    else
+      high = half;
+  }
+  if (low > 0)
+    rows[0] = order[low - 1];
+  if (low < solver->rows)
+    rows[1] = order[low];
+  return TREEML_OK;
 }
 
 int treeml_numeric_start (treeml_numeric *solver, const int32_t *column, const int32_t *cut, const int32_t *yes,
@@ -102,6 +129,8 @@ int treeml_numeric_start (treeml_numeric *solver, const int32_t *column, const i
     return TREEML_OK;
   if (!column || !cut || !yes || !no || nodes < 0 || !solver->rows)
     return numeric_fail (solver, TREEML_BAD_ARGUMENT, "a start needs columns, cuts and children, after the data");
+  if (!numeric_rank_columns (solver, NULL))
+    return numeric_fail (solver, TREEML_OUT_OF_MEMORY, "no memory for ranks");
   for (int64_t i = 0; i < nodes; i++) {
     const int split = column[i] >= 0;
     if (split && (column[i] >= solver->given || yes[i] <= i || no[i] <= i || yes[i] >= nodes || no[i] >= nodes)) {
@@ -171,6 +200,22 @@ int numeric_poll (struct numeric_worker *worker) {
   return numeric_stopping (solver);
 }
 
+int numeric_worker_create (struct numeric_worker *worker) {
+  treeml_numeric *solver = worker->solver;
+  worker->sums = arena_reserve (&solver->arena, 8 * (size_t) solver->planes, sizeof *worker->sums);
+  worker->row = arena_reserve (&solver->arena, (size_t) solver->rows + 1, sizeof *worker->row);
+  worker->most = solver->goal == numeric_goal_many && solver->pure
+                     ? arena_reserve (&solver->arena, (size_t) solver->rows, sizeof *worker->most)
+                     : NULL;
+  return worker->sums && worker->row && (worker->most || solver->goal != numeric_goal_many || !solver->pure);
+}
+
+void numeric_worker_destroy (struct numeric_worker *worker) {
+  arena_release (&worker->solver->arena, worker->sums);
+  arena_release (&worker->solver->arena, worker->row);
+  arena_release (&worker->solver->arena, worker->most);
+}
+
 void numeric_offer (struct numeric_worker *worker, const struct numeric_tree *tree) {
   treeml_numeric *solver = worker->solver;
   struct numeric_tree copy = {0};
@@ -221,6 +266,10 @@ static int check (treeml_numeric *solver) {
     return numeric_fail (solver, TREEML_NO_DATA, "nothing says what a leaf costs");
   if (solver->options.leaf_price > INT64_MAX / 16 / (solver->rows + 1))
     return numeric_fail (solver, TREEML_OVERFLOW, "the price of a leaf times the rows exceeds 2^59");
+  return TREEML_OK;
+}
+
+static int choose_kernel (treeml_numeric *solver) {
   solver->kernel = numeric_kernel (cell_width (solver), (int) solver->options.kernel);
   if (!solver->kernel)
     return numeric_fail (solver, TREEML_BAD_ARGUMENT, "this processor lacks the instructions of kernel %d",
@@ -229,13 +278,13 @@ static int check (treeml_numeric *solver) {
 }
 
 /* No path is longer and no tree larger than the rows allow. */
-static void limit_shape (treeml_numeric *solver) {
+static void limit_shape (treeml_numeric *solver, int ranked) {
   int64_t leaves = solver->total_count / solver->options.support;
   leaves = leaves < solver->rows ? leaves : solver->rows;
   leaves = leaves < solver->options.leaves ? leaves : solver->options.leaves;
   leaves = leaves < 1 ? 1 : leaves;
   int64_t depth = solver->options.depth < leaves - 1 ? solver->options.depth : leaves - 1;
-  if (!solver->columns)
+  if (!solver->columns || !ranked)
     depth = 0;
   if (depth < 62 && leaves > INT64_C (1) << depth)
     leaves = INT64_C (1) << depth;
@@ -294,7 +343,8 @@ static void translate (treeml_numeric *solver) {
   struct numeric_tree *tree = &solver->best;
   for (int64_t i = 0; i < tree->nodes; i++)
     if (tree->column[i] >= 0) {
-      tree->cut[i] = solver->code_of[tree->column[i]][tree->cut[i]];
+      if (solver->code_of[tree->column[i]])
+        tree->cut[i] = solver->code_of[tree->column[i]][tree->cut[i]];
       tree->column[i] = solver->source[tree->column[i]];
     }
 }
@@ -309,13 +359,13 @@ int treeml_numeric_solve (treeml_numeric *solver) {
   solver->best.nodes = 0;
   solver->status = TREEML_UNKNOWN;
   solver->stop = TREEML_PROVED;
-  const int code = check (solver);
+  int code = check (solver);
   if (code)
     return code;
   solver->began = began;
   solver->deadline =
       solver->options.microseconds == INT64_MAX ? 1e300 : began + 1e-6 * (double) solver->options.microseconds;
-  solver->next_watch = began;
+  solver->next_watch = began + 1e-3 * (double) solver->options.poll_milliseconds;
   solver->arena.limit = solver->options.memory == INT64_MAX ? SIZE_MAX : (size_t) solver->options.memory;
   atomic_store (&solver->arena.until_failure, solver->options.fail_allocation);
   atomic_store (&solver->stopping, 0);
@@ -324,15 +374,18 @@ int treeml_numeric_solve (treeml_numeric *solver) {
   solver->better = 0;
   solver->upper = beside_base (solver, solver->options.upper);
   solver->enough = beside_base (solver, solver->options.enough);
-  limit_shape (solver);
   if (solver->total_count < solver->options.support) {
     solver->status = TREEML_INFEASIBLE;
     return TREEML_OK;
   }
   struct numeric_worker worker = {.solver = solver, .until_clock = rows_between_clocks};
   struct numeric_set set = {0};
-  worker.sums = arena_allocate (&solver->arena, 8 * (size_t) solver->planes, sizeof *worker.sums);
-  if (worker.sums && numeric_set_root (solver, &set))
+  if (!numeric_rank_columns (solver, &worker))
+    numeric_stop_search (solver, TREEML_MEMORY);
+  limit_shape (solver, solver->ranked == solver->given);
+  if ((code = choose_kernel (solver)))
+    return code;
+  if (numeric_worker_create (&worker) && numeric_set_root (solver, &set))
     first_trees (&worker, &set);
   else
     numeric_stop_search (solver, TREEML_MEMORY);
@@ -345,7 +398,7 @@ int treeml_numeric_solve (treeml_numeric *solver) {
     search_all (&worker, &set);
   numeric_child_destroy (solver, worker.child);
   numeric_set_release (solver, &set);
-  arena_release (&solver->arena, worker.sums);
+  numeric_worker_destroy (&worker);
   atomic_store (&solver->interrupted, 0);
   const int stopped = atomic_load (&solver->stopping);
   const int found = atomic_load (&solver->best_value) < NUMERIC_NONE;
@@ -384,6 +437,17 @@ int64_t treeml_numeric_value (const treeml_numeric *solver) {
 
 int64_t treeml_numeric_bound (const treeml_numeric *solver) {
   return solver ? atomic_load (&solver->bound) + solver->base : INT64_MIN;
+}
+
+int treeml_numeric_answer (const treeml_numeric *solver, int64_t answer[5]) {
+  if (!solver || !answer)
+    return TREEML_BAD_ARGUMENT;
+  answer[0] = solver->status;
+  answer[1] = solver->stop;
+  answer[2] = treeml_numeric_value (solver);
+  answer[3] = treeml_numeric_bound (solver);
+  answer[4] = solver->best.nodes;
+  return TREEML_OK;
 }
 
 double treeml_numeric_unit (const treeml_numeric *solver) { return solver ? solver->unit : 1; }

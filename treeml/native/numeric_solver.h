@@ -48,9 +48,12 @@ struct treeml_numeric {
   int32_t **alias_codes; /* of a given column equal to another: its own code of every rank */
   int32_t *single;  /* of a given column: its first code */
   int32_t **rank;   /* of a kept column: for every row the rank of its code */
-  int32_t **code_of; /* of a kept column: the code of every rank */
+  int32_t **code_of; /* of a kept column: the code of every rank, or NULL where that is the rank */
   int32_t *levels;
   int32_t **order;
+  uint64_t *key;       /* of a kept column: made of its ranks */
+  int32_t ranked;      /* given columns that are sorted */
+  int32_t **unranked;  /* the codes of those that are not */
   int64_t *count; /* or NULL */
   int64_t total_count;
 
@@ -185,6 +188,8 @@ int numeric_greedy (struct numeric_worker *, struct numeric_set *, int64_t depth
 /* A better tree for all rows; finished, compared, kept and reported. */
 void numeric_offer (struct numeric_worker *, const struct numeric_tree *);
 void numeric_release_data (treeml_numeric *);
+/* Sorts the columns that are not sorted, or some of them if the search, if any, is stopping. 0 without memory. */
+int numeric_rank_columns (treeml_numeric *, struct numeric_worker *);
 void numeric_raise_bound (treeml_numeric *, int64_t bound);
 
 struct numeric_child;
@@ -195,7 +200,12 @@ struct numeric_worker {
   int64_t until_clock;
   struct numeric_child *child;
   int64_t *sums; /* room for some sums of every plane */
+  int32_t *row;  /* room for every row */
+  int64_t *most; /* likewise */
 };
+
+int numeric_worker_create (struct numeric_worker *); /* 0 without memory */
+void numeric_worker_destroy (struct numeric_worker *);
 
 /* After work on this many rows outside a sweep, which is slower than one. Non-zero: unwind. */
 static inline int numeric_spent (struct numeric_worker *worker, int64_t rows) {
