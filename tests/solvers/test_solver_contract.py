@@ -27,8 +27,8 @@ from treeml.backends.contract import (
     Sum,
 )
 from treeml.backends.contract import Test as Question
-from treeml.backends.frame import nearest
 from treeml.backends.registry import get
+from treeml.backends.why import nearest
 from treeml.lang.diagnostic import RefusedError
 from treeml.native.rup import check_proof
 
@@ -174,7 +174,7 @@ def test_conflicts_are_named(name: str) -> None:
     answer = solve(name, problem)
     assert answer.status is Status.INFEASIBLE
     assert set(answer.conflict) == {"shallow", "few errors"}
-    assert nearest(get(name), problem, "few errors", Limits()) == 8
+    assert nearest(get(name), problem, "few errors", Limits()) == (8,)
 
 
 @pytest.mark.parametrize("name", SOLVERS)

@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from time import monotonic
-from types import MappingProxyType
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from treeml.backends.contract import (
-    NO_LIMITS,
-    Answer,
-    Capabilities,
-    Limits,
-    Node,
-    OnProgress,
-    Option,
-    Problem,
-    Refusal,
-    Stop,
-)
-from treeml.backends.encodings.asked import Asked, Unsupported, read_problem
-from treeml.backends.frame import explained, importable, refuse, report_size, version_of
+from treeml.backends.contract import Capabilities, Node, Option, Problem, Stop
+from treeml.backends.encodings.asked import Asked
+from treeml.backends.frame import BOUNDS, EXPLAIN, GOALS, PRESOLVE, SolverBackend, Way, orders_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,27 +20,13 @@ if TYPE_CHECKING:
     Whole = NDArray[np.int64]
 
 
-class CpSat:
+class CpSat(SolverBackend):
     name: ClassVar[str] = "cpsat"
     summary: ClassVar[str] = "constraint programming: OR-tools CP-SAT on the cover hyperflow, on rows, or on orders"
+    module, package, install = "ortools", "ortools", "pip install ortools"
     can: ClassVar[Capabilities] = Capabilities(
-        goals=frozenset(["Predicted", "Leaves", "Depth", "TestCost", "Used", "Loss", "Largest"]),
-        bounds=frozenset(
-            [
-                "Predicted",
-                "Leaves",
-                "Depth",
-                "TestCost",
-                "Used",
-                "Loss",
-                "Support",
-                "Purity",
-                "LeafErrors",
-                "Monotone",
-                "Largest",
-                "Ratio",
-            ]
-        ),
+        goals=GOALS | {"Loss"},
+        bounds=BOUNDS | {"Loss"},
         sums=True,
         merges_tests=True,
         numeric=True,
@@ -69,51 +42,26 @@ class CpSat:
             str, "auto", "cover: states of rows; rows: literals per row and leaf; order: directions on raw columns",
             ("auto", "cover", "rows", "order"),
         ),
+        "presolve": PRESOLVE,
         "deterministic": Option(float, 0.0, "a limit in CP-SAT's own measure of work, to repeat a run; 0: none", low=0),
         "write": Option(str, "", "a file to write the model to, as text (.txt) or as a protocol buffer (.pb)"),
-        "explain": Option(bool, True, "name conflicting requirements where there is no tree"),
+        "explain": EXPLAIN,
     }  # fmt: skip
 
-    @staticmethod
-    def missing() -> str | None:
-        return importable("ortools", "pip install ortools")
+    def way(self, problem: Problem, asked: Asked, options: Mapping[str, Any]) -> Way:
+        from treeml.backends.encodings.cover import takes_cover
+        from treeml.backends.encodings.sizes import cover_or, node_encoding, node_literals, takes_nodes
 
-    @staticmethod
-    def version() -> str:
-        return version_of("ortools")
+        wanted = options.get("encoding", "auto")
+        if wanted in ("rows", "order"):
+            takes_nodes(asked)
+            return Way(wanted, f"asked for; about {node_literals(problem, asked):,} literals")
+        kind, because = cover_or(problem, asked, wanted == "cover", lambda: node_encoding(problem, asked))
+        if kind == "cover":
+            takes_cover(problem, asked)
+        return Way(kind, because)
 
-    def refusals(self, problem: Problem, options: Mapping[str, Any] = MappingProxyType({})) -> Iterator[Refusal]:
-        try:
-            encoding_for(problem, read_problem(problem), options.get("encoding", "auto"))
-        except Unsupported as unsupported:
-            yield unsupported.refusal
-
-    def solve(
-        self,
-        problem: Problem,
-        limits: Limits = NO_LIMITS,
-        start: Node | None = None,
-        on_progress: OnProgress | None = None,
-    ) -> Answer:
-        from treeml.backends.encodings.search import Search
-
-        began = monotonic()
-        try:
-            asked = read_problem(problem)
-            encoding = encoding_for(problem, asked, limits.options.get("encoding", "auto"))
-        except Unsupported as unsupported:
-            raise refuse(self.name, unsupported) from unsupported
-        search = Search(problem, asked, limits, on_progress, began)
-        try:
-            search.notes.append(f"encoding {encoding}")
-            answer = self._solve(search, encoding, start)
-        except Unsupported as unsupported:
-            raise refuse(self.name, unsupported) from unsupported
-        except KeyboardInterrupt:
-            answer = search.answer(Stop.INTERRUPTED)
-        return explained(self, problem, limits, answer)
-
-    def _solve(self, search: Search, encoding: str, start: Node | None) -> Answer:
+    def run(self, search: Search, kind: str, start: Node | None) -> Stop:
         from treeml.backends.encodings.choices import read_choices
         from treeml.backends.encodings.cover_search import solve_cover
         from treeml.backends.encodings.cp_search import search_order, search_rows
@@ -123,16 +71,12 @@ class CpSat:
         from treeml.backends.engines import cpsat
 
         problem, asked, limits = search.problem, search.asked, search.limits
-        deadline = limits.deadline
-        work = limits.options.get("deterministic", 0.0) or None
+        orders = orders_of(limits, limits.options.get("deterministic"))
         path = limits.options.get("write", "")
-        if encoding == "cover":
+        if kind == "cover":
 
             def solver(program: Program, begin: Whole | None, on_incumbent: OnIncumbent) -> Outcome:
-                return cpsat.solve_program(
-                    program, deadline, threads=limits.threads, seed=limits.seed, start=begin,
-                    on_incumbent=on_incumbent, deterministic=work,
-                )  # fmt: skip
+                return cpsat.solve_program(program, orders, begin, on_incumbent)
 
             def write(program: Program) -> None:
                 cpsat.write_file(cpsat.write_model(program)[0], path)
@@ -140,46 +84,22 @@ class CpSat:
             return solve_cover(search, start, solver, write if path else None)
         search.offer(start)
         if asked.depth < 0:
-            return search.answer(Stop.PROVED)
-        choices = read_choices(problem, binary=encoding == "rows")
-        search.offer(greedy_tree(choices, asked))
+            return Stop.PROVED
+        choices = read_choices(problem, binary=kind == "rows")
+        search.offer(greedy_tree(choices, asked, limits.deadline))
 
-        def run(model: Any, variables: list[Any], told: Callable[..., bool], has_goal: bool) -> Outcome:
+        def run(model: Any, variables: list[Any], told: Callable[..., bool]) -> Outcome:
             if path:
                 cpsat.write_file(model, path)
             return cpsat.run_model(
-                model, variables, deadline, threads=limits.threads, seed=limits.seed, on_incumbent=told,
-                deterministic=work, linearization=0 if encoding == "rows" else 1,
-                fixed_search=encoding == "rows" and limits.threads == 1,
+                model, variables, orders, on_incumbent=told, linearization=0 if kind == "rows" else 1,
+                fixed_search=kind == "rows" and limits.threads == 1,
             )  # fmt: skip
 
-        if encoding == "rows":
-            model = build_rows(problem, asked, choices)
-            search.statistics["build_seconds"] = monotonic() - search.began
-            return search.answer(search_rows(search, model, run))
-        order = build_order(problem, asked, choices)
-        search.statistics["build_seconds"] = monotonic() - search.began
-        report_size(search, order.clauses.top, len(order.clauses.clauses))
-        return search.answer(search_order(search, order, run))
-
-
-def encoding_for(problem: Problem, asked: Asked, wanted: str) -> str:
-    """The encoding that takes the problem and is smallest; one that was asked for, if it can."""
-    from treeml.backends.encodings.sizes import MOST_CELLS, cover_cells, node_literals, takes_nodes
-
-    if wanted != "auto":
-        if wanted in ("rows", "order"):
-            takes_nodes(asked)
-        return wanted
-    cells = cover_cells(problem, asked)
-    if cells <= MOST_CELLS:
-        return "cover"
-    try:
-        takes_nodes(asked)
-    except Unsupported as unsupported:
-        raise Unsupported(
-            "a problem of this size",
-            f"the cover encoding would hold about {cells:.0e} numbers, and the others cannot: {unsupported}",
-            "bound depth lower, or binarize columns more coarsely",
-        ) from unsupported
-    return node_literals(problem, asked)
+        if kind == "rows":
+            model = build_rows(problem, asked, choices, limits.deadline)
+            search.is_built()
+            return search_rows(search, model, run)
+        order = build_order(problem, asked, choices, limits.deadline)
+        search.is_built(order.clauses.top, len(order.clauses.clauses))
+        return search_order(search, order, run)

@@ -1,33 +1,137 @@
-"""What the solver back-ends share beside their models: what is installed, refusals, conflicts, and deadlines."""
+"""Problem -> Answer as all solver back-ends go about it: what is asked, a way to encode it, a search, an explanation.
+
+A back-end of this kind says which encoding it takes and why (`way`), and runs a search that ends with a Stop (`run`).
+What can go wrong on the way is the same for all of them, and is dealt with here.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from fractions import Fraction
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from time import monotonic
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from treeml.backends.contract import Answer, Backend, Bound, Leaf, Limits, Problem, Status, Stop
+from treeml.backends.contract import (
+    NO_LIMITS,
+    Answer,
+    Capabilities,
+    Limits,
+    Node,
+    OnProgress,
+    Option,
+    Problem,
+    Refusal,
+    Stop,
+)
+from treeml.backends.encodings.asked import Asked, Unsupported, read_problem
+from treeml.backends.encodings.clock import OutOfTime
+from treeml.backends.why import explained
 from treeml.lang.diagnostic import Diagnostic, RefusedError
 
 if TYPE_CHECKING:
-    from treeml.backends.encodings.asked import Unsupported
     from treeml.backends.encodings.search import Search
+    from treeml.backends.engines.outcome import Orders
+
+GOALS = frozenset(["Predicted", "Leaves", "Depth", "TestCost", "Used", "Largest"])
+BOUNDS = GOALS | {"Support", "Purity", "LeafErrors", "Monotone", "Ratio"}
+EXPLAIN = Option(bool, True, "name conflicting requirements where there is no tree")
+PRESOLVE = Option(
+    bool, True, "bound and thin out a cover by exact relaxation first; false: the solver gets all of it and proves all"
+)
+NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 
 
-def importable(module: str, how: str) -> str | None:
-    """None if the module is there, or how to install it; nothing is imported."""
-    from importlib.util import find_spec
+@dataclass(frozen=True, slots=True)
+class Way:
+    """An encoding, and why this one."""
 
-    return None if find_spec(module) is not None else how
+    kind: str
+    because: str
 
 
-def version_of(package: str) -> str:
-    from importlib.metadata import PackageNotFoundError, version
+class SolverBackend:
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    can: ClassVar[Capabilities]
+    options: ClassVar[Mapping[str, Option]]
+    module: ClassVar[str]  # what is imported,
+    package: ClassVar[str]  # what it is called where packages are installed,
+    install: ClassVar[str]  # and how
+    word: ClassVar[str] = "encoding"  # what the back-end calls a way
 
-    try:
-        return f"{package} {version(package)}"
-    except PackageNotFoundError:
-        return f"{package} is not installed"
+    @classmethod
+    def missing(cls) -> str | None:
+        """None if the module is there, or how to install it; nothing is imported."""
+        from importlib.util import find_spec
+
+        return None if find_spec(cls.module) is not None else cls.install
+
+    @classmethod
+    def version(cls) -> str:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            return f"{cls.package} {version(cls.package)}"
+        except PackageNotFoundError:
+            return f"{cls.package} is not installed"
+
+    def way(self, problem: Problem, asked: Asked, options: Mapping[str, Any]) -> Way:
+        """The encoding for a problem: the one asked for, or the best by estimated size; else raises Unsupported."""
+        raise NotImplementedError
+
+    def run(self, search: Search, kind: str, start: Node | None) -> Stop:
+        """The search; PROVED without a tree means that there is none."""
+        raise NotImplementedError
+
+    def refusals(self, problem: Problem, options: Mapping[str, Any] = NO_OPTIONS) -> Iterator[Refusal]:
+        try:
+            self.way(problem, read_problem(problem), options)
+        except Unsupported as unsupported:
+            yield unsupported.refusal
+
+    def remark(self, problem: Problem, options: Mapping[str, Any]) -> str:
+        """Which encoding it will be and why, for the plan; one for every stage, if they differ."""
+        from treeml.backends.lacks import needs_deepening
+        from treeml.backends.plan import stages
+
+        deepens = any(needs_deepening(goal, self.can) for goal in problem.goals)
+        said = []
+        for stage in stages(problem, self.can):
+            way = self.way(stage, read_problem(stage), options)
+            said.append(f"{self.word} {way.kind}: {way.because}")
+        return ("at depth 1: " if deepens else "") + "; then ".join(dict.fromkeys(said))
+
+    def solve(
+        self,
+        problem: Problem,
+        limits: Limits = NO_LIMITS,
+        start: Node | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> Answer:
+        from treeml.backends.encodings.search import Search
+
+        began = monotonic()
+        try:
+            asked = read_problem(problem)
+            way = self.way(problem, asked, limits.options)
+            search = Search(problem, asked, limits, on_progress, began)
+            search.notes.append(f"{self.word} {way.kind}")
+            answer = search.answer(self._run(search, way, start))
+        except Unsupported as unsupported:
+            raise refuse(self.name, unsupported) from unsupported
+        return explained(self, problem, limits, answer)
+
+    def _run(self, search: Search, way: Way, start: Node | None) -> Stop:
+        try:
+            return self.run(search, way.kind, start)
+        except KeyboardInterrupt:
+            return Stop.INTERRUPTED
+        except OutOfTime:
+            return Stop.TIME
+        except MemoryError:
+            search.notes.append("the model does not fit in memory")
+            return Stop.MEMORY
 
 
 def refuse(name: str, unsupported: Unsupported) -> RefusedError:
@@ -39,79 +143,10 @@ def refuse(name: str, unsupported: Unsupported) -> RefusedError:
     )
 
 
-def report_size(search: Search, columns: int, rows: int) -> None:
-    search.statistics |= {"columns": float(columns), "rows": float(rows)}
+def orders_of(limits: Limits, work: float | None = None) -> Orders:
+    """How a solver is to run under these limits; `work` is in its own measure, 0 and None for no limit."""
+    from treeml.backends.engines.memory import resident
+    from treeml.backends.engines.outcome import Orders
 
-
-def explained(backend: Backend, problem: Problem, limits: Limits, answer: Answer) -> Answer:
-    """An infeasible answer with the names of bounds that conflict.
-
-    A deletion filter: each name is left out in turn, and stays out where there is still no tree. A depth bound cannot
-    be left out of a model with a node for every place; it is left out only where the others conflict on the rows
-    alone, whatever the tree.
-    """
-    if answer.status is not Status.INFEASIBLE or not limits.options.get("explain", True):
-        return answer
-    names = list(dict.fromkeys(bound.name for bound in problem.bounds))
-    inner = replace(limits, options={**limits.options, "explain": False, "write": ""})
-    for name in names.copy():
-        kept = [other for other in names if other != name]
-        without = problem.asking((), tuple(bound for bound in problem.bounds if bound.name in kept))
-        if limits.deadline.passed:
-            break
-        if _infeasible(backend, without, inner):
-            names.remove(name)
-    return replace(answer, conflict=tuple(name for name in names if name))
-
-
-def nearest(backend: Backend, problem: Problem, name: str, limits: Limits) -> Fraction | None:
-    """The limit closest to the one asked for that the bound of this name could have, the other bounds kept."""
-    from treeml.backends.contract import Goal, Sum
-
-    mine = [bound for bound in problem.bounds if bound.name == name]
-    if len(mine) != 1 or mine[0].sense == "=":
-        return None
-    bound = mine[0]
-    sign = 1 if bound.sense == "<=" else -1
-    goal = Goal(Sum(tuple((sign * factor, term) for factor, term in bound.sum.parts), sign * bound.sum.constant))
-    others = tuple(other for other in problem.bounds if other is not bound)
-    answer = backend.solve(problem.asking((goal,), others), limits)
-    if answer.status is not Status.OPTIMAL or not answer.objective:
-        return None
-    return sign * answer.objective[0]
-
-
-def _infeasible(backend: Backend, problem: Problem, limits: Limits) -> bool:
-    """Is it proved that there is no tree? False where that is not known."""
-    from treeml.backends.encodings.asked import Unsupported
-    from treeml.backends.evaluate import meets_all
-    from treeml.backends.shapes import deepest, impossible
-
-    if any(meets_all(problem, Leaf(label)) for label in range(problem.classes) or (-1,)):
-        return False
-    if problem.max_depth is None:
-        if problem.rows * len(problem.tests) > MOST_BITS:
-            return False
-        if impossible(problem) is not None:
-            return True
-        if deepest(problem) > DEEPEST_TRIED:
-            return False
-        problem = _bounded(problem, deepest(problem))
-    try:
-        if any(True for _ in backend.refusals(problem)):
-            return False
-        answer = backend.solve(problem, limits)
-    except (RefusedError, Unsupported):
-        return False
-    return answer.status is Status.INFEASIBLE and answer.stop is Stop.PROVED
-
-
-DEEPEST_TRIED = 5
-MOST_BITS = 2_000_000  # what may be looked at without a depth bound, only to leave its name out
-
-
-def _bounded(problem: Problem, depth: int) -> Problem:
-    from treeml.backends.contract import Depth, Sum
-
-    limit = Bound(Sum(((Fraction(1), Depth()),)), "<=", Fraction(depth))
-    return problem.asking(problem.goals, (*problem.bounds, limit))
+    most = None if limits.memory is None else resident() + limits.memory
+    return Orders(limits.deadline, limits.threads, limits.seed, work or None, most)

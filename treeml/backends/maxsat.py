@@ -2,61 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from time import monotonic
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from treeml.backends.contract import (
-    NO_LIMITS,
-    Answer,
-    Capabilities,
-    Limits,
-    Node,
-    OnProgress,
-    Option,
-    Problem,
-    Refusal,
-    Stop,
-)
-from treeml.backends.encodings.asked import Unsupported, read_problem
-from treeml.backends.frame import explained, importable, refuse, report_size, version_of
+from treeml.backends.contract import Capabilities, Node, Option, Problem, Stop
+from treeml.backends.encodings.asked import Asked
+from treeml.backends.frame import BOUNDS, EXPLAIN, GOALS, SolverBackend, Way
 
 if TYPE_CHECKING:
     from treeml.backends.encodings.order import OrderModel
     from treeml.backends.encodings.search import Search
     from treeml.backends.engines.sat import Sat
 
-BOUNDS = frozenset(
-    [
-        "Predicted",
-        "Leaves",
-        "Depth",
-        "TestCost",
-        "Used",
-        "Support",
-        "Purity",
-        "LeafErrors",
-        "Monotone",
-        "Largest",
-        "Ratio",
-    ]
-)
 SOLVERS = ("auto", "g3", "g4", "m22", "mgh", "cadical153", "cadical195")
 ENCODING = Option(
     str, "order", "order: numeric and subset columns as they are; binary: every test by itself", ("order", "binary")
 )
 SOLVER = Option(str, "auto", "which solver of python-sat; auto is g4", SOLVERS)
 CONFLICTS = Option(int, 0, "a limit in conflicts, to repeat a run; 0: none", low=0)
-EXPLAIN = Option(bool, True, "name conflicting requirements where there is no tree")
 
 
-class MaxSat:
+class ClauseBackend(SolverBackend):
+    """What maxsat and sat share: clauses over directions, and the solvers of python-sat."""
+
+    module, package, install = "pysat", "python-sat", "pip install python-sat"
+
+    def way(self, problem: Problem, asked: Asked, options: Mapping[str, Any]) -> Way:
+        from treeml.backends.encodings.sizes import node_encoding, node_literals, takes_nodes
+
+        takes_nodes(asked)
+        node_encoding(problem, asked)
+        kind = options.get("encoding", "order")
+        said = "columns as they are" if kind == "order" else "every test by itself, as asked for"
+        return Way(kind, f"{said}, about {node_literals(problem, asked):,} literals")
+
+
+class MaxSat(ClauseBackend):
     name: ClassVar[str] = "maxsat"
     summary: ClassVar[str] = (
         "MaxSAT on directions and orders; numeric columns as they are, by the solvers of python-sat"
     )
     can: ClassVar[Capabilities] = Capabilities(
-        goals=frozenset(["Predicted", "Leaves", "Depth", "TestCost", "Used", "Largest"]),
+        goals=GOALS,
         bounds=BOUNDS,
         sums=True,
         merges_rows=True,
@@ -79,43 +66,13 @@ class MaxSat:
         "explain": EXPLAIN,
     }  # fmt: skip
 
-    @staticmethod
-    def missing() -> str | None:
-        return importable("pysat", "pip install python-sat")
-
-    @staticmethod
-    def version() -> str:
-        return version_of("python-sat")
-
-    def refusals(self, problem: Problem) -> Iterator[Refusal]:
-        yield from clause_refusals(problem)
-
-    def solve(
-        self,
-        problem: Problem,
-        limits: Limits = NO_LIMITS,
-        start: Node | None = None,
-        on_progress: OnProgress | None = None,
-    ) -> Answer:
+    def run(self, search: Search, kind: str, start: Node | None) -> Stop:
         from treeml.backends.encodings.order_search import minimize
-        from treeml.backends.encodings.search import Search
 
-        began = monotonic()
-        try:
-            search = Search(problem, read_problem(problem), limits, on_progress, began)
-        except Unsupported as unsupported:
-            raise refuse(self.name, unsupported) from unsupported
-        try:
-            model = prepare(search, start)
-        except Unsupported as unsupported:
-            raise refuse(self.name, unsupported) from unsupported
-        except KeyboardInterrupt:
-            return search.answer(Stop.INTERRUPTED)
-        if model is None:
-            return explained(self, problem, limits, search.answer(Stop.PROVED))
+        model = prepare(search, start)
         if isinstance(model, Stop):
-            return search.answer(model)
-        options = limits.options
+            return model
+        options = search.limits.options
         if options.get("write"):
             write_wcnf(model, options["write"])
 
@@ -123,25 +80,13 @@ class MaxSat:
             return open_solver(search, name, clauses)
 
         solver = options.get("solver", "auto")
-        stop = minimize(search, model, make, options.get("strategy", "auto"), "" if solver == "auto" else solver)
-        return explained(self, problem, limits, search.answer(stop))
+        return minimize(search, model, make, options.get("strategy", "auto"), "" if solver == "auto" else solver)
 
 
-def clause_refusals(problem: Problem) -> Iterator[Refusal]:
-    """Reasons why clauses cannot express the problem, or would be too many."""
-    from treeml.backends.encodings.sizes import node_literals, takes_nodes
-
-    try:
-        asked = read_problem(problem)
-        takes_nodes(asked)
-        node_literals(problem, asked)
-    except Unsupported as unsupported:
-        yield unsupported.refusal
-
-
-def prepare(search: Search, start: Node | None) -> OrderModel | Stop | None:
-    """The clauses of the problem, sums included; None if no tree is so shallow, a Stop without room or time."""
+def prepare(search: Search, start: Node | None) -> OrderModel | Stop:
+    """The clauses of the problem, sums included; or a Stop: no tree is so shallow, or there is no room."""
     from treeml.backends.encodings.choices import read_choices
+    from treeml.backends.encodings.clock import in_time
     from treeml.backends.encodings.greedy import greedy_tree
     from treeml.backends.encodings.order import build_order, estimate_clauses
     from treeml.backends.encodings.order_search import BYTES_PER_CLAUSE, TooLarge, encode_limits
@@ -149,31 +94,29 @@ def prepare(search: Search, start: Node | None) -> OrderModel | Stop | None:
     problem, asked, limits = search.problem, search.asked, search.limits
     search.offer(start)
     if asked.depth < 0:
-        return None
-    if limits.deadline.passed:
-        return Stop.TIME
+        return Stop.PROVED
+    in_time(limits.deadline)
     choices = read_choices(problem, binary=limits.options.get("encoding") == "binary")
-    search.offer(greedy_tree(choices, asked))
+    search.offer(greedy_tree(choices, asked, limits.deadline))
     if limits.memory is not None and estimate_clauses(asked, choices) * BYTES_PER_CLAUSE > limits.memory:
         search.notes.append(f"about {estimate_clauses(asked, choices):,} clauses do not fit in the memory allowed")
         return Stop.MEMORY
-    model = build_order(problem, asked, choices)
+    model = build_order(problem, asked, choices, limits.deadline)
     try:
         encode_limits(model, limits.memory)
     except TooLarge as large:
         search.notes.append(f"{large} do not fit in the memory allowed")
         return Stop.MEMORY
-    search.statistics["build_seconds"] = monotonic() - search.began
-    report_size(search, model.clauses.top, len(model.clauses.clauses))
+    search.is_built(model.clauses.top, len(model.clauses.clauses))
     return model
 
 
 def open_solver(search: Search, name: str, clauses: Iterable[list[int]], proof: bool = False) -> Sat:
     from treeml.backends.engines.sat import Sat
+    from treeml.backends.frame import orders_of
 
-    limits = search.limits
-    conflicts = limits.options.get("conflicts", 0) or None
-    return Sat(name, clauses, limits.deadline, conflicts=conflicts, stop=lambda: search.stopped, proof=proof)
+    orders = orders_of(search.limits, search.limits.options.get("conflicts"))
+    return Sat(name, clauses, orders, stop=lambda: search.stopped, proof=proof)
 
 
 def write_wcnf(model: OrderModel, path: str) -> None:

@@ -124,7 +124,7 @@ def _plan(reductions: _Reductions, backend: Backend, options: Mapping[str, Any] 
         steps.append(rewriting("the largest of several sums is at most a limit where each of them is", spread))
     own = [
         refusal
-        for stage in _stages(lowered, can)
+        for stage in stages(lowered, can)
         for refusal in _own_refusals(backend, spread(stage) if spreads else stage, options)
     ]
     if own:
@@ -133,7 +133,7 @@ def _plan(reductions: _Reductions, backend: Backend, options: Mapping[str, Any] 
     return Plan(problem, backend, tuple(steps), remark="" if remark is None else remark(lowered, options or {}))
 
 
-def _stages(problem: Problem, can: Capabilities) -> Iterator[Problem]:
+def stages(problem: Problem, can: Capabilities) -> Iterator[Problem]:
     """What the back-end will be asked, stage by stage; for limits that are not known yet stand small ones."""
     goals = problem.goals
     in_turn = [(goal,) for goal in goals] if successive(problem, can) else [goals]

@@ -3,31 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from time import monotonic
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from treeml.backends.contract import (
-    NO_LIMITS,
-    Answer,
-    Capabilities,
-    Limits,
-    Node,
-    OnProgress,
-    Option,
-    Problem,
-    Refusal,
-    Stop,
-)
-from treeml.backends.encodings.asked import Unsupported, read_problem
-from treeml.backends.frame import explained, importable, refuse, version_of
-from treeml.backends.maxsat import BOUNDS, CONFLICTS, ENCODING, EXPLAIN, clause_refusals, open_solver, prepare
+from treeml.backends.contract import Capabilities, Node, Option, Problem, Refusal, Stop
+from treeml.backends.frame import BOUNDS, EXPLAIN, NO_OPTIONS
+from treeml.backends.maxsat import CONFLICTS, ENCODING, ClauseBackend, open_solver, prepare
 
 if TYPE_CHECKING:
     from treeml.backends.encodings.order import OrderModel
     from treeml.backends.encodings.search import Search
 
 
-class PlainSat:
+class PlainSat(ClauseBackend):
     name: ClassVar[str] = "sat"
     summary: ClassVar[str] = (
         "SAT for yes-or-no questions (a perfect tree, the least depth), with proofs that are checked"
@@ -54,47 +41,18 @@ class PlainSat:
         "explain": EXPLAIN,
     }  # fmt: skip
 
-    @staticmethod
-    def missing() -> str | None:
-        return importable("pysat", "pip install python-sat")
-
-    @staticmethod
-    def version() -> str:
-        return version_of("python-sat")
-
-    def refusals(self, problem: Problem) -> Iterator[Refusal]:
+    def refusals(self, problem: Problem, options: Mapping[str, Any] = NO_OPTIONS) -> Iterator[Refusal]:
         if problem.goals:
             yield Refusal("a goal", "sat answers yes or no", "use maxsat, or `satisfy` with a bound on the goal")
-        yield from clause_refusals(problem)
+        yield from super().refusals(problem, options)
 
-    def solve(
-        self,
-        problem: Problem,
-        limits: Limits = NO_LIMITS,
-        start: Node | None = None,
-        on_progress: OnProgress | None = None,
-    ) -> Answer:
-        from treeml.backends.encodings.search import Search
-
-        began = monotonic()
-        try:
-            search = Search(problem, read_problem(problem), limits, on_progress, began)
-        except Unsupported as unsupported:
-            raise refuse(self.name, unsupported) from unsupported
-        try:
-            model = prepare(search, start)
-        except Unsupported as unsupported:
-            raise refuse(self.name, unsupported) from unsupported
-        except KeyboardInterrupt:
-            return search.answer(Stop.INTERRUPTED)
-        if model is None:
-            return explained(self, problem, limits, search.answer(Stop.PROVED))
+    def run(self, search: Search, kind: str, start: Node | None) -> Stop:
+        model = prepare(search, start)
         if isinstance(model, Stop):
-            return search.answer(model)
-        if limits.options.get("write"):
-            write_cnf(model.clauses.clauses, model.clauses.top, limits.options["write"])
-        stop = Stop.PROVED if search.tree is not None else _decide(search, model)
-        return explained(self, problem, limits, search.answer(stop))
+            return model
+        if search.limits.options.get("write"):
+            write_cnf(model.clauses.clauses, model.clauses.top, search.limits.options["write"])
+        return Stop.PROVED if search.tree is not None else _decide(search, model)
 
 
 def _decide(search: Search, model: OrderModel) -> Stop:
@@ -113,9 +71,7 @@ def _decide(search: Search, model: OrderModel) -> Stop:
             _keep_proof(search, model, proof, sat.proof())
         return Stop.PROVED
     except Stopped as stopped:
-        return Stop.INTERRUPTED if stopped.reason == "interrupted" else Stop.TIME
-    except KeyboardInterrupt:
-        return Stop.INTERRUPTED
+        return stopped.stop
     finally:
         search.statistics |= sat.statistics()
         sat.close()

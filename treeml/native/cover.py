@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     Words = NDArray[np.uint64]
 
 OK, MEMORY, TIME = 0, 1, 2
+STEPS = 2_000_000_000  # of counting between two pauses
+
+Pause = Callable[[], None]
 
 
 class CoverStopped(Exception):
@@ -142,19 +146,32 @@ def sums(keys: Words, rows: int, values: Whole) -> Whole:
     return out
 
 
-def split_sums(bits: Words, keys: Words, rows: int, values: Whole, threads: int = 1) -> Whole:
-    """sets x tests x values: the same over the rows that answer yes."""
+def split_sums(
+    bits: Words, keys: Words, rows: int, values: Whole, threads: int = 1, pause: Pause | None = None
+) -> Whole:
+    """sets x tests x values: the same over the rows that answer yes; `pause` is called every now and then."""
     values = np.ascontiguousarray(values, np.int64)
     keys = np.ascontiguousarray(keys)
     out = np.zeros((len(keys), len(bits), values.shape[1]), np.int64)
     if not len(bits) or not len(keys):
         return out
-    code = _library().treeml_cover_split_sums(
-        rows, len(bits), bits.ctypes.data, len(keys), keys.shape[1], keys.ctypes.data,
-        values.shape[1], values.ctypes.data, out.ctypes.data, threads,
-    )  # fmt: skip
-    _check(code)
+    for part in _parts(len(keys), len(bits) * rows * values.shape[1], pause):
+        some, room = keys[part], out[part]
+        code = _library().treeml_cover_split_sums(
+            rows, len(bits), bits.ctypes.data, len(some), some.shape[1], some.ctypes.data,
+            values.shape[1], values.ctypes.data, room.ctypes.data, threads,
+        )  # fmt: skip
+        _check(code)
     return out
+
+
+def _parts(sets: int, work: int, pause: Pause | None) -> Iterator[slice]:
+    """All sets, or as many at a time as are done in a fraction of a second, `work` being what one takes."""
+    size = sets if pause is None else max(1, STEPS // max(1, work))
+    for first in range(0, sets, max(1, size)):
+        if pause is not None:
+            pause()
+        yield slice(first, first + size)
 
 
 def best_pairs(
@@ -183,18 +200,27 @@ def best_pairs(
 
 
 def quantile_losses(
-    bits: Words, keys: Words, rows: int, target: Whole, weight: Whole, above: int, below: int
+    bits: Words,
+    keys: Words,
+    rows: int,
+    target: Whole,
+    weight: Whole,
+    above: int,
+    below: int,
+    pause: Pause | None = None,
 ) -> tuple[Whole, Whole]:
-    """Losses to the best constant: of every set, and sets x tests x (yes, no)."""
+    """Losses to the best constant: of every set, and sets x tests x (yes, no); `pause` is called now and then."""
     target = np.ascontiguousarray(target, np.int64)
     weight = np.ascontiguousarray(weight, np.int64)
     keys = np.ascontiguousarray(keys)
     out = np.zeros((len(keys), len(bits) + 1, 2), np.int64)
-    code = _library().treeml_cover_quantiles(
-        rows, len(bits), bits.ctypes.data, len(keys), keys.shape[1], keys.ctypes.data, target.ctypes.data,
-        weight.ctypes.data, above, below, out.ctypes.data,
-    )  # fmt: skip
-    _check(code)
+    for part in _parts(len(keys), (len(bits) + 1) * rows * 16, pause):
+        some, room = keys[part], out[part]
+        code = _library().treeml_cover_quantiles(
+            rows, len(bits), bits.ctypes.data, len(some), some.shape[1], some.ctypes.data, target.ctypes.data,
+            weight.ctypes.data, above, below, room.ctypes.data,
+        )  # fmt: skip
+        _check(code)
     return out[:, -1, 0], out[:, :-1, :]
 
 

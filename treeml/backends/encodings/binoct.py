@@ -18,18 +18,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from treeml.backends.contract import Problem
+from treeml.backends.contract import Deadline, Problem
 from treeml.backends.encodings.asked import Asked, Unsupported
 from treeml.backends.encodings.choices import Choices
-from treeml.backends.encodings.draft import Terms
+from treeml.backends.encodings.clock import NO_DEADLINE
+from treeml.backends.encodings.draft import Draft, Terms
 from treeml.backends.encodings.flow import NodeProgram, _write_nodes
 from treeml.backends.encodings.nodes import Nodes
 
 
-def build_binoct(problem: Problem, asked: Asked, choices: Choices) -> NodeProgram:
+def build_binoct(problem: Problem, asked: Asked, choices: Choices, deadline: Deadline = NO_DEADLINE) -> NodeProgram:
     weight, fixed = _class_weights(problem, asked, choices)
     depth = asked.depth if choices.choices else 0
-    model = NodeProgram(problem, asked, choices, Nodes(max(0, depth)))
+    model = NodeProgram(problem, asked, choices, Nodes(max(0, depth)), Draft(deadline))
     draft, nodes = model.draft, model.nodes
     _write_nodes(model)
     place = [draft.columns(nodes.leaves) for _ in range(choices.groups)]

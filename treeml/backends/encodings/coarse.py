@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treeml.backends.contract import Leaf, Node, Problem, Split, Test
+from treeml.backends.contract import Deadline, Leaf, Node, Problem, Split, Test
 from treeml.backends.encodings.asked import Asked, Form
 from treeml.backends.encodings.choices import Choice, Choices
-from treeml.backends.encodings.cover import build_cover
+from treeml.backends.encodings.clock import NO_DEADLINE
 from treeml.backends.encodings.cover_bound import Relaxation
 from treeml.backends.encodings.cover_rows import Coupling
+from treeml.backends.encodings.cover_tables import build_cover
+from treeml.native.cover import CoverStopped
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 MOST_TESTS = {1: 2_000, 2: 600, 3: 240, 4: 70}  # by depth
 
 
-def coarse_tree(choices: Choices, asked: Asked) -> Node | None:
+def coarse_tree(choices: Choices, asked: Asked, deadline: Deadline = NO_DEADLINE) -> Node | None:
     """None where the goal says nothing about predictions, or the depth is beyond counting."""
     depth = min(asked.depth, max(MOST_TESTS))
     if asked.goal.predicted is None or depth < 1 or not choices.choices or choices.problem.classes > 64:
@@ -40,7 +42,10 @@ def coarse_tree(choices: Choices, asked: Asked) -> Node | None:
     small = Problem((), (Test(0, "true"),) * len(cuts), choices.count, problem.classes, (), (), bits)
     goal = Form(predicted=cost, leaves=max(0, asked.goal.leaves))
     plain = Asked(depth, goal, (), tuple(rule for rule in asked.leaf_rules if rule.kind == "support"), ())
-    relaxation = Relaxation(build_cover(small, plain), Coupling())
+    try:
+        relaxation = Relaxation(build_cover(small, plain, deadline), Coupling())
+    except CoverStopped:
+        return None
     found = relaxation.tree(relaxation.price(np.zeros(0, np.int64)))
     if found is None:
         return None

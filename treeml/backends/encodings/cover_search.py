@@ -3,21 +3,21 @@
 Where nothing couples the subtrees, a flow of moderate size goes to the solver whole. Otherwise the relaxation bounds
 every column, and the solver gets those that a tree below a threshold can use: a tree it finds there is best of all, and
 if there is none the threshold rises. Each round takes four times as many columns, so the last one dominates the time.
+Where the relaxation itself meets a tree no solver is called, which the notes say; with `presolve = false` the solver
+gets every column at once and has to prove everything by itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from fractions import Fraction
-from time import monotonic
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treeml.backends.contract import Answer, Node, Stop
+from treeml.backends.contract import Node, Stop
 from treeml.backends.encodings.choices import read_choices
-from treeml.backends.encodings.cover import NEVER, Cover, build_cover, couples
+from treeml.backends.encodings.cover import NEVER, Cover, couples
 from treeml.backends.encodings.cover_bound import Priced, Relaxation, ascend
 from treeml.backends.encodings.cover_program import (
     BOTTOM,
@@ -32,6 +32,7 @@ from treeml.backends.encodings.cover_program import (
     write_program,
 )
 from treeml.backends.encodings.cover_rows import Coupling, couple, form_range
+from treeml.backends.encodings.cover_tables import build_cover
 from treeml.backends.encodings.greedy import greedy_tree
 from treeml.backends.encodings.monotone import broken_pairs
 from treeml.backends.encodings.program import FREE, Program, gather_rows
@@ -52,54 +53,113 @@ WHOLE_FLOW = 5_000  # up to so many columns a solver gets the whole flow at once
 
 
 Solver = Callable[[Program, "Whole | None", OnIncumbent], Outcome]
+Excluded = tuple[tuple[int, int, int, int], ...]  # columns that no answer uses together, by what they are
 
 
-def solve_cover(search: Search, start: Node | None, solver: Solver, write: Callable[[Program], None] | None) -> Answer:
+def solve_cover(search: Search, start: Node | None, solver: Solver, write: Callable[[Program], None] | None) -> Stop:
     problem, asked, limits = search.problem, search.asked, search.limits
     search.offer(start)
     if asked.depth < 0 or int(problem.count.sum()) < asked.support:
-        return search.answer(Stop.PROVED)
+        return Stop.PROVED
     if search.tree is None and cover_work(problem, asked) > LONG_WORK:
-        search.offer(greedy_tree(read_choices(problem), asked))
+        search.offer(greedy_tree(read_choices(problem), asked, limits.deadline))
     try:
         cover = build_cover(problem, asked, limits.deadline, limits.memory or 0, limits.threads)
     except CoverStopped as stopped:
-        search.statistics["build_seconds"] = monotonic() - search.began
+        search.is_built()
         if stopped.code == MEMORY:
             search.notes.append("the states of the cover do not fit in the memory allowed")
-        return search.answer(Stop.MEMORY if stopped.code == MEMORY else Stop.TIME)
+        return Stop.MEMORY if stopped.code == MEMORY else Stop.TIME
     coupling = couple(problem, asked)
     search.statistics["states"] = float(cover.states.size)
-    tolerance = asked.goal.scale * 2**asked.depth if cover.rounded else Fraction(0)
+    if cover.rounded:
+        search.tolerance = asked.goal.scale * 2**asked.depth
     if write is not None:
         full = take(cover, all_columns(cover) if couples(asked) else best_columns(cover), coupling)
         write(write_program(cover, full, coupling))
-    if not couples(asked):
-        stop = _whole_flow(search, cover, coupling, solver)
-    else:
-        stop = _by_thresholds(search, cover, coupling, solver)
-    return search.answer(stop, tolerance)
+    asks = _Asks(search, cover, coupling, solver)
+    if not limits.options.get("presolve", True):
+        return _everything(asks)
+    stop = _by_thresholds(asks) if couples(asked) else _whole_flow(asks)
+    if stop is Stop.PROVED and not asks.calls:
+        search.notes.append("proved by counting and an exact relaxation of the cover: no solver was called")
+    return stop
 
 
-def _whole_flow(search: Search, cover: Cover, coupling: Coupling, solver: Solver) -> Stop:
-    columns = take(cover, best_columns(cover), coupling)
+class _Asks:
+    """What the solver is asked about one cover, and how often."""
+
+    def __init__(self, search: Search, cover: Cover, coupling: Coupling, solver: Solver) -> None:
+        self.search, self.cover, self.coupling, self.solver = search, cover, coupling, solver
+        self.calls = 0
+        self.excluded: list[Excluded] = []
+
+    def ask(self, columns: Columns, program: Program, is_whole: bool) -> tuple[Outcome, bool]:
+        """The outcome, and whether it was no answer, and what makes it none is excluded from now on.
+
+        `is_whole`: every column that a tree can use is there, so that the solver's bound is one on all trees.
+        """
+        search, cover = self.search, self.cover
+        program = _without(program, columns, self.excluded)
+
+        def told(values: Whole | None, bound: int | None) -> bool:
+            if values is not None:
+                search.offer(read_tree(cover, columns, values))
+            if is_whole:
+                search.raise_bound(bound)
+            return not search.enough
+
+        start = None
+        if search.tree is not None:
+            flow = columns_of(cover, columns, search.tree, search.problem.bits)
+            if flow is not None and program.columns == columns.size:
+                start = flow
+        self.calls += 1
+        outcome = self.solver(program, start, told)
+        if outcome.values is not None:
+            search.offer(read_tree(cover, columns, outcome.values))
+        search.raw = outcome.raw
+        for name, value in outcome.statistics.items():
+            search.statistics[name] = search.statistics.get(name, 0.0) + value
+        if is_whole:
+            search.raise_bound(outcome.bound)
+        return outcome, outcome.end is End.OPTIMAL and _exclude(search, cover, columns, outcome, self.excluded)
+
+
+def _everything(asks: _Asks) -> Stop:
+    """Every column goes to the solver."""
+    search, cover, coupling = asks.search, asks.cover, asks.coupling
+    keep = all_columns(cover) if couples(search.asked) else best_columns(cover)
+    return _flow_of(asks, take(cover, keep, coupling))
+
+
+def _flow_of(asks: _Asks, columns: Columns) -> Stop:
+    """The best tree of columns among which is every one that a best tree uses."""
     if not columns.size:
         return Stop.PROVED
+    program = write_program(asks.cover, columns, asks.coupling)
+    asks.search.is_built(program.columns, program.rows)
+    while True:
+        outcome, broken = asks.ask(columns, program, True)
+        if not broken:
+            return _stop(asks.search, outcome)
+
+
+def _whole_flow(asks: _Asks) -> Stop:
+    cover, coupling = asks.cover, asks.coupling
+    columns = take(cover, best_columns(cover), coupling)
     if int(np.abs(columns.value[0]).max(initial=0)) > LARGEST_GOAL:
-        return _by_thresholds(search, cover, coupling, solver)
+        return _by_thresholds(asks)
     if columns.size > WHOLE_FLOW:
         # The columns of best trees, by the exact bounds of the relaxation: no other column can be in one.
         relaxation = Relaxation(cover, coupling)
         totals = _Totals(relaxation, relaxation.price(np.zeros(0, np.int64)))
         columns = take(cover, totals.keep(totals.least), coupling)
-    program = write_program(cover, columns, coupling)
-    search.statistics |= {"columns": float(program.columns), "rows": float(program.rows)}
-    search.statistics["build_seconds"] = monotonic() - search.began
-    outcome = _ask(search, cover, columns, solver, program)
-    return _stop(search, outcome)
+    return _flow_of(asks, columns)
 
 
-def _by_thresholds(search: Search, cover: Cover, coupling: Coupling, solver: Solver) -> Stop:
+def _by_thresholds(asks: _Asks) -> Stop:
+    search, cover, coupling = asks.search, asks.cover, asks.coupling
     relaxation = Relaxation(cover, coupling)
     priced_by_loss = bool(search.asked.goal.losses)
     ceiling = None if priced_by_loss else form_range(search.asked.goal, search.problem, search.asked)[1]
@@ -116,8 +176,7 @@ def _by_thresholds(search: Search, cover: Cover, coupling: Coupling, solver: Sol
     bound = -(-priced.value // relaxation.unit)
     totals = _Totals(relaxation, priced)
     search.statistics["columns"] = float(totals.size)
-    search.statistics["build_seconds"] = monotonic() - search.began
-    excluded: list[tuple[tuple[int, int, int, int], ...]] = []
+    search.is_built()
     wanted = FIRST_ROUND
     while True:
         search.raise_bound(bound)
@@ -137,11 +196,10 @@ def _by_thresholds(search: Search, cover: Cover, coupling: Coupling, solver: Sol
         columns = take(cover, keep, coupling)
         outcome, broken = None, True
         while broken and columns.size:
-            program = _without(write_program(cover, columns, coupling, threshold), columns, excluded)
+            program = write_program(cover, columns, coupling, threshold)
             search.statistics["rows"] = float(program.rows)
             search.statistics["columns_solved"] = float(program.columns)
-            outcome = _ask(search, cover, columns, solver, program)
-            broken = outcome.end is End.OPTIMAL and _exclude(search, cover, columns, outcome, excluded)
+            outcome, broken = asks.ask(columns, program, False)
         if outcome is None or outcome.end is End.INFEASIBLE:
             bound = max(bound, threshold + 1)
             if last:
@@ -223,30 +281,6 @@ def _steps(values: Whole, unit: int) -> Whole:
     return -(-values // unit)
 
 
-def _ask(search: Search, cover: Cover, columns: Columns, solver: Solver, program: Program) -> Outcome:
-    def told(values: Whole | None, bound: int | None) -> bool:
-        if values is not None:
-            search.offer(read_tree(cover, columns, values))
-        if not couples(search.asked):
-            search.raise_bound(bound)
-        return not search.enough
-
-    start = None
-    if search.tree is not None:
-        flow = columns_of(cover, columns, search.tree, search.problem.bits)
-        if flow is not None and program.columns == columns.size:
-            start = flow
-    outcome = solver(program, start, told)
-    if outcome.values is not None:
-        search.offer(read_tree(cover, columns, outcome.values))
-    search.raw = outcome.raw
-    for name, value in outcome.statistics.items():
-        search.statistics[name] = search.statistics.get(name, 0.0) + value
-    if not couples(search.asked):
-        search.raise_bound(outcome.bound)
-    return outcome
-
-
 def _stop(search: Search, outcome: Outcome) -> Stop:
     if outcome.end in (End.OPTIMAL, End.INFEASIBLE):
         return Stop.PROVED
@@ -260,7 +294,7 @@ def _exclude(
     cover: Cover,
     columns: Columns,
     outcome: Outcome,
-    excluded: list[tuple[tuple[int, int, int, int], ...]],
+    excluded: list[Excluded],
 ) -> bool:
     """Notes what makes the solution no answer (a monotony broken, a real number rounded); False if nothing does."""
     assert outcome.values is not None
@@ -312,7 +346,7 @@ def _identity(columns: Columns, column: int) -> tuple[int, int, int, int]:
     )
 
 
-def _without(program: Program, columns: Columns, excluded: list[tuple[tuple[int, int, int, int], ...]]) -> Program:
+def _without(program: Program, columns: Columns, excluded: list[Excluded]) -> Program:
     """The program with one row per excluded set of columns, not all of which may be used together."""
     if not excluded:
         return program

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treeml.backends.contract import Node, Stop
+from treeml.backends.encodings.clock import in_time
 from treeml.backends.encodings.monotone import Path, broken_pairs
 from treeml.backends.encodings.order import OrderModel
 from treeml.backends.encodings.order_search import excluding, start_literals
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     Whole = NDArray[np.int64]
 
-Run = Callable[[Any, list[Any], Callable[["Whole | None", "int | None"], bool], bool], Outcome]
+Run = Callable[[Any, list[Any], Callable[["Whole | None", "int | None"], bool]], Outcome]
 Exclude = Callable[["Whole", Path, Path], None]
 
 
@@ -43,7 +44,9 @@ def search_order(search: Search, order: OrderModel, run: Run) -> Stop:
     def literal(number: int) -> Any:
         return literals[number] if number > 0 else literals[-number].negated()
 
-    for clause in order.clauses.clauses:
+    for place, clause in enumerate(order.clauses.clauses):
+        if place % 4096 == 0:
+            in_time(search.limits.deadline)
         model.add_bool_or([literal(number) for number in clause])
     for item in order.limits:
         total = sum(weight * literal(number) for weight, number in item.terms)
@@ -92,7 +95,7 @@ def _search(
         return not search.enough
 
     while True:
-        outcome = run(model, variables, told, has_goal)
+        outcome = run(model, variables, told)
         search.raw = outcome.raw
         for name, value in outcome.statistics.items():
             search.statistics[name] = search.statistics.get(name, 0.0) + value
@@ -122,7 +125,7 @@ def _search(
             return Stop.PROVED
         if search.enough or outcome.end is End.INTERRUPTED:
             return search.cut_short
-        return Stop.TIME
+        return {End.MEMORY: Stop.MEMORY}.get(outcome.end, Stop.TIME)
 
 
 def _facts(rows: RowsModel, values: Whole, path: Path) -> set[int]:

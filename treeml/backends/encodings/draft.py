@@ -6,13 +6,18 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from treeml.backends.contract import Deadline
+from treeml.backends.encodings.clock import NO_DEADLINE, in_time
 from treeml.backends.encodings.program import FREE, Program, gather_rows
 
 Terms = list[tuple[int, int]]  # (coefficient, column)
 
 
 class Draft:
-    def __init__(self) -> None:
+    """Writing ends with OutOfTime at the deadline."""
+
+    def __init__(self, deadline: Deadline = NO_DEADLINE) -> None:
+        self.deadline = deadline
         self.lower: list[int] = []
         self.upper: list[int] = []
         self.whole: list[bool] = []
@@ -30,6 +35,8 @@ class Draft:
         return [self.column(whole=whole) for _ in range(count)]
 
     def row(self, terms: Iterable[tuple[int, int]], low: int | None, high: int | None) -> None:
+        if len(self.rows) % 256 == 0:
+            in_time(self.deadline)
         added: dict[int, int] = {}
         for factor, column in terms:
             added[column] = added.get(column, 0) + factor

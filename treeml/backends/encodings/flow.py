@@ -23,9 +23,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treeml.backends.contract import Leaf, Node, Problem, Split
+from treeml.backends.contract import Deadline, Leaf, Node, Problem, Split
 from treeml.backends.encodings.asked import Asked, Form, LeafRule, Unsupported, parts_of
 from treeml.backends.encodings.choices import Choices
+from treeml.backends.encodings.clock import NO_DEADLINE
 from treeml.backends.encodings.draft import Draft, Terms
 from treeml.backends.encodings.nodes import Nodes
 
@@ -84,9 +85,9 @@ class NodeProgram:
         self.draft.row([*((1, f) for f in facts), *((-1, i) for i in idle)], None, len(facts) - 1)
 
 
-def build_flow(problem: Problem, asked: Asked, choices: Choices) -> NodeProgram:
+def build_flow(problem: Problem, asked: Asked, choices: Choices, deadline: Deadline = NO_DEADLINE) -> NodeProgram:
     depth = asked.depth if choices.choices else 0
-    model = NodeProgram(problem, asked, choices, Nodes(max(0, depth)), free=asked.counts_shape)
+    model = NodeProgram(problem, asked, choices, Nodes(max(0, depth)), Draft(deadline), free=asked.counts_shape)
     sums = [part for form in asked.forms for part in parts_of(form) if part.predicted is not None]
     projected = not asked.requirements and len(sums) <= 1 and (not sums or sums[0] is asked.goal) and not model.free
     _write_nodes(model)

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treeml.backends.contract import Leaf, Node, Split
+from treeml.backends.contract import Deadline, Leaf, Node, Split
 from treeml.backends.encodings.asked import Asked
 from treeml.backends.encodings.choices import Choice, Choices
+from treeml.backends.encodings.clock import NO_DEADLINE
 from treeml.backends.evaluate import answers
 
 if TYPE_CHECKING:
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     Bits = NDArray[np.bool_]
 
 
-def greedy_tree(choices: Choices, asked: Asked) -> Node | None:
-    """None where the goal says nothing about predictions."""
+def greedy_tree(choices: Choices, asked: Asked, deadline: Deadline = NO_DEADLINE) -> Node | None:
+    """None where the goal says nothing about predictions; at the deadline nothing is split any more."""
     if asked.goal.predicted is None or asked.depth < 0:
         return None
     cost = choices.summed(asked.goal.predicted)
@@ -36,7 +37,7 @@ def greedy_tree(choices: Choices, asked: Asked) -> Node | None:
     def grow(rows: Whole, depth: int) -> Node:
         here = cost[rows].sum(axis=0)
         leaf = Leaf(int(here.argmin()))
-        if depth == 0 or here.min() == cost[rows].min(axis=1).sum():
+        if depth == 0 or deadline.passed or here.min() == cost[rows].min(axis=1).sum():
             return leaf
         best: tuple[float, Choice, Bits] | None = None
         for choice in choices.choices:
@@ -55,7 +56,9 @@ def greedy_tree(choices: Choices, asked: Asked) -> Node | None:
     return grow(np.arange(choices.groups), asked.depth)
 
 
-def mended_tree(choices: Choices, asked: Asked, tree: Node | None, rounds: int = 20) -> Node | None:
+def mended_tree(
+    choices: Choices, asked: Asked, tree: Node | None, deadline: Deadline = NO_DEADLINE, rounds: int = 20
+) -> Node | None:
     """The tree, or a better one after choosing its cuts anew in turn; from a few disturbed trees as well.
 
     Only the goal's costs of predictions are looked at; whether the rest is met is for the caller to see.
@@ -125,9 +128,13 @@ def mended_tree(choices: Choices, asked: Asked, tree: Node | None, rounds: int =
     best: Node = tree
     least = total(tree, everything)
     for restart in range(restarts + 1):
+        if deadline.passed:
+            break
         here: Node = full if restart == 0 else disturbed(_filled(best, asked.depth), make)
         value = total(here, everything)
         for _ in range(rounds):
+            if deadline.passed:
+                break
             here = mend(here, everything)
             mended = total(here, everything)
             if mended >= value:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import monotonic
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,8 +30,7 @@ def search_nodes(search: Search, model: NodeProgram, run: Run, write: Callable[[
         return not search.enough
 
     program = model.draft.program()
-    search.statistics["build_seconds"] = monotonic() - search.began
-    search.statistics |= {"columns": float(program.columns), "rows": float(program.rows)}
+    search.is_built(program.columns, program.rows)
     if write is not None:
         write(program)
     while True:

@@ -34,9 +34,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treeml.backends.contract import Leaf, Node, Problem, Split
+from treeml.backends.contract import Deadline, Leaf, Node, Problem, Split
 from treeml.backends.encodings.asked import Asked, Form, LeafRule, Unsupported, parts_of
 from treeml.backends.encodings.choices import Choices
+from treeml.backends.encodings.clock import NO_DEADLINE
 from treeml.backends.encodings.nodes import Nodes
 from treeml.backends.encodings.pb import Clauses
 
@@ -126,10 +127,10 @@ def estimate_clauses(asked: Asked, choices: Choices) -> int:
     return nodes.branches * per_node + leaves + shape
 
 
-def build_order(problem: Problem, asked: Asked, choices: Choices) -> OrderModel:
-    """Raises Unsupported for what the directions cannot express."""
+def build_order(problem: Problem, asked: Asked, choices: Choices, deadline: Deadline = NO_DEADLINE) -> OrderModel:
+    """Raises Unsupported for what the directions cannot express, OutOfTime at the deadline."""
     depth = asked.depth if choices.choices else 0
-    model = OrderModel(problem, asked, choices, Nodes(max(0, depth)))
+    model = OrderModel(problem, asked, choices, Nodes(max(0, depth)), Clauses(deadline=deadline))
     _write_nodes(model)
     _write_labels(model)
     presence = _Presence(model)

@@ -74,9 +74,7 @@ def minimize(search: Search, model: OrderModel, make: Make, strategy: str, solve
         search.notes.append(f"strategy {strategy}")
         return runner.core() if strategy == "core" else runner.descend()
     except Stopped as stopped:
-        return Stop.INTERRUPTED if stopped.reason == "interrupted" else Stop.TIME
-    except KeyboardInterrupt:
-        return Stop.INTERRUPTED
+        return stopped.stop
     finally:
         runner.close()
 
@@ -188,8 +186,9 @@ class _Runner:
             return Stop.PROVED
         self.prove(1)
         choices, asked = self.model.choices, self.search.asked
-        self.search.offer(coarse_tree(choices, asked))
-        self.search.offer(mended_tree(choices, asked, self.search.tree))
+        deadline = self.search.limits.deadline
+        self.search.offer(coarse_tree(choices, asked, deadline))
+        self.search.offer(mended_tree(choices, asked, self.search.tree, deadline))
         upper = self.upper()
         cap = total if upper is None else min(upper, total)
         outputs, extra = _count(self.items, cap, self.model.clauses.top)
@@ -203,7 +202,7 @@ class _Runner:
             if self.search.within_gap:
                 return Stop.GAP
             if self.search.stopped:
-                raise Stopped("interrupted")
+                raise Stopped(Stop.INTERRUPTED)
             if not sat.solve():
                 if self.search.tree is not None and upper is not None:
                     self.prove(upper)

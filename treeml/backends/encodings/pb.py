@@ -10,14 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from math import gcd
 
+from treeml.backends.contract import Deadline
+from treeml.backends.encodings.clock import NO_DEADLINE, in_time
+
 MOST_TOTALIZER = 1_500_000  # clauses
 
 
 class Clauses:
-    """Clauses and the number of the last variable used."""
+    """Clauses and the number of the last variable used; writing them ends with OutOfTime at the deadline."""
 
-    def __init__(self, top: int = 0) -> None:
-        self.top = top
+    def __init__(self, top: int = 0, deadline: Deadline = NO_DEADLINE) -> None:
+        self.top, self.deadline = top, deadline
         self.clauses: list[list[int]] = []
         self.contradiction = False
 
@@ -32,9 +35,12 @@ class Clauses:
 
     def add(self, *literals: int) -> None:
         self.clauses.append(list(literals))
+        if len(self.clauses) % 4096 == 0:
+            in_time(self.deadline)
 
     def extend(self, clauses: Iterable[list[int]]) -> None:
         self.clauses.extend(clauses)
+        in_time(self.deadline)
 
     def never(self) -> None:
         """Nothing satisfies what was asked."""

@@ -22,9 +22,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treeml.backends.contract import Leaf, Node, Problem, Split
+from treeml.backends.contract import Deadline, Leaf, Node, Problem, Split
 from treeml.backends.encodings.asked import Asked, Form, LeafRule, Unsupported
 from treeml.backends.encodings.choices import Choices
+from treeml.backends.encodings.clock import NO_DEADLINE, in_time
 from treeml.backends.encodings.nodes import Nodes
 
 if TYPE_CHECKING:
@@ -78,20 +79,22 @@ class RowsModel:
         return [] if node is None or not self.leave else [self.leave[node].negated()]
 
 
-def build_rows(problem: Problem, asked: Asked, choices: Choices) -> RowsModel:
-    """`choices` are single tests. Raises Unsupported for what the rows cannot express."""
+def build_rows(problem: Problem, asked: Asked, choices: Choices, deadline: Deadline = NO_DEADLINE) -> RowsModel:
+    """`choices` are single tests. Raises Unsupported for what the rows cannot express, OutOfTime."""
     from ortools.sat.python import cp_model
 
     depth = asked.depth if choices.choices else 0
     model = RowsModel(problem, asked, choices, Nodes(max(0, depth)), cp_model.CpModel())
-    _write_tree(model)
+    _write_tree(model, deadline)
     _write_leaf_rules(model)
     for rule in asked.leaf_rules:
         if rule.some:
             _write_some_leaf(model, rule)
+    in_time(deadline)
     quantities = _Quantities(model)
     model.goal = quantities.value(asked.goal, True, False)
     for item in asked.requirements:
+        in_time(deadline)
         value = quantities.value(item.form, item.high is not None, item.low is not None)
         if item.high is not None:
             model.model.add(value <= item.high)
@@ -111,7 +114,7 @@ def _is_small(form: Form) -> bool:
     return form.predicted is None or int(np.abs(form.predicted).sum()) < 10**6
 
 
-def _write_tree(rows: RowsModel) -> None:
+def _write_tree(rows: RowsModel, deadline: Deadline) -> None:
     model, nodes, choices = rows.model, rows.nodes, rows.choices
     groups, tests = choices.groups, choices.choices
     free = rows.asked.counts_shape
@@ -131,6 +134,7 @@ def _write_tree(rows: RowsModel) -> None:
             left, right = range(left.start, left.start + 1), range(right.start, right.start + 1)
         for literal, choice in zip(asked, tests, strict=True):
             assert choice.yes is not None
+            in_time(deadline)
             wrong = [
                 rows.place[u][leaf].negated() for u in range(groups) for leaf in (right if choice.yes[u] else left)
             ]

@@ -42,6 +42,7 @@ class Search:
     statistics: dict[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     raw: str = ""
+    tolerance: Fraction = Fraction(0)  # to which a real-valued goal is proved
 
     def offer(self, tree: Node | None) -> bool:
         """Takes the tree if it meets every bound and is better than the best; False if it does not meet the bounds."""
@@ -108,7 +109,13 @@ class Search:
         """Why a solver that was stopped was stopped."""
         return Stop.GAP if self.within_gap and not self.stopped else Stop.INTERRUPTED
 
-    def answer(self, stop: Stop, tolerance: Fraction = Fraction(0)) -> Answer:
+    def is_built(self, columns: int | None = None, rows: int | None = None) -> None:
+        """Notes how long building took, and how large the model is, if that is known."""
+        self.statistics["build_seconds"] = monotonic() - self.began
+        if columns is not None and rows is not None:
+            self.statistics |= {"columns": float(columns), "rows": float(rows)}
+
+    def answer(self, stop: Stop) -> Answer:
         """`stop` PROVED without a tree means that there is none."""
         statistics = {**self.statistics, "seconds": monotonic() - self.began}
         bound = self.bound
@@ -117,7 +124,7 @@ class Search:
             bound = None if stop is Stop.PROVED else bound
         else:
             status = Status.OPTIMAL if stop is Stop.PROVED else Status.FEASIBLE
-            if status is Status.OPTIMAL and self.objective and not tolerance:
+            if status is Status.OPTIMAL and self.objective and not self.tolerance:
                 bound = self.objective[0]
         return Answer(
             status=status,
@@ -129,7 +136,7 @@ class Search:
             statistics=statistics,
             raw_status=self.raw,
             notes=tuple(self.notes),
-            tolerance=tolerance,
+            tolerance=self.tolerance,
         )
 
 

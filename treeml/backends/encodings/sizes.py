@@ -1,6 +1,8 @@
-"""Problem -> how large each encoding of it would be, before anything is built."""
+"""Problem -> how large each encoding of it would be, before anything is built, and which is taken for that."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from treeml.backends.contract import Problem
 from treeml.backends.encodings.asked import Asked, Unsupported, parts_of
@@ -11,9 +13,29 @@ MOST_WORK = 30_000_000_000  # steps of counting: about ten seconds
 MOST_LITERALS = 50_000_000  # occurrences of literals in a model over nodes
 
 
-def cover_cells(problem: Problem, asked: Asked) -> int:
-    """Numbers in the tables; where counting takes longer than filling them, as many as would take as long."""
-    return max(estimate_cells(problem, asked), cover_work(problem, asked) * MOST_CELLS // MOST_WORK)
+def cover_or(problem: Problem, asked: Asked, wanted: bool, other: Callable[[], str]) -> tuple[str, str]:
+    """`cover` where it is wanted or its tables fit, else what `other` says; and why."""
+    cells, work = estimate_cells(problem, asked), cover_work(problem, asked)
+    size = f"its tables hold at most {_about(cells)} numbers, filled in about {_about(work)} steps"
+    if wanted:
+        return "cover", f"asked for; {size}"
+    if cells <= MOST_CELLS and work <= MOST_WORK:
+        return "cover", f"{size}, within {_about(MOST_CELLS)} and {_about(MOST_WORK)}"
+    size = f"the tables of a cover would hold {_about(cells)} numbers, filled in {_about(work)} steps"
+    try:
+        takes_nodes(asked)
+        kind = other()
+    except Unsupported as unsupported:
+        raise Unsupported(
+            "a problem of this size",
+            f"{size}, and models of nodes cannot: {unsupported}",
+            "bound depth lower, or binarize columns more coarsely",
+        ) from unsupported
+    return kind, f"about {node_literals(problem, asked):,} literals; {size}"
+
+
+def _about(number: int) -> str:
+    return f"{number:,}" if number < 10**7 else f"{number:.1e}"
 
 
 def cover_work(problem: Problem, asked: Asked) -> int:
@@ -34,17 +56,28 @@ def takes_nodes(asked: Asked) -> None:
                 raise Unsupported("a loss", "models of nodes count, they do not average", "use the cover encoding")
 
 
-def node_literals(problem: Problem, asked: Asked) -> str:
+def node_literals(problem: Problem, asked: Asked) -> int:
+    """About so many literals in a model over nodes that takes features as they are."""
+    leaves = 2 ** max(0, asked.depth)
+    kinds = sum(1 if feature.kind in ("ordered", "subsets") else feature.tests for feature in problem.features)
+    return int(problem.rows * leaves * (kinds + max(0, asked.depth)))
+
+
+def flow_columns(problem: Problem, asked: Asked) -> int:
+    """About so many columns of a program of flows, if no two rows are alike."""
+    leaves = 2 ** max(0, asked.depth)
+    return int((leaves - 1) * len(problem.tests) + leaves * max(1, problem.classes) + problem.rows * leaves)
+
+
+def node_encoding(problem: Problem, asked: Asked) -> str:
     """`order` where features are taken as they are, `rows` for tests; raises Unsupported where both are too large."""
     leaves = 2 ** max(0, asked.depth)
-    raw = [feature for feature in problem.features if feature.kind in ("ordered", "subsets")]
-    kinds = sum(1 if feature.kind in ("ordered", "subsets") else feature.tests for feature in problem.features)
-    size = problem.rows * leaves * (kinds + asked.depth)
+    size = node_literals(problem, asked)
     if size > MOST_LITERALS:
         raise Unsupported(
             "a problem of this size",
             f"a model of {problem.rows:,} rows and {leaves:,} leaves would have about {size:.0e} literals",
             "bound depth lower, use fewer rows, or binarize columns more coarsely",
         )
-    tests = len(problem.tests)
-    return "order" if raw or problem.rows * leaves * tests > MOST_LITERALS // 10 else "rows"
+    raw = any(feature.kind in ("ordered", "subsets") for feature in problem.features)
+    return "order" if raw or problem.rows * leaves * len(problem.tests) > MOST_LITERALS // 10 else "rows"

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treeml.backends.contract import Deadline
+from treeml.backends.encodings.clock import NO_DEADLINE, in_time
 from treeml.backends.encodings.program import FREE, Program
-from treeml.backends.engines.outcome import End, OnIncumbent, Outcome, run_in_thread
+from treeml.backends.engines.outcome import End, OnIncumbent, Orders, Outcome, cut_short, run_in_thread
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,26 +20,19 @@ if TYPE_CHECKING:
 
 def solve_program(
     program: Program,
-    deadline: Deadline,
-    *,
-    threads: int = 1,
-    seed: int = 0,
+    orders: Orders,
     start: Whole | None = None,
     on_incumbent: OnIncumbent | None = None,
-    deterministic: float | None = None,
 ) -> Outcome:
-    model, variables = write_model(program)
+    model, variables = write_model(program, orders.deadline)
     if start is not None:
         for variable, value in zip(variables, start.tolist(), strict=True):
             model.add_hint(variable, value)
     # The flow is a linear program with few fractional corners: the strongest linear relaxation decides it.
-    return run_model(
-        model, variables, deadline, threads=threads, seed=seed, on_incumbent=on_incumbent,
-        deterministic=deterministic, linearization=2,
-    )  # fmt: skip
+    return run_model(model, variables, orders, on_incumbent=on_incumbent, linearization=2)
 
 
-def write_model(program: Program) -> tuple[Any, list[Any]]:
+def write_model(program: Program, deadline: Deadline = NO_DEADLINE) -> tuple[Any, list[Any]]:
     from ortools.sat.python import cp_model
 
     model = cp_model.CpModel()
@@ -48,6 +42,8 @@ def write_model(program: Program) -> tuple[Any, list[Any]]:
     ]
     start, index, value = program.start.tolist(), program.index.tolist(), program.value.tolist()
     for row, (low, high) in enumerate(zip(program.low.tolist(), program.high.tolist(), strict=True)):
+        if row % 1024 == 0:
+            in_time(deadline)
         here = slice(start[row], start[row + 1])
         terms = [variables[column] for column in index[here]]
         factors = value[here]
@@ -66,25 +62,23 @@ def write_model(program: Program) -> tuple[Any, list[Any]]:
 def run_model(
     model: Any,
     variables: list[Any],
-    deadline: Deadline,
+    orders: Orders,
     *,
-    threads: int = 1,
-    seed: int = 0,
     on_incumbent: OnIncumbent | None = None,
-    deterministic: float | None = None,
     linearization: int | None = None,
     fixed_search: bool = False,
 ) -> Outcome:
-    """`deterministic` limits by CP-SAT's own measure of work, so that a run can be repeated."""
     from ortools.sat.python import cp_model
 
     solver = cp_model.CpSolver()
-    solver.parameters.num_workers = max(1, threads)
-    solver.parameters.random_seed = seed % 2**31
-    if deadline.left() < float("inf"):
-        solver.parameters.max_time_in_seconds = max(0.01, deadline.left())
-    if deterministic is not None:
-        solver.parameters.max_deterministic_time = float(deterministic)
+    solver.parameters.num_workers = max(1, orders.threads)
+    solver.parameters.random_seed = orders.seed % 2**31
+    if orders.deadline.left() < float("inf"):
+        solver.parameters.max_time_in_seconds = max(0.01, orders.deadline.left())
+    if orders.work is not None:
+        solver.parameters.max_deterministic_time = float(orders.work)
+    if orders.memory is not None:
+        solver.parameters.max_memory_in_mb = orders.memory // 2**20 + 1
     if linearization is not None:
         solver.parameters.linearization_level = linearization
     if fixed_search:
@@ -100,12 +94,9 @@ def run_model(
 
         solver.best_bound_callback = told
 
-    def interrupt() -> None:
-        stopped.append("interrupted")
-        solver.stop_search()
-
-    status = run_in_thread(lambda: solver.solve(model, listener), interrupt)
-    return _outcome(cp_model, solver, status, variables, stopped, bool(model.has_objective()))
+    statuses: list[Any] = []
+    stopped += run_in_thread(lambda: statuses.append(solver.solve(model, listener)), solver.stop_search, orders)
+    return _outcome(cp_model, solver, statuses[0], variables, stopped, bool(model.has_objective()))
 
 
 def _listener(cp_model: Any, variables: list[Any], on_incumbent: OnIncumbent | None, stopped: list[str]) -> Any:
@@ -144,7 +135,7 @@ def _outcome(cp_model: Any, solver: Any, status: Any, variables: list[Any], stop
     if not goal and status == cp_model.FEASIBLE:
         end = End.OPTIMAL
     if stopped and end is End.TIME:
-        end = End.INTERRUPTED
+        end = cut_short(stopped)
     values = None
     if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         values = np.array([solver.value(variable) for variable in variables], np.int64)

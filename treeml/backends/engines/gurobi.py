@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treeml.backends.contract import Deadline
 from treeml.backends.encodings.asked import Unsupported
 from treeml.backends.encodings.program import FREE, Program
 from treeml.backends.engines.highs import accept, whole_bound
-from treeml.backends.engines.outcome import End, OnIncumbent, Outcome
+from treeml.backends.engines.outcome import End, OnIncumbent, Orders, Outcome, cut_short, run_in_thread
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,39 +29,42 @@ def missing() -> str | None:
     return None
 
 
+def takes(columns: int, rows: int) -> None:
+    """Raises Unsupported where the licence does not take a model of this size; it is asked for with an empty model."""
+    if max(columns, rows) > min(MOST_COLUMNS, MOST_ROWS) and _is_size_limited():
+        raise Unsupported(
+            "solver = gurobi",
+            f"its size-limited licence takes {MOST_COLUMNS:,} columns and {MOST_ROWS:,} rows, and this model has "
+            + (f"{columns:,} and {rows:,}" if rows else f"about {columns:,} columns"),
+            "solver = highs, or a full licence",
+        )
+
+
 def solve_program(
     program: Program,
-    deadline: Deadline,
-    *,
-    threads: int = 1,
-    seed: int = 0,
+    orders: Orders,
     start: Whole | None = None,
     on_incumbent: OnIncumbent | None = None,
-    deterministic: int | None = None,
 ) -> Outcome:
     lacks = missing()
     if lacks is not None:
         raise Unsupported("solver = gurobi", "it is not installed", lacks)
     import gurobipy
 
+    takes(program.columns, program.rows)
     environment = gurobipy.Env(params={"OutputFlag": 0})
-    if _is_size_limited(environment) and (program.columns > MOST_COLUMNS or program.rows > MOST_ROWS):
-        raise Unsupported(
-            "solver = gurobi",
-            f"its size-limited licence takes {MOST_COLUMNS:,} columns and {MOST_ROWS:,} rows, and this model has "
-            f"{program.columns:,} and {program.rows:,}",
-            "solver = highs, or a full licence",
-        )
     model, variables = write_model(program, environment)
-    model.Params.Threads = max(1, threads)
-    model.Params.Seed = seed % 2_000_000_000
+    model.Params.Threads = max(1, orders.threads)
+    model.Params.Seed = orders.seed % 2_000_000_000
     model.Params.MIPGap = 0
     model.Params.MIPGapAbs = 1 - 1e-4
     model.Params.IntegralityFocus = 1
-    if deadline.left() < float("inf"):
-        model.Params.TimeLimit = max(0.01, deadline.left())
-    if deterministic is not None:
-        model.Params.NodeLimit = float(deterministic)
+    if orders.deadline.left() < float("inf"):
+        model.Params.TimeLimit = max(0.01, orders.deadline.left())
+    if orders.work is not None:
+        model.Params.NodeLimit = float(orders.work)
+    if orders.memory_left is not None:
+        model.Params.SoftMemLimit = orders.memory_left / 1e9
     if start is not None:
         variables.Start = start.astype(float)
     stopped: list[str] = []
@@ -75,7 +78,7 @@ def solve_program(
             stopped.append("asked")
             here.terminate()
 
-    model.optimize(told)
+    stopped += run_in_thread(lambda: model.optimize(told), model.terminate, orders)
     return _outcome(gurobipy, model, variables, program, stopped)
 
 
@@ -103,12 +106,12 @@ def write_model(program: Program, environment: Any) -> tuple[Any, Any]:
     return model, variables
 
 
-def _is_size_limited(environment: Any) -> bool:
-    """Asked with an empty model: the licence that comes with the package has no expiry far away and no host."""
+@cache
+def _is_size_limited() -> bool:
     import gurobipy
 
     try:
-        probe = gurobipy.Model(env=environment)
+        probe = gurobipy.Model(env=gurobipy.Env(params={"OutputFlag": 0}))
         probe.addMVar(MOST_COLUMNS + 1)
         probe.optimize()
     except gurobipy.GurobiError:
@@ -130,7 +133,9 @@ def _outcome(gurobipy: Any, model: Any, variables: Any, program: Program, stoppe
     }
     if model.Status not in ends:
         raise ValueError(f"Gurobi ends with status {model.Status}")
-    end = End.INTERRUPTED if stopped else ends[model.Status]
+    end = ends[model.Status]
+    if stopped and end not in (End.OPTIMAL, End.INFEASIBLE):
+        end = cut_short(stopped)
     values = accept(program, np.asarray(variables.X)) if model.SolCount else None
     bound = None if end is End.INFEASIBLE else whole_bound(model.ObjBound)
     if end is End.OPTIMAL and values is None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from treeml.backends.contract import Deadline
 from treeml.backends.encodings.program import FREE, Program
-from treeml.backends.engines.outcome import End, OnIncumbent, Outcome, run_in_thread
+from treeml.backends.engines.outcome import End, OnIncumbent, Orders, Outcome, cut_short, run_in_thread
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,26 +23,22 @@ INTEGRAL_GOAL = 1 - 1e-4  # goals are whole: a gap below one is none
 
 def solve_program(
     program: Program,
-    deadline: Deadline,
-    *,
-    threads: int = 1,
-    seed: int = 0,
+    orders: Orders,
     start: Whole | None = None,
     on_incumbent: OnIncumbent | None = None,
-    deterministic: int | None = None,
 ) -> Outcome:
     """The linear relaxation first where it is known to be whole, and whole it is an answer; else branch and bound."""
     if program.integral_relaxation:
-        relaxed = solve_relaxation(program, deadline, threads, seed)
+        relaxed = solve_relaxation(program, orders)
         if relaxed.end is not End.OPTIMAL or relaxed.values is not None:
             return relaxed
-    highs = _model(program, whole=True, threads=threads, seed=seed)
+    highs = _model(program, whole=True, threads=orders.threads, seed=orders.seed)
     highs.setOptionValue("mip_abs_gap", INTEGRAL_GOAL)
     highs.setOptionValue("mip_rel_gap", 0.0)
     highs.setOptionValue("mip_feasibility_tolerance", 1e-7)
-    if deterministic is not None:
-        highs.setOptionValue("mip_max_nodes", int(deterministic))
-    _limit_time(highs, deadline)
+    if orders.work is not None:
+        highs.setOptionValue("mip_max_nodes", int(orders.work))
+    _limit_time(highs, orders.deadline)
     if start is not None:
         import highspy
 
@@ -51,7 +47,7 @@ def solve_program(
         highs.setSolution(given)
     stopped: list[str] = []
     _listen(highs, program, on_incumbent, stopped)
-    _run(highs, stopped)
+    _run(highs, stopped, orders)
     return _outcome(highs, program, stopped)
 
 
@@ -60,15 +56,15 @@ def write_file(program: Program, path: str) -> None:
     _model(program, whole=True, threads=1, seed=0).writeModel(path)
 
 
-def solve_relaxation(program: Program, deadline: Deadline, threads: int = 1, seed: int = 0) -> Outcome:
+def solve_relaxation(program: Program, orders: Orders) -> Outcome:
     """OPTIMAL with `values` None means: solved, but not whole; `bound` is then still a bound."""
     import highspy
 
-    highs = _model(program, whole=False, threads=threads, seed=seed)
-    _limit_time(highs, deadline)
+    highs = _model(program, whole=False, threads=orders.threads, seed=orders.seed)
+    _limit_time(highs, orders.deadline)
     stopped: list[str] = []
     _listen(highs, program, None, stopped)
-    _run(highs, stopped)
+    _run(highs, stopped, orders)
     status = highs.getModelStatus()
     kinds = highspy.HighsModelStatus
     if status == kinds.kOptimal:
@@ -185,10 +181,13 @@ def _listen(highs: Any, program: Program, on_incumbent: OnIncumbent | None, stop
     highs.cbSimplexInterrupt += poll
 
 
-def _run(highs: Any, stopped: list[str]) -> None:
+def _run(highs: Any, stopped: list[str], orders: Orders) -> None:
+    """HiGHS has no limit on memory of its own: it is watched, and stopped between two steps of the simplex."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        run_in_thread(highs.run, lambda: stopped.append("interrupted"))
+        reasons = run_in_thread(highs.run, lambda: stopped.append("asked"), orders)
+    if reasons:
+        stopped[:] = reasons
 
 
 def holds(program: Program, values: Whole) -> bool:
@@ -236,7 +235,9 @@ def _outcome(highs: Any, program: Program, stopped: list[str], relaxed: bool = F
         kinds.kHighsInterrupt: End.INTERRUPTED,
     }
     ends[kinds.kModelEmpty] = End.OPTIMAL
-    end = End.INTERRUPTED if stopped else ends.get(status, End.FAILED)
+    end = ends.get(status, End.FAILED)
+    if stopped and end not in (End.OPTIMAL, End.INFEASIBLE):
+        end = cut_short(stopped)
     info = highs.getInfo()
     statistics = {"nodes": float(max(0, info.mip_node_count)), "iterations": float(info.simplex_iteration_count)}
     if relaxed:

@@ -1,4 +1,4 @@
-"""What a solver made of a model, in words that all of them share."""
+"""How a solver is to run, and what it made of a model, in words that all of them share."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from treeml.backends.contract import Deadline
+from treeml.backends.engines.memory import resident
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,23 +41,38 @@ class Outcome:
     statistics: dict[str, float] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """`memory` is how much the process may hold, in bytes; `work` a limit in the solver's own measure (nodes,
+    deterministic time), so that a run repeats."""
+
+    deadline: Deadline
+    threads: int = 1
+    seed: int = 0
+    work: float | None = None
+    memory: int | None = None
+
+    @property
+    def memory_left(self) -> int | None:
+        """What may still be taken, for a solver that counts its own."""
+        return None if self.memory is None else max(2**20, self.memory - resident())
+
+
 # Called with an assignment (or None) and a lower bound (or None); False stops the search.
 OnIncumbent = Callable[["Whole | None", "int | None"], bool | None]
 
 
-def run_in_thread(
-    work: Callable[[], Any], interrupt: Callable[[], None], watch: Callable[[], None] | None = None
-) -> Any:
+def run_in_thread(work: Callable[[], Any], interrupt: Callable[[], None], orders: Orders) -> list[str]:
     """Runs a solver in a thread of its own, so that Ctrl-C reaches Python, which asks it to stop and waits.
 
-    `watch` is called every now and then, to stop it for other reasons.
+    Returns why it was asked to stop: `interrupted`, `memory` (the process holds more than it may), or nothing.
     """
-    results: list[Any] = []
+    reasons: list[str] = []
     failures: list[BaseException] = []
 
     def body() -> None:
         try:
-            results.append(work())
+            work()
         except BaseException as failure:
             failures.append(failure)
         finally:
@@ -65,10 +83,17 @@ def run_in_thread(
     Thread(target=body, daemon=True).start()
     while not done.is_set():
         try:
-            if not done.wait(0.1) and watch is not None:
-                watch()
+            if not done.wait(0.1) and orders.memory is not None and resident() > orders.memory and not reasons:
+                reasons.append("memory")
+                interrupt()
         except KeyboardInterrupt:
+            reasons.append("interrupted")
             interrupt()
     if failures:
         raise failures[0]
-    return results[0]
+    return reasons
+
+
+def cut_short(reasons: list[str]) -> End:
+    """How a search ended that was asked to stop."""
+    return End.MEMORY if reasons == ["memory"] else End.INTERRUPTED

@@ -10,17 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from treeml.backends.contract import Deadline
+from treeml.backends.contract import Stop
+from treeml.backends.engines.memory import resident
+from treeml.backends.engines.outcome import Orders
 
 SLICE = 2_000
 
 
 class Stopped(Exception):
-    """The deadline passed, or somebody asked for a stop; `reason` is time, interrupted or conflicts."""
+    """The deadline passed, memory or conflicts ran out, or somebody asked for it."""
 
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
+    def __init__(self, stop: Stop) -> None:
+        super().__init__(stop.value)
+        self.stop = stop
 
 
 class Sat:
@@ -30,15 +32,15 @@ class Sat:
         self,
         name: str,
         clauses: Iterable[list[int]],
-        deadline: Deadline,
+        orders: Orders,
         *,
         proof: bool = False,
-        conflicts: int | None = None,
         stop: Callable[[], bool] | None = None,
     ) -> None:
         from pysat.solvers import Solver
 
-        self.name, self.deadline, self.left, self.stop = name, deadline, conflicts, stop
+        self.name, self.orders, self.stop = name, orders, stop
+        self.left = None if orders.work is None else int(orders.work)  # conflicts
         self.solver: Any = Solver(name=name, with_proof=proof) if proof else Solver(name=name)
         self.solver.append_formula(list(clauses))
         self.done = 0
@@ -52,8 +54,6 @@ class Sat:
             reason = self._reason_to_stop()
             if reason is not None:
                 raise Stopped(reason)
-            if self.left is not None and self.left <= 0:
-                raise Stopped("conflicts")
             budget = SLICE if self.left is None else min(SLICE, self.left)
             self.solver.conf_budget(budget)
             answer = self.solver.solve_limited(assumptions=list(assumptions))
@@ -63,10 +63,13 @@ class Sat:
             if self.left is not None:
                 self.left -= budget
 
-    def _reason_to_stop(self) -> str | None:
+    def _reason_to_stop(self) -> Stop | None:
         if self.stop is not None and self.stop():
-            return "interrupted"
-        return "time" if self.deadline.passed else None
+            return Stop.INTERRUPTED
+        if self.orders.memory is not None and resident() > self.orders.memory:
+            return Stop.MEMORY
+        spent = self.left is not None and self.left <= 0
+        return Stop.TIME if spent or self.orders.deadline.passed else None
 
     def phases(self, literals: Sequence[int]) -> None:
         """Values to try first, where the solver takes them."""

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treeml.backends.contract import Deadline
+from treeml.backends.encodings.clock import NO_DEADLINE, in_time
 from treeml.backends.encodings.program import FREE, Program
 from treeml.backends.engines.highs import accept, whole_bound
-from treeml.backends.engines.outcome import End, OnIncumbent, Outcome, run_in_thread
+from treeml.backends.engines.outcome import End, OnIncumbent, Orders, Outcome, cut_short, run_in_thread
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,40 +32,33 @@ ENDS = {
 
 def solve_program(
     program: Program,
-    deadline: Deadline,
-    *,
-    threads: int = 1,
-    seed: int = 0,
+    orders: Orders,
     start: Whole | None = None,
     on_incumbent: OnIncumbent | None = None,
-    deterministic: int | None = None,
 ) -> Outcome:
-    """SCIP searches on one thread, whatever `threads` says."""
-    model, variables = write_model(program)
-    model.setParam("randomization/randomseedshift", seed % 2**31)
+    """SCIP searches on one thread, whatever is ordered."""
+    model, variables = write_model(program, orders.deadline)
+    model.setParam("randomization/randomseedshift", orders.seed % 2**31)
     model.setParam("misc/catchctrlc", False)
     if program.whole is None:
         model.setParam("limits/absgap", 1 - 1e-4)
-    if deadline.left() < float("inf"):
-        model.setParam("limits/time", max(0.01, deadline.left()))
-    if deterministic is not None:
-        model.setParam("limits/totalnodes", int(deterministic))
+    if orders.deadline.left() < float("inf"):
+        model.setParam("limits/time", max(0.01, orders.deadline.left()))
+    if orders.work is not None:
+        model.setParam("limits/totalnodes", int(orders.work))
+    if orders.memory_left is not None:
+        model.setParam("limits/memory", orders.memory_left / 2**20)
     if start is not None:
         solution = model.createSol()
         for variable, value in zip(variables, start.tolist(), strict=True):
             model.setSolVal(solution, variable, value)
         model.addSol(solution)
     stopped = _listen(model, variables, program, on_incumbent)
-
-    def interrupt() -> None:
-        stopped.append("interrupted")
-        model.interruptSolve()
-
-    run_in_thread(model.optimizeNogil, interrupt)
+    stopped += run_in_thread(model.optimizeNogil, model.interruptSolve, orders)
     return _outcome(model, variables, program, stopped)
 
 
-def write_model(program: Program) -> tuple[Any, list[Any]]:
+def write_model(program: Program, deadline: Deadline = NO_DEADLINE) -> tuple[Any, list[Any]]:
     from pyscipopt import Model, quicksum
 
     model = Model()
@@ -72,12 +66,16 @@ def write_model(program: Program) -> tuple[Any, list[Any]]:
     whole = np.ones(program.columns, bool) if program.whole is None else program.whole
     variables = []
     for column in range(program.columns):
+        if column % 1024 == 0:
+            in_time(deadline)
         low, high = int(program.lower[column]), int(program.upper[column])
         kind = ("B" if (low, high) == (0, 1) else "I") if whole[column] else "C"
         variables.append(model.addVar(f"x{column}", kind, low, high, int(program.cost[column])))
     model.addObjoffset(program.offset)
     start, index, value = program.start.tolist(), program.index.tolist(), program.value.tolist()
     for row, (low, high) in enumerate(zip(program.low.tolist(), program.high.tolist(), strict=True)):
+        if row % 256 == 0:
+            in_time(deadline)
         here = range(start[row], start[row + 1])
         terms = quicksum(value[k] * variables[index[k]] for k in here)
         if not len(here):
@@ -128,8 +126,8 @@ def _outcome(model: Any, variables: list[Any], program: Program, stopped: list[s
     if raw not in ENDS:
         raise ValueError(f"SCIP says {raw}")
     end = ENDS[raw]
-    if stopped and end is not End.OPTIMAL:
-        end = End.INTERRUPTED
+    if stopped and end not in (End.OPTIMAL, End.INFEASIBLE):
+        end = cut_short(stopped)
     values = None
     if model.getNSols() and end is not End.INFEASIBLE:
         best = model.getBestSol()

@@ -1,0 +1,16 @@
+"""A deadline -> an end of building, wherever building is: the deadline of a solve includes it."""
+
+from __future__ import annotations
+
+from treeml.backends.contract import Deadline
+
+NO_DEADLINE = Deadline()
+
+
+class OutOfTime(Exception):
+    """The deadline passed while a model was built."""
+
+
+def in_time(deadline: Deadline) -> None:
+    if deadline.passed:
+        raise OutOfTime
