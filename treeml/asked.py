@@ -98,7 +98,7 @@ def _parsed(name: str, value: Any, part: str) -> Any:
 
     try:
         (parsed,) = parse(Source(f"--{name}", f"solve {name} {_time(value) if name == 'within' else value}"))
-    except (SpecError, ValueError) as error:
+    except ValueError as error:
         raise SpecError(_unreadable(name, value)) from error
     if not isinstance(parsed, Solve):
         raise SpecError(_unreadable(name, value))

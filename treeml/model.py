@@ -307,28 +307,36 @@ class Model:
         options: Mapping[str, Any] | None = None,
         params: Mapping[str, Any] | None = None,
         on_progress: OnProgress | None = None,
+        progress: bool = False,
         start: Tree | None = None,
         weight: Any = None,
     ) -> Result:
-        """The best tree: for `data` (a path, a frame, or arrays X and `y`), or for the file that the model names."""
+        """The best tree: for `data` (a path, a frame, or arrays X and `y`), or for the file that the model names.
+
+        `progress=True` shows a bar, in a notebook under the cell; `on_progress` is called with every step instead.
+        """
         from treeml import pipeline
 
-        return pipeline.solve(
-            self,
-            data,
-            y,
-            backend=backend,
-            within=within,
-            threads=threads,
-            seed=seed,
-            gap=gap,
-            memory=memory,
-            options=options,
-            params=params,
-            on_progress=on_progress,
-            start=start,
-            weight=weight,
-        )
+        asked = {
+            "backend": backend,
+            "within": within,
+            "threads": threads,
+            "seed": seed,
+            "gap": gap,
+            "memory": memory,
+            "options": options,
+            "params": params,
+            "start": start,
+            "weight": weight,
+        }
+        if not progress:
+            return pipeline.solve(self, data, y, on_progress=on_progress, **asked)
+        if on_progress is not None:
+            raise ValueError("progress=True shows progress and on_progress is told of it: give one of them")
+        from treeml.progress import progress_shown
+
+        with progress_shown() as show:
+            return pipeline.solve(self, data, y, on_progress=show, **asked)
 
     def compare(self, data: Any = None, backends: Sequence[str] | None = None, **asked: Any) -> Comparison:
         """The same model solved by several back-ends, side by side."""

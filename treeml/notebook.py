@@ -98,11 +98,8 @@ def _table(rows: list[list[str]], *header: str) -> str:
 
 
 @contextmanager
-def notebook_progress(quiet: bool = False) -> Iterator[OnProgress | None]:
+def notebook_progress() -> Iterator[OnProgress]:
     """A callback that keeps a bar under the cell up to date: how much of the gap is closed, and the values."""
-    if quiet:
-        yield None
-        return
     from IPython.display import display
 
     shown = display(_Bar("building ..."), display_id=True)
@@ -110,15 +107,19 @@ def notebook_progress(quiet: bool = False) -> Iterator[OnProgress | None]:
 
     def show(moment: Progress) -> None:
         nonlocal last
-        from treeml.progress import progress_text
+        from treeml.progress import closed, progress_text
 
         if monotonic() - last >= _SECONDS_BETWEEN_UPDATES and shown is not None:
             last = monotonic()
-            shown.update(_Bar(progress_text(moment), _closed(moment)))
+            shown.update(_Bar(progress_text(moment), closed(moment)))
 
-    yield show
-    if shown is not None:
-        shown.update(_Bar("done", 1.0))
+    ended = _Bar("stopped", 0.0)
+    try:
+        yield show
+        ended = _Bar("done", 1.0)
+    finally:
+        if shown is not None:
+            shown.update(ended)
 
 
 class _Bar:
@@ -134,14 +135,6 @@ class _Bar:
     def _repr_html_(self) -> str:
         value = "" if self.share is None else f' value="{self.share:.3f}"'
         return f"<progress{value}></progress> <code>{escape(self.text)}</code>"
-
-
-def _closed(moment: Progress) -> float | None:
-    """The share of the gap that is closed; None while nothing is known."""
-    if not moment.objective or moment.bound is None:
-        return None
-    value, bound = float(moment.objective[-1]), float(moment.bound)
-    return 1.0 if value == bound else max(0.0, min(1.0, 1 - abs(value - bound) / max(abs(value), abs(bound))))
 
 
 def solve_cell(line: str, cell: str, variables: dict[str, Any], *, quiet: bool = False) -> Result:
@@ -160,8 +153,7 @@ def solve_cell(line: str, cell: str, variables: dict[str, Any], *, quiet: bool =
         if asked.data not in variables and not asked.data.endswith((".csv", ".parquet")):
             raise NameError(f"no variable is called {asked.data!r}; --data names a frame of the notebook, or a file")
         data = variables.get(asked.data, asked.data)
-    with notebook_progress(quiet or asked.quiet) as on_progress:
-        result = model.solve(data, backend=asked.backend, within=asked.within, on_progress=on_progress)
+    result = model.solve(data, backend=asked.backend, within=asked.within, progress=not (quiet or asked.quiet))
     if asked.name is not None:
         variables[asked.name] = result
     return result

@@ -54,6 +54,7 @@ CLASS_USES = (
     Use("test_cost"),
     Use("purity"),
     Use("leaf_errors"),
+    Use("leaf_weight"),
     Use("features_used"),
     Use("uses", ("age",)),
     Use("uses", ("sex",)),

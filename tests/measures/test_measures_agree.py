@@ -214,6 +214,8 @@ def slowly(use: Use, dataset: Dataset, outcome: Outcome) -> Fraction | None:
             return min(shares)
         case "leaf_errors":
             return max(weight([row for row in leaf if row in wrong]) for leaf in leaves)
+        case "leaf_weight":
+            return min(weight(leaf) for leaf in leaves)
         case "features_used":
             return Fraction(len(set().union(*(row["tested"] for row in rows))))
         case "uses":

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
+import warnings
 from typing import Any
 
 import numpy as np
@@ -10,8 +12,10 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
+from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from treeml.dl85 import DL85Classifier, DL85Predictor
+from treeml import dl85
+from treeml.dl85 import DL85Booster, DL85Classifier, DL85Cluster, DL85Predictor
 from treeml.sklearn import OptimalTreeClassifier
 
 
@@ -27,7 +31,7 @@ def test_the_default_error_is_that_of_the_most_accurate_tree(data: Any) -> None:
     X, y = data
     for depth, support in itertools.product((1, 2, 3), (1, 5)):
         found = DL85Classifier(max_depth=depth, min_sup=support).fit(X, y)
-        best = OptimalTreeClassifier(max_depth=depth, min_support=support, leaf_price=0).fit(X, y)
+        best = OptimalTreeClassifier(max_depth=depth, min_support=support).fit(X, y)
         assert found.error_ == pytest.approx(best.objective_ * len(y))
         assert found.accuracy_ == pytest.approx(1 - found.error_ / len(y))
         assert found.depth_ <= depth
@@ -63,7 +67,7 @@ def test_error_functions_of_ones_own(data: Any) -> None:
 
     slow = DL85Classifier(max_depth=2, error_function=by_rows).fit(X, y)
     fast = DL85Classifier(max_depth=2, fast_error_function=by_counts).fit(X, y)
-    costs = OptimalTreeClassifier(max_depth=2, leaf_price=0, cost_matrix=[[0, 3], [1, 0]]).fit(X, y)
+    costs = OptimalTreeClassifier(max_depth=2, cost_matrix=[[0, 3], [1, 0]]).fit(X, y)
     assert slow.error_ == fast.error_ == pytest.approx(costs.objective_ * len(y))
     predicted = slow.predict(X)
     assert slow.error_ == np.sum((predicted == 1) & (y == 0)) * 3 + np.sum((predicted == 0) & (y == 1))
@@ -142,3 +146,121 @@ def test_numbers_are_cut_where_it_helps() -> None:
     assert found.error_ == 0
     assert found.tree_["threshold"] == pytest.approx(3, abs=1)
     assert (found.predict(X) == y).all()
+
+
+STEERING = """verbose desc asc repeat_sort print_output cache_type maxcachesize wipe_type wipe_factor use_cache use_ub
+dynamic_branch max_depth min_sup error_function max_error stop_after_better time_limit"""
+OTHERS = "quiet fast_error_function depth_two_special_algo similar_lb similar_for_branching"
+ARGUMENTS = {  # of version 0.1.8
+    "DL85Classifier": f"{STEERING} {OTHERS}",
+    "DL85Predictor": f"{STEERING} {OTHERS} predict_error_function iterative leaf_value_function nps",
+    "DL85Cluster": f"{STEERING} leaf_value_function",
+    "DL85Booster": f"""{STEERING} quiet fast_error_function base_estimator max_iterations model gamma min_trans_cost
+        opti_gap regulator""",
+}
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_every_argument_of_theirs_is_taken_with_its_default(name: str) -> None:
+    ours = inspect.signature(getattr(dl85, name)).parameters
+    assert set(ARGUMENTS[name].split()) <= set(ours)
+    try:
+        import pydl85
+    except ImportError:
+        return
+    theirs = inspect.signature(getattr(pydl85, name)).parameters
+    assert set(theirs) == set(ARGUMENTS[name].split())
+    for argument, parameter in theirs.items():
+        mine = ours[argument].default
+        assert str(mine) == str(parameter.default), argument
+
+
+# The default of `cache_type` is an Enum there, which scikit-learn does not allow itself.
+CHECKS = [
+    (estimator, check)
+    for estimator, check in estimator_checks_generator(DL85Classifier(max_depth=3))
+    if check.func.__name__ != "check_parameters_default_constructible"
+]
+
+
+@pytest.mark.parametrize(("estimator", "check"), CHECKS, ids=lambda value: getattr(value, "func", type(value)).__name__)
+def test_scikit_learn_finds_nothing_else_to_complain_of(estimator: Any, check: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check(estimator)
+
+
+def test_weights_are_rows(data: Any) -> None:
+    X, y = data
+    weight = np.arange(len(y)) % 4
+    repeated = np.repeat(np.arange(len(y)), weight)
+    weighted = DL85Classifier(max_depth=2).fit(X, y, sample_weight=weight)
+    assert weighted.error_ == DL85Classifier(max_depth=2).fit(X[repeated], y[repeated]).error_
+    assert weighted.error_ == 16.0  # what the library finds where rows of weight zero are left out
+
+
+def test_clusters_are_as_close_as_a_tree_can_make_them(data: Any) -> None:
+    X, _ = data
+    found = DL85Cluster(max_depth=1).fit(X)
+
+    def distances(rows: NDArray[Any]) -> float:
+        return float(np.linalg.norm(X[rows] - X[rows].mean(axis=0), axis=1).sum())
+
+    wanted = min(sum(distances(np.flatnonzero(X[:, c] == side)) for side in (0, 1)) for c in range(6))
+    assert found.error_ == pytest.approx(wanted)
+    assert set(found.labels_) == {0, 1}
+    assert (found.fit_predict(X) == found.labels_).all()
+    assert set(found.predict(X)) == {X[found.labels_ == label].mean() for label in (0, 1)}
+    elsewhere = DL85Cluster(max_depth=1).fit(X, 10 * X[:, [4]])
+    assert elsewhere.error_ == 0
+    assert elsewhere.tree_["feat"] == 4
+    with pytest.raises(ValueError, match="X_error has 3 rows"):
+        DL85Cluster().fit(X, X[:3])
+
+
+def soft_margin(margins: list[float], penalty: float) -> float:
+    return max(level - penalty * sum(max(0.0, level - margin) for margin in margins) for level in margins)
+
+
+def test_a_booster_reaches_what_the_library_does(data: Any) -> None:
+    X, y = data
+    ratsch = DL85Booster(max_depth=2, model=dl85.MODEL_LP_RATSCH, regulator=0.1).fit(X, y)
+    assert ratsch.optimal_
+    assert ratsch.estimator_weights_.sum() == pytest.approx(1)
+    assert soft_margin(ratsch.margins_, 0.1) == pytest.approx(1 / 18, abs=1e-6)  # the library, to a gap of 0.01: 0.0549
+    for regulator, wanted in ((0.1, 3.4), (1.0, 13.5)):  # what the library finds
+        demiriz = DL85Booster(max_depth=2, model=dl85.MODEL_LP_DEMIRIZ, regulator=regulator).fit(X, y)
+        short = sum(max(0.0, 1 - margin) for margin in demiriz.margins_)
+        assert demiriz.estimator_weights_.sum() + regulator * short == pytest.approx(wanted, rel=1e-6)
+    spread = DL85Booster(max_depth=2, model=dl85.MODEL_QP_MDBOOST, regulator=2.0).fit(X, y)
+    assert min(spread.margins_norm_) == pytest.approx(-0.5244, abs=1e-3)
+    assert spread.accuracy_ == 0.9
+    assert (spread.predict(X) == y).mean() == 0.9
+    assert np.allclose(spread.predict_proba(X).sum(axis=1), 1)
+    assert spread.get_nodes_count() == sum(2 * len(tree.leaves) - 1 for tree in spread.estimators_)
+    assert clone(spread).regulator == 2.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"model": dl85.MODEL_LP_AGLIN, "regulator": 1}, "is not here"),
+        ({"model": dl85.MODEL_LP_DEMIRIZ}, "regulator above 0"),
+        ({"model": dl85.MODEL_LP_DEMIRIZ, "regulator": 1e-4}, "raise it"),
+        ({"model": dl85.MODEL_LP_RATSCH, "base_estimator": DL85Classifier()}, "base_estimator: not here"),
+        ({"model": dl85.MODEL_LP_RATSCH}, "different classes"),
+    ],
+)
+def test_what_a_booster_refuses(data: Any, arguments: dict[str, Any], message: str) -> None:
+    X, y = data
+    with pytest.raises(ValueError, match=message):
+        DL85Booster(**arguments).fit(X, y)
+
+
+def test_drawings_have_the_names_given(data: Any) -> None:
+    X, y = data
+    drawn = DL85Classifier(max_depth=2).fit(X, y).export_graphviz(list("abcdef"), ["no", "a|b"])
+    assert "x0" not in drawn
+    assert r"a\|b" in drawn
+    numbers = DL85Classifier().fit(X * 1.5 + np.arange(60)[:, None], y)
+    assert r"\>" in numbers.export_graphviz()

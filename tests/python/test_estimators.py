@@ -29,12 +29,7 @@ def _name(value: Any) -> str:
     return getattr(getattr(value, "func", value), "__name__", type(value).__name__)
 
 
-CHECKS = [
-    (estimator, check)
-    for each in ESTIMATORS
-    for estimator, check in estimator_checks_generator(each)
-    if _name(check) != "check_array_api_input"  # runs only where another array library is installed and switched on
-]
+CHECKS = [(estimator, check) for each in ESTIMATORS for estimator, check in estimator_checks_generator(each)]
 
 
 @pytest.mark.parametrize(("estimator", "check"), CHECKS, ids=_name)
@@ -62,7 +57,7 @@ def people() -> tuple[pd.DataFrame, pd.Series]:
 
 def test_the_tree_is_the_one_that_the_model_describes(people: tuple[pd.DataFrame, pd.Series]) -> None:
     X, y = people
-    fitted = OptimalTreeClassifier(max_depth=2, leaf_price=0, min_support=5).fit(X, y)
+    fitted = OptimalTreeClassifier(max_depth=2, min_support=5).fit(X, y)
     model = tml.Model().predict("class").minimize(tml.error_rate)
     model.require(tml.depth <= 2).require(tml.support >= tml.rows(5))
     assert fitted.model_ == model
@@ -83,7 +78,7 @@ def test_a_spec_does_what_keywords_do(people: tuple[pd.DataFrame, pd.Series], tm
     text = "param deep = 2\nminimize error_rate\nrequire depth <= deep"
     path = tmp_path / "small.tml"
     path.write_text(text)
-    wanted = OptimalTreeClassifier(max_depth=2, leaf_price=0).fit(X, y).objective_
+    wanted = OptimalTreeClassifier(max_depth=2).fit(X, y).objective_
     for spec in (text, path, str(path), tml.parse(text)):
         assert OptimalTreeClassifier(spec=spec).fit(X, y).objective_ == wanted
     assert OptimalTreeClassifier(spec=text, params={"deep": 0}).fit(X, y).depth_ == 0
@@ -128,9 +123,9 @@ def test_fairness_holds_and_costs_accuracy(people: tuple[pd.DataFrame, pd.Series
 def test_costs_as_a_dict_and_as_a_matrix_are_the_same(people: tuple[pd.DataFrame, pd.Series]) -> None:
     X, y = people
     # Rows are actual, columns predicted: predicting low when it is high costs 7.
-    by_matrix = OptimalTreeClassifier(max_depth=1, leaf_price=0, cost_matrix=[[0, 7], [1, 0]]).fit(X, y)
+    by_matrix = OptimalTreeClassifier(max_depth=1, cost_matrix=[[0, 7], [1, 0]]).fit(X, y)
     costs = {("low", "high"): 7, ("high", "low"): 1}
-    by_dict = OptimalTreeClassifier(max_depth=1, leaf_price=0, cost_matrix=costs).fit(X, y)
+    by_dict = OptimalTreeClassifier(max_depth=1, cost_matrix=costs).fit(X, y)
     assert by_matrix.objective_ == by_dict.objective_
     predicted = by_matrix.predict(X)
     cost = 7 * np.sum((predicted == "low") & (y == "high")) + np.sum((predicted == "high") & (y == "low"))
@@ -143,12 +138,29 @@ def test_costs_as_a_dict_and_as_a_matrix_are_the_same(people: tuple[pd.DataFrame
 
 def test_balanced_weights_are_exact(people: tuple[pd.DataFrame, pd.Series]) -> None:
     X, y = people
-    fitted = OptimalTreeClassifier(max_depth=1, leaf_price=0, class_weight="balanced").fit(X, y)
+    fitted = OptimalTreeClassifier(max_depth=1, class_weight="balanced").fit(X, y)
     predicted = fitted.predict(X)
     recalls = [Fraction(int(np.sum((predicted == c) & (y == c))), int(np.sum(y == c))) for c in fitted.classes_]
     assert fitted.objective_ == float(1 - sum(recalls) / 2)
     given = OptimalTreeClassifier(max_depth=1, class_weight={"high": 3, "other": 5}).fit(X, y)
     assert 'weight class "high" = 3' in str(given.model_)
+
+
+def test_no_leaf_weighs_less_than_its_share(people: tuple[pd.DataFrame, pd.Series]) -> None:
+    X, y = people
+    weights = {"high": 4, "low": 0.5}
+    share = 0.2
+    fitted = OptimalTreeClassifier(max_depth=2, class_weight=weights, min_weight_fraction_leaf=share).fit(X, y)
+    of_rows = y.map(weights).to_numpy()
+    leaves = fitted.apply(X)
+    lightest = min(of_rows[leaves == leaf].sum() for leaf in np.unique(leaves))
+    assert lightest >= share * of_rows.sum()
+    assert fitted.result_.measures["leaf_weight"] == pytest.approx(lightest)
+    free = OptimalTreeClassifier(max_depth=2, class_weight=weights).fit(X, y)
+    leaves = free.apply(X)
+    assert min(of_rows[leaves == leaf].sum() for leaf in np.unique(leaves)) < share * of_rows.sum()
+    assert fitted.objective_ > free.objective_
+    assert OptimalTreeClassifier(min_weight_fraction_leaf=1).fit(X, y).n_leaves_ == 1
 
 
 def test_weights_are_rows_and_zero_is_none(people: tuple[pd.DataFrame, pd.Series]) -> None:
@@ -306,6 +318,18 @@ def test_requirements_that_cannot_be_met_are_named(people: tuple[pd.DataFrame, p
         OptimalTreeClassifier(spec="minimize depth\nrequire depth <= 1\nrequire errors <= 0").fit(X, y)
 
 
+def test_mistakes_are_value_errors(people: tuple[pd.DataFrame, pd.Series]) -> None:
+    X, y = people
+    for spec, kind in (
+        ("maximise accuracy\nrequire depth <= 1", tml.SpecError),
+        ("maximize accuracy\nrequire depth <= 1\nforbid split on nothing", tml.DataError),
+    ):
+        with pytest.raises(ValueError, match="error\\[") as caught:
+            OptimalTreeClassifier(spec=spec).fit(X, y)
+        assert isinstance(caught.value, kind)
+        assert caught.value.diagnostics
+
+
 def test_a_tree_without_a_proof_is_announced(people: tuple[pd.DataFrame, pd.Series]) -> None:
     X, y = people
     with pytest.warns(ConvergenceWarning, match="not proved"):
@@ -322,6 +346,7 @@ def test_a_tree_without_a_proof_is_announced(people: tuple[pd.DataFrame, pd.Seri
         (OptimalTreeClassifier(min_support=1.5), "share between 0 and 1"),
         (OptimalTreeClassifier(leaf_price=-1), "leaf_price is at least 0"),
         (OptimalTreeClassifier(max_leaves=0), "max_leaves is a whole number"),
+        (OptimalTreeClassifier(min_weight_fraction_leaf=2), "min_weight_fraction_leaf is a share"),
         (OptimalTreeClassifier(class_weight="even"), "class_weight is None"),
         (OptimalTreeRegressor(loss="huber"), "loss is one of"),
         (OptimalTreeRegressor(loss="quantile", quantile=1), "quantile is between"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from fractions import Fraction
+from io import StringIO
 from typing import Any
 from xml.etree import ElementTree
 
@@ -12,7 +14,8 @@ from IPython.core.interactiveshell import InteractiveShell
 
 import treeml as tml
 from treeml.backends.contract import Progress
-from treeml.notebook import _Bar, _closed, solve_cell
+from treeml.notebook import _Bar, solve_cell
+from treeml.progress import closed, progress_shown
 
 SPEC = "param deep = 0\npredict label\nmaximize accuracy\nrequire depth <= deep"
 
@@ -99,8 +102,78 @@ def test_wrong_lines(line: str, message: str) -> None:
 
 
 def test_the_bar_tells_how_much_is_closed() -> None:
-    assert _closed(Progress(1.0, None, None)) is None
-    assert _closed(Progress(1.0, (Fraction(4),), Fraction(3))) == 0.75
-    assert _closed(Progress(1.0, (Fraction(4),), Fraction(4))) == 1
+    assert closed(Progress(1.0, None, None)) is None
+    assert closed(Progress(1.0, (Fraction(4),), Fraction(3))) == 0.75
+    assert closed(Progress(1.0, (Fraction(4),), Fraction(4))) == 1
     assert 'value="0.750"' in _Bar("3 s", 0.75)._repr_html_()
     assert "value" not in _Bar("building ...")._repr_html_()
+
+
+class Terminal(StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+MOMENTS = (
+    Progress(0.5, None, None),
+    Progress(1.0, (Fraction(4),), Fraction(3)),
+    Progress(9.0, (Fraction(3),), Fraction(3)),
+)
+
+
+def test_bars_are_shown_under_a_cell_without_the_magic(shell: Any, rows: pd.DataFrame) -> None:
+    from IPython.utils.capture import capture_output
+
+    shell.user_ns |= {"rows": rows, "model": tml.parse(SPEC, deep=2)}
+    with capture_output() as shown:
+        ran = shell.run_cell("found = model.solve(rows, progress=True)")
+    ran.raise_error()
+    assert shell.user_ns["found"].objective == 1
+    bars = [output.data["text/html"] for output in shown.outputs]
+    assert "building" in bars[0]
+    assert "done" in bars[-1]
+    assert not shown.stderr
+    with capture_output() as shown:
+        ran = shell.run_cell("from treeml.sklearn import OptimalTreeClassifier as Tree\n" + VERBOSE_FIT)
+    ran.raise_error()
+    assert "done" in shown.outputs[-1].data["text/html"]
+    with capture_output() as shown:
+        ran = shell.run_cell("model.solve(rows, progress=True, backend='nobody')", silent=True)
+    assert isinstance(ran.error_in_exec, tml.SpecError)
+    assert "stopped" in shown.outputs[-1].data["text/html"]
+
+
+VERBOSE_FIT = "Tree(max_depth=1, verbose=True).fit(rows.drop(columns='label'), rows.label)"
+
+
+def test_a_bar_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setattr("treeml.progress.SECONDS_BETWEEN_LINES", 0.0)
+    with progress_shown() as show:
+        for moment in MOMENTS:
+            show(moment)
+    for text in ("no tree yet", "incumbent 4   bound 3   gap 25.0 %", "9.0 s   incumbent 3", "━"):
+        assert text in screen.getvalue()
+
+
+def test_lines_in_a_log(monkeypatch: pytest.MonkeyPatch, rows: pd.DataFrame) -> None:
+    log = StringIO()
+    monkeypatch.setattr(sys, "stderr", log)
+    monkeypatch.setattr("treeml.progress.SECONDS_BETWEEN_LOGGED_LINES", 0.0)
+    with progress_shown() as show:
+        for moment in MOMENTS:
+            show(moment)
+    assert log.getvalue().splitlines() == [
+        "treeml: 0.5 s   no tree yet",
+        "treeml: 1.0 s   incumbent 4   bound 3   gap 25.0 %",
+        "treeml: 9.0 s   incumbent 3   bound 3   gap 0.0 %",
+        "treeml: done   9.0 s   incumbent 3   bound 3   gap 0.0 %",
+    ]
+    model = tml.parse(SPEC)
+    model.solve(rows)
+    assert log.getvalue().count("done") == 1
+    model.solve(rows, progress=True)
+    assert log.getvalue().count("done") == 2
+    with pytest.raises(ValueError, match="give one of them"):
+        model.solve(rows, progress=True, on_progress=lambda moment: None)

@@ -51,6 +51,7 @@ def random_problem(seed: int, *, numbers: bool = False, numeric: bool = False, m
             goals = ()
         pool = (
             _leaves_bound, _support_bound, _used_bound, _test_cost_bound, _purity_bound, _leaf_errors_bound,
+            _leaf_weight_bound,
             _predicted_bound, _predicted_bound, _gap_bound, _ratio_bound, _monotone_bound, _mixed_bound, _depth_bound,
         )  # fmt: skip
         shared = (actual, weight, classes)
@@ -182,6 +183,11 @@ def _leaf_errors_bound(make, name, rows, features, actual, weight, classes):  # 
     cost = _errors(actual, weight, classes).cost
     term = LeafErrors(cost, Fraction(1, 2))
     return Bound(_alone(term), str(make.choice(["<=", "<=", ">="])), Fraction(int(make.integers(0, 4)), 2), name)
+
+
+def _leaf_weight_bound(make, name, rows, features, actual, weight, classes):  # type: ignore[no-untyped-def]
+    least = Sum(((Fraction(-1), LeafErrors(np.repeat(-weight[:, None], classes, axis=1), Fraction(1, 2))),))
+    return Bound(least, str(make.choice([">=", ">=", "<="])), Fraction(int(make.integers(0, rows)), 2), name)
 
 
 def _predicted_bound(make, name, rows, features, actual, weight, classes):  # type: ignore[no-untyped-def]

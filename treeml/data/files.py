@@ -63,15 +63,15 @@ def file_mistake(
 
 def _content(path: Path, span: Span | None) -> bytes:
     try:
-        if path.is_dir():
-            inside = sorted(
-                child.name for child in path.iterdir() if child.suffix in (".csv", ".parquet", ".data", ".txt")
-            )
-            helps = (f"name a file in it: {', '.join(inside[:5])}",) if inside else ("name a file, not a folder",)
-            raise file_mistake("D403", f"{path.name} is a folder, not a file", "a folder", path.name, span, helps=helps)
         content = path.read_bytes()
     except FileNotFoundError:
         raise _gone(path, span) from None
+    except IsADirectoryError:
+        inside = sorted(child.name for child in path.iterdir() if child.suffix in (".csv", ".parquet", ".data", ".txt"))
+        helps = (f"name a file in it: {', '.join(inside[:5])}",) if inside else ("name a file, not a folder",)
+        raise file_mistake(
+            "D403", f"{path.name} is a folder, not a file", "a folder", path.name, span, helps=helps
+        ) from None
     except PermissionError:
         raise file_mistake(
             "D403",

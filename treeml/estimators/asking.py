@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from treeml.formula import Condition, Formula, expression, measure, percent, rows
-from treeml.lang.diagnostic import SpecError
 from treeml.lang.syntax import Comparison, Require
 from treeml.model import Model, load
 
@@ -60,6 +59,20 @@ def limit_size(model: Model, max_depth: Any, min_support: Any, max_leaves: Any) 
         model.require(named("support") >= rows(int(min_support)))
 
 
+def limit_columns(model: Model, forbid: Any) -> None:
+    """Columns that may not be tested, one or several."""
+    if forbid is not None:
+        model.forbid(*([forbid] if isinstance(forbid, str) else forbid))
+
+
+def limit_leaf_weight(model: Model, share: Any, total: Fraction) -> None:
+    """The least share of all weight that a leaf may have."""
+    if isinstance(share, bool) or not isinstance(share, (int, float, np.number)) or not 0 <= share <= 1:
+        raise ValueError(f"min_weight_fraction_leaf is a share between 0 and 1, not {share!r}")
+    if share:
+        model.require(named("leaf_weight") >= Fraction(str(share)) * total)
+
+
 def priced(goal: Formula, leaf_price: Any) -> Formula:
     """A goal in which every leaf has a price."""
     price = Fraction(str(leaf_price))
@@ -68,10 +81,10 @@ def priced(goal: Formula, leaf_price: Any) -> Formula:
     return goal + price * named("leaves") if price else goal
 
 
-def add_class_weights(model: Model, class_weight: Any, weights: Counted) -> None:
-    """`weights` are the weights of the classes in the data; `balanced` makes them equal, their sum unchanged."""
+def add_class_weights(model: Model, class_weight: Any, weights: Counted) -> Fraction:
+    """The weight of all rows. `weights` are those of the classes in the data; `balanced` makes them equal."""
     if class_weight is None:
-        return
+        return sum(weights.values(), Fraction(0))
     if isinstance(class_weight, str):
         if class_weight != "balanced":
             raise ValueError(f"class_weight is None, 'balanced' or a dict, not {class_weight!r}")
@@ -84,6 +97,7 @@ def add_class_weights(model: Model, class_weight: Any, weights: Counted) -> None
     for name, factor in factors.items():
         if name in weights:  # scikit-learn lets a dict speak of classes that a fold does not have
             model.weight_class(name, factor)
+    return sum((weight * factors.get(name, 1) for name, weight in weights.items()), Fraction(0))
 
 
 def add_mistake_costs(model: Model, cost_matrix: Any, classes: Sequence[Any], present: Iterable[Any]) -> None:
@@ -113,7 +127,7 @@ def _measure_text(text: Any) -> Any:
         return text.node
     try:
         (statement,) = Model.parse(f"require {text} <= 1").statements
-    except (SpecError, ValueError) as error:
+    except ValueError as error:
         raise ValueError(f"{text!r} is no measure: write it as in the language, such as 'parity_gap(sex)'") from error
     assert isinstance(statement, Require)
     condition = statement.condition

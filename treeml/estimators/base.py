@@ -1,15 +1,17 @@
 """What all estimators share: X, y -> Table -> Model -> Result -> fitted attributes; rows -> leaves.
 
-An estimator keeps its arguments as they were given, as scikit-learn asks for, and reads them in `fit`.
+An estimator keeps its arguments as they were given, as scikit-learn asks for, and reads them in `fit`. Arguments are
+fields of dataclasses, so that each is named once and estimators inherit those that they share.
 """
 
 from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -26,27 +28,41 @@ from sklearn.utils.validation import (
 )
 
 from treeml.estimators import rows as reading
-from treeml.estimators.asking import read_spec
+from treeml.estimators.asking import limit_columns, limit_size, read_spec
+from treeml.model import Model
 from treeml.tree import Branch, Tree
 
 if TYPE_CHECKING:
     from treeml.data.table import Column, Table
-    from treeml.model import Model
     from treeml.result import Result
     from treeml.spec import Spec
 
-RUN = ("spec", "params", "backend", "time_limit", "threads", "random_state")  # may stand beside `spec`
+RUN = ("spec", "params", "backend", "time_limit", "threads", "random_state", "verbose")  # may stand beside `spec`
 
 
+@dataclass(kw_only=True, repr=False, eq=False)
 class Estimator(BaseEstimator):  # type: ignore[misc]
     """What is fitted by a back-end of TreeML: a tree, or a forest."""
 
-    result_: Result
-    n_features_in_: int
+    max_depth: int | None = 3
+    min_support: int | float = 1
+    forbid: Any = None
+    missing: str | None = None
+    spec: str | Path | Model | None = None
+    params: Mapping[str, Any] | None = None
+    backend: str | None = None
+    time_limit: float | str | None = None
+    threads: int | None = None
+    random_state: Any = None
+    verbose: bool = False
+
+    result_: Result = field(init=False)
+    model_: Model = field(init=False)
+    n_features_in_: int = field(init=False)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = getattr(self, "missing", None) is not None
+        tags.input_tags.allow_nan = self.missing is not None
         tags.non_deterministic = False
         return tags
 
@@ -153,8 +169,8 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     def _own_spec(self) -> tuple[Model, Spec] | None:
         """The model of `spec` and what it means, if there is one; it leaves the keywords nothing to say."""
         given = self.get_params(deep=False)
-        if given["spec"] is None:
-            if given["params"] is not None:
+        if self.spec is None:
+            if self.params is not None:
                 raise ValueError("params are those of a spec: give spec=... as well")
             return None
         defaults = inspect.signature(type(self)).parameters
@@ -163,20 +179,20 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"with spec=..., say it there and leave out {', '.join(also)}")
         from treeml.asked import checked
 
-        model = read_spec(given["spec"])
-        if given["params"]:
-            model.bind(**given["params"])
+        model = read_spec(self.spec)
+        if self.params:
+            model.bind(**self.params)
         return model, checked(model, has_target=True)[0]
 
     def _solve(self, model: Model, table: Table, inputs: tuple[str, ...]) -> None:
         """Solve and keep what was found, or say why there is nothing."""
-        given = self.get_params(deep=False)
         result = model.solve(
             table,
-            backend=given["backend"],
-            within=given["time_limit"],
-            threads=given["threads"],
-            seed=_seed(given["random_state"]),
+            backend=self.backend,
+            within=self.time_limit,
+            threads=self.threads,
+            seed=_seed(self.random_state),
+            progress=bool(self.verbose),
         )
         if result.tree is None and result.forest is None:
             raise _no_tree(result)
@@ -191,9 +207,14 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         """The result with the columns of X, of arrays as well, in the order in which they came."""
         raise AssertionError("an estimator keeps what was found")
 
+    def _limit(self, model: Model, max_depth: int | None, max_leaves: int | None) -> None:
+        """What every estimator can ask for: how large a tree may be, and which columns it may not test."""
+        limit_size(model, max_depth, self.min_support, max_leaves)
+        limit_columns(model, self.forbid)
+
     def _declare_missing(self, model: Model, table: Table) -> None:
         """What `missing` says, for the columns that have gaps."""
-        if getattr(self, "missing", None) is None:
+        if self.missing is None:
             return
         if self.missing not in ("separate", "median"):
             raise ValueError(f"missing is None, 'separate' or 'median', not {self.missing!r}")
@@ -202,10 +223,13 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
                 model.column(name, column.type, missing=self.missing)
 
 
+@dataclass(kw_only=True, repr=False, eq=False)
 class TreeEstimator(Estimator):
     """One tree."""
 
-    tree_: Tree
+    leaf_price: float = 0.0
+
+    tree_: Tree = field(init=False)
 
     @property
     def n_leaves_(self) -> int:

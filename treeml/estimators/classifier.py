@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -47,6 +47,7 @@ class ClassEstimator(ClassifierMixin, Estimator):  # type: ignore[misc]
         raise AssertionError("a classifier says what it asks for")
 
 
+@dataclass(kw_only=True, repr=False, eq=False)
 class OptimalTreeClassifier(ClassEstimator, TreeEstimator):
     """The best decision tree for classes, proved and verified.
 
@@ -57,10 +58,12 @@ class OptimalTreeClassifier(ClassEstimator, TreeEstimator):
     min_support : int or float
         The fewest rows in a leaf, as a number or as a share of all rows.
     leaf_price : float
-        What a leaf has to earn: the share of the weight (or of the mean cost) that it must gain. The default only
-        keeps leaves away that earn next to nothing; 0 asks for the most accurate tree and no more.
+        What a leaf has to earn: the share of the weight (or of the mean cost) that it must gain. 0 asks for the most
+        accurate tree and no more.
     max_leaves : int or None
         The most leaves.
+    min_weight_fraction_leaf : float
+        The least share of all weight, of rows times classes, that a leaf may have.
     class_weight : None, "balanced" or dict
         Factors of the weights of classes; `balanced` lets every class weigh the same.
     cost_matrix : None, dict or square array
@@ -83,6 +86,8 @@ class OptimalTreeClassifier(ClassEstimator, TreeEstimator):
         Seconds, or text such as "5 min"; the best tree found until then is kept, with a warning.
     threads, random_state : int
         Threads that the back-end may use, and the seed of what it does at random.
+    verbose : bool
+        Show a bar while it is solved: in a notebook, in a terminal, or as lines of a log.
 
     Attributes
     ----------
@@ -91,42 +96,12 @@ class OptimalTreeClassifier(ClassEstimator, TreeEstimator):
     n_leaves_, depth_, classes_, n_features_in_, feature_names_in_ : as in scikit-learn
     """
 
-    def __init__(
-        self,
-        *,
-        max_depth: int | None = 3,
-        min_support: int | float = 1,
-        leaf_price: float = 0.0001,
-        max_leaves: int | None = None,
-        class_weight: Any = None,
-        cost_matrix: Any = None,
-        fairness: Mapping[str, float] | None = None,
-        positive: Any = None,
-        forbid: Any = None,
-        missing: str | None = None,
-        spec: str | Path | Model | None = None,
-        params: Mapping[str, Any] | None = None,
-        backend: str | None = None,
-        time_limit: float | str | None = None,
-        threads: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.max_depth = max_depth
-        self.min_support = min_support
-        self.leaf_price = leaf_price
-        self.max_leaves = max_leaves
-        self.class_weight = class_weight
-        self.cost_matrix = cost_matrix
-        self.fairness = fairness
-        self.positive = positive
-        self.forbid = forbid
-        self.missing = missing
-        self.spec = spec
-        self.params = params
-        self.backend = backend
-        self.time_limit = time_limit
-        self.threads = threads
-        self.random_state = random_state
+    max_leaves: int | None = None
+    min_weight_fraction_leaf: float = 0.0
+    class_weight: Any = None
+    cost_matrix: Any = None
+    fairness: Mapping[str, float] | None = None
+    positive: Any = None
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each row's leaf."""
@@ -158,11 +133,10 @@ class OptimalTreeClassifier(ClassEstimator, TreeEstimator):
             asking.add_mistake_costs(model, self.cost_matrix, labels, present)
             goal = asking.named("mistake_cost") / sum(present.values(), Fraction(0))
         model.minimize(asking.priced(goal, self.leaf_price))
-        asking.limit_size(model, self.max_depth, self.min_support, self.max_leaves)
-        asking.add_class_weights(model, self.class_weight, present)
+        total = asking.add_class_weights(model, self.class_weight, present)
+        asking.limit_leaf_weight(model, self.min_weight_fraction_leaf, total)
         asking.add_fairness(model, self.fairness)
-        if self.forbid is not None:
-            model.forbid(*([self.forbid] if isinstance(self.forbid, str) else self.forbid))
+        self._limit(model, self.max_depth, self.max_leaves)
         return model
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -21,6 +19,7 @@ if TYPE_CHECKING:
     from treeml.data.table import Table
 
 
+@dataclass(kw_only=True, repr=False, eq=False)
 class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
     """Clusters that are the leaves of a tree, so that every cluster is described by the tests that lead to it.
 
@@ -38,7 +37,7 @@ class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
         Of a row to the center of its leaf; centers are means or medians.
     columns : list of str
         The columns whose distances count; all columns of numbers unless given. All columns of X may be tested.
-    forbid, missing, spec, params, backend, time_limit, threads, random_state
+    forbid, missing, spec, params, backend, time_limit, threads, random_state, verbose
         As in OptimalTreeClassifier.
 
     Attributes
@@ -50,38 +49,12 @@ class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
     n_leaves_, depth_, n_features_in_, feature_names_in_ : as in scikit-learn
     """
 
-    def __init__(
-        self,
-        n_clusters: int | None = 4,
-        *,
-        max_depth: int | None = None,
-        min_support: int | float = 1,
-        leaf_price: float = 0.0,
-        distance: str = "squared",
-        columns: Any = None,
-        forbid: Any = None,
-        missing: str | None = None,
-        spec: str | Path | Model | None = None,
-        params: Mapping[str, Any] | None = None,
-        backend: str | None = None,
-        time_limit: float | str | None = None,
-        threads: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.max_depth = max_depth
-        self.min_support = min_support
-        self.leaf_price = leaf_price
-        self.distance = distance
-        self.columns = columns
-        self.forbid = forbid
-        self.missing = missing
-        self.spec = spec
-        self.params = params
-        self.backend = backend
-        self.time_limit = time_limit
-        self.threads = threads
-        self.random_state = random_state
+    n_clusters: int | None = field(default=4, kw_only=False)
+    max_depth: int | None = None
+    distance: str = "squared"
+    columns: Any = None
+
+    labels_: NDArray[np.intp] = field(init=False)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the best tree; y is there for pipelines and takes no part."""
@@ -122,9 +95,7 @@ class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
         measured, table = _measurable(table, alike, weight, self.distance == "squared")
         distance = loss(*measured, distance=self.distance) / total_weight(weight, table.rows)
         model.minimize(asking.priced(distance, self.leaf_price))
-        asking.limit_size(model, depth, self.min_support, self.n_clusters)
-        if self.forbid is not None:
-            model.forbid(*([self.forbid] if isinstance(self.forbid, str) else self.forbid))
+        self._limit(model, depth, self.n_clusters)
         return model, table
 
 

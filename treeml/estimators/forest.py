@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from treeml.result import Result
 
 
+@dataclass(kw_only=True, repr=False, eq=False)
 class OptimalForestClassifier(ClassEstimator):
     """Trees with weights whose margin is the best that trees of this kind can have.
 
@@ -36,7 +36,7 @@ class OptimalForestClassifier(ClassEstimator):
         Of every tree: the most splits on a path, the fewest rows in a leaf (a number, or a share), the most leaves.
     max_trees : int or None
         The most trees; with a bound, the forest is not proved best.
-    forbid, missing, spec, params, backend, time_limit, threads, random_state
+    forbid, missing, spec, params, backend, time_limit, threads, random_state, verbose
         As in OptimalTreeClassifier.
 
     Attributes
@@ -48,42 +48,14 @@ class OptimalForestClassifier(ClassEstimator):
     classes_, n_features_in_, feature_names_in_ : as in scikit-learn
     """
 
-    forest_: Forest
+    criterion: str = "lpboost"
+    nu: float = 0.1
+    penalty: float | Fraction | None = None
+    max_depth: int | None = 1
+    max_leaves: int | None = None
+    max_trees: int | None = None
 
-    def __init__(
-        self,
-        *,
-        criterion: str = "lpboost",
-        nu: float = 0.1,
-        penalty: float | None = None,
-        max_depth: int | None = 1,
-        min_support: int | float = 1,
-        max_leaves: int | None = None,
-        max_trees: int | None = None,
-        forbid: Any = None,
-        missing: str | None = None,
-        spec: str | Path | Model | None = None,
-        params: Mapping[str, Any] | None = None,
-        backend: str | None = None,
-        time_limit: float | str | None = None,
-        threads: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.criterion = criterion
-        self.nu = nu
-        self.penalty = penalty
-        self.max_depth = max_depth
-        self.min_support = min_support
-        self.max_leaves = max_leaves
-        self.max_trees = max_trees
-        self.forbid = forbid
-        self.missing = missing
-        self.spec = spec
-        self.params = params
-        self.backend = backend
-        self.time_limit = time_limit
-        self.threads = threads
-        self.random_state = random_state
+    forest_: Forest = field(init=False)
 
     @property
     def estimators_(self) -> list[Any]:
@@ -138,9 +110,7 @@ class OptimalForestClassifier(ClassEstimator):
         model.predict(target)
         model.ensemble(self.criterion, trees=self.max_trees, **options)
         model.maximize(asking.named("margin"))
-        asking.limit_size(model, self.max_depth, self.min_support, self.max_leaves)
-        if self.forbid is not None:
-            model.forbid(*([self.forbid] if isinstance(self.forbid, str) else self.forbid))
+        self._limit(model, self.max_depth, self.max_leaves)
         return model
 
     def _keep(self, result: Result, inputs: tuple[str, ...]) -> Result:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -20,6 +19,7 @@ from treeml.model import Model
 LOSSES = ("squared", "absolute", "quantile")
 
 
+@dataclass(kw_only=True, repr=False, eq=False)
 class OptimalTreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
     """The best decision tree for numbers, proved and verified.
 
@@ -36,7 +36,7 @@ class OptimalTreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
         The most splits on a path, the fewest rows in a leaf (a number, or a share of all), the most leaves.
     leaf_price : float
         How much mean loss a leaf has to gain.
-    forbid, missing, spec, params, backend, time_limit, threads, random_state
+    forbid, missing, spec, params, backend, time_limit, threads, random_state, verbose
         As in OptimalTreeClassifier.
 
     Attributes
@@ -46,38 +46,9 @@ class OptimalTreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
     n_leaves_, depth_, n_features_in_, feature_names_in_ : as in scikit-learn
     """
 
-    def __init__(
-        self,
-        *,
-        loss: str = "squared",
-        quantile: float = 0.5,
-        max_depth: int | None = 3,
-        min_support: int | float = 1,
-        leaf_price: float = 0.0,
-        max_leaves: int | None = None,
-        forbid: Any = None,
-        missing: str | None = None,
-        spec: str | Path | Model | None = None,
-        params: Mapping[str, Any] | None = None,
-        backend: str | None = None,
-        time_limit: float | str | None = None,
-        threads: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.loss = loss
-        self.quantile = quantile
-        self.max_depth = max_depth
-        self.min_support = min_support
-        self.leaf_price = leaf_price
-        self.max_leaves = max_leaves
-        self.forbid = forbid
-        self.missing = missing
-        self.spec = spec
-        self.params = params
-        self.backend = backend
-        self.time_limit = time_limit
-        self.threads = threads
-        self.random_state = random_state
+    loss: str = "squared"
+    quantile: float = 0.5
+    max_leaves: int | None = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the best tree. Rows of weight zero are left out."""
@@ -106,9 +77,7 @@ class OptimalTreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
         model = Model()
         model.predict(target)
         model.minimize(asking.priced(self._loss() / weight, self.leaf_price))
-        asking.limit_size(model, self.max_depth, self.min_support, self.max_leaves)
-        if self.forbid is not None:
-            model.forbid(*([self.forbid] if isinstance(self.forbid, str) else self.forbid))
+        self._limit(model, self.max_depth, self.max_leaves)
         return model
 
     def _loss(self) -> Formula:

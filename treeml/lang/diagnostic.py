@@ -52,7 +52,7 @@ class Fix:
     replacement: str
 
 
-class SpecError(Exception):
+class SpecError(ValueError):
     """One or more diagnostics that stop the work; the command line shows them and exits with `exit_code`."""
 
     exit_code = 1

@@ -227,6 +227,8 @@ def _unit_help(bound: Bound, use: Use) -> tuple[str, ...]:
         return (f"for a share write `error_rate {sense} {limit}`", *plain)
     if limit.unit == "%" and use.measure == "leaf_errors":
         return (f"for a share write `purity {FLIPPED[sense]} {percent(1 - limit.value)}`",)
+    if limit.unit == "%" and use.measure == "leaf_weight":
+        return (f"for a share of the rows write `support {sense} {limit}`",)
     if limit.unit == "%" and use.measure == "count":
         return (f"for a share write `{use.text.replace('count', 'rate', 1)} {sense} {limit}`",)
     if limit.unit == "rows" and use.measure in ("accuracy", "error_rate"):

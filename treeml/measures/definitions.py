@@ -241,6 +241,10 @@ def _leaf_errors(use: Use, dataset: Dataset, outcome: Outcome) -> Fraction:
     return max(exact_sum(dataset.weight[rows][wrong[rows]]) for rows in _leaf_rows(outcome)) * dataset.weight_scale
 
 
+def _leaf_weight(use: Use, dataset: Dataset, outcome: Outcome) -> Fraction:
+    return min(exact_sum(dataset.weight[rows]) for rows in _leaf_rows(outcome)) * dataset.weight_scale
+
+
 # Numbers.
 
 
@@ -335,6 +339,7 @@ _EVALUATORS: dict[str, Callable[[Use, Dataset, Outcome], Fraction | None]] = {
     "cluster_loss": _cluster_loss,
     "purity": _purity,
     "leaf_errors": _leaf_errors,
+    "leaf_weight": _leaf_weight,
     "features_used": _features_used,
     "uses": _uses,
     "monotone": _monotone,

@@ -74,8 +74,8 @@ constants are equally good, the median and the quantile are the lowest of them t
 `quantile_loss(q)` a row above the prediction costs q times its distance, a row below it 1 - q times.
 `cluster_loss` adds up the losses of its columns, each with its own constant.""",
     "leaves": """\
-`support >= 1%` means at least ceil(n / 100) of the n rows. `purity` looks at the heaviest class of a leaf, whatever the
-leaf predicts.""",
+`support >= 1%` means at least ceil(n / 100) of the n rows; `leaf_weight` is the same by weight, and a plain number.
+`purity` looks at the heaviest class of a leaf, whatever the leaf predicts.""",
     "features": """\
 `require uses(age)` and `require monotone(income, increasing)` hold or do not. A tree is monotone along a column if no
 input exists whose positive prediction is lost when that column alone is raised (lowered, if decreasing). This is judged

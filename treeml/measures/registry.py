@@ -119,6 +119,7 @@ MEASURES: Mapping[str, Measure] = {
         ),
         Measure("purity", "smallest share of the majority class of a leaf", "classes", "share", "leaves"),
         Measure("leaf_errors", "most errors in a leaf", "classes", "weight", "leaves"),
+        Measure("leaf_weight", "least weight of the rows of a leaf", "classes", "weight", "leaves"),
         Measure(
             "features_used",
             "number of distinct columns in the tree",

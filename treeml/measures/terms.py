@@ -262,6 +262,13 @@ def _leaf_errors(use: Use, dataset: Dataset, features: Features) -> Sum:
     return _one(LeafErrors(_error_matrix(use, dataset), dataset.weight_scale))
 
 
+def _leaf_weight(use: Use, dataset: Dataset, features: Features) -> Sum:
+    """Minus the largest, over leaves, of minus their weight: so whoever bounds the errors of leaves bounds this too."""
+    _check_weights(use, dataset)
+    cost = np.repeat(-dataset.weight[:, None], len(dataset.classes), axis=1)
+    return Sum(((Fraction(-1), LeafErrors(cost, dataset.weight_scale)),))
+
+
 # Numbers.
 
 
@@ -390,6 +397,7 @@ _LOWERINGS: dict[str, Callable[[Use, Dataset, Features], Sum]] = {
     "cluster_loss": _cluster_loss,
     "purity": _purity,
     "leaf_errors": _leaf_errors,
+    "leaf_weight": _leaf_weight,
     "features_used": _features_used,
     "uses": _uses,
     "monotone": _monotone,

@@ -1,0 +1,157 @@
+"""The booster of the DL8.5 library's interface: X, y -> weighted trees; `treeml.dl85` shows it.
+
+Its models are criteria of TreeML under other names. Demiriz, Bennett and Shawe-Taylor (2002) minimize sum w + C sum xi
+with margins of at least 1 - xi, where Ratsch and others maximize r - D sum xi with weights that add up to 1. Divided by
+the sum of the prices, the dual of the first is that of the second with D = C * r, so the first is solved by looking for
+the D at which that holds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from time import monotonic
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from treeml.estimators.dl85 import Face
+from treeml.estimators.forest import OptimalForestClassifier
+from treeml.tree import Tree
+
+MODEL_LP_RATSCH, MODEL_LP_DEMIRIZ, MODEL_LP_AGLIN, MODEL_QP_MDBOOST = 1, 2, 3, 4
+DIGITS = 10**9  # of a penalty, as a denominator
+MOST_STEPS = 60  # of the search for D; halving alone meets any gap before
+
+
+@dataclass(kw_only=True, repr=False, eq=False)
+class DL85Booster(ClassifierMixin, Face):  # type: ignore[misc]
+    """A forest whose margin is best among all forests of such trees, by one of three models.
+
+    `model` is MODEL_LP_RATSCH (`regulator` is what a row's shortfall costs; none may fall short unless it is above 0),
+    MODEL_LP_DEMIRIZ (`regulator` likewise, against the sum of the weights; to within `opti_gap`), or MODEL_QP_MDBOOST
+    (`regulator` says how much the variance of the margins counts). `max_iterations` bounds the number of trees, unless
+    it is 0.
+    """
+
+    max_iterations: int = 0
+    model: int = MODEL_LP_DEMIRIZ
+    regulator: float = -1
+    opti_gap: float = 0.01
+    base_estimator: Any = None
+    gamma: Any = None
+    fast_error_function: Any = None
+    min_trans_cost: float = 0
+
+    classes_: NDArray[Any] = field(init=False)
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Find the best forest."""
+        self._refuse_what_is_not_here()
+        self._warn_of_foreign()
+        begun = monotonic()
+        if self.model == MODEL_LP_DEMIRIZ:
+            forest = self._demiriz(X, y)
+        elif self.model == MODEL_QP_MDBOOST:
+            forest = self._forest("mdboost", self._positive_regulator()).fit(X, y)
+        elif self.regulator > 0:
+            forest = self._forest("lpboost", self.regulator).fit(X, y)
+        else:
+            forest = self._forest("hardmargin", None).fit(X, y)
+        self.duration_ = monotonic() - begun
+        self.forest_, self.classes_, self.n_features_in_ = forest, forest.classes_, forest.n_features_in_
+        self.estimators_: list[Tree] = forest.estimators_
+        self.n_estimators_ = self.n_iterations_ = len(self.estimators_)
+        self.optimal_ = forest.is_optimal_
+        votes = forest.predict_proba(X)
+        margins = 2 * votes[np.arange(len(votes)), np.searchsorted(self.classes_, np.asarray(y))] - 1
+        scale = _best_sum(margins, float(self.regulator)) if self.model == MODEL_LP_DEMIRIZ else 1.0
+        weights = forest.estimator_weights_
+        self.estimator_weights_ = scale * weights / weights.sum()
+        self.margins_norm_, self.margins_ = margins.tolist(), (scale * margins).tolist()
+        self.accuracy_ = float(np.mean(forest.predict(X) == np.asarray(y)))
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class with most votes."""
+        check_is_fitted(self)
+        return self.forest_.predict(X)
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """The share of the votes for each class."""
+        check_is_fitted(self)
+        return self.forest_.predict_proba(X)
+
+    def get_nodes_count(self) -> int:
+        """Splits and leaves of all trees."""
+        check_is_fitted(self)
+        return sum(2 * len(tree.leaves) - 1 for tree in self.estimators_)
+
+    def _forest(self, criterion: str, penalty: float | Fraction | None) -> OptimalForestClassifier:
+        return OptimalForestClassifier(
+            criterion=criterion,
+            penalty=penalty,
+            max_depth=self.max_depth,
+            min_support=self.min_sup,
+            max_trees=self.max_iterations or None,
+            time_limit=self.time_limit or None,
+            verbose=self.verbose,
+        )
+
+    def _demiriz(self, X: Any, y: Any) -> OptimalForestClassifier:
+        """The forest at the D that equals C * r: r falls as D rises."""
+        cost = self._positive_regulator()
+        least = Fraction(1, len(y))  # below it every row falls short
+        low, high, penalty = least, Fraction(cost), least
+        for _ in range(MOST_STEPS):
+            forest = self._forest("lpboost", penalty).fit(X, y)
+            margin = float(forest.objective_)
+            wanted = Fraction(cost * margin).limit_denominator(DIGITS)
+            if abs(wanted - penalty) <= self.opti_gap * penalty:
+                break
+            if wanted > penalty:
+                low = penalty
+            elif penalty == least:
+                raise ValueError("no forest is worth its weights: all rows fall short at this regulator; raise it")
+            else:
+                high = penalty
+            # What would be right if r did not change, where that is inside the bracket.
+            halfway = Fraction(float(low * high) ** 0.5).limit_denominator(DIGITS)
+            penalty = wanted if low < wanted < high else halfway
+        return forest
+
+    def _positive_regulator(self) -> float:
+        if not self.regulator > 0:
+            raise ValueError(f"this model needs a regulator above 0, not {self.regulator!r}")
+        return float(self.regulator)
+
+    def _refuse_what_is_not_here(self) -> None:
+        if self.model not in (MODEL_LP_RATSCH, MODEL_LP_DEMIRIZ, MODEL_QP_MDBOOST):
+            raise ValueError(
+                f"model={self.model!r} is not here: there are MODEL_LP_RATSCH, MODEL_LP_DEMIRIZ and MODEL_QP_MDBOOST"
+            )
+        given = [
+            name
+            for name, none in (
+                ("base_estimator", None),
+                ("gamma", None),
+                ("error_function", None),
+                ("fast_error_function", None),
+                ("min_trans_cost", 0),
+                ("max_error", 0),
+                ("stop_after_better", False),
+            )
+            if getattr(self, name) != none
+        ]
+        if given:
+            raise ValueError(f"{', '.join(given)}: not here; the trees of a forest are those that its margin asks for")
+
+
+def _best_sum(margins: NDArray[np.float64], cost: float) -> float:
+    """What weights add up to, where their sum and the cost of margins below 1 are least together."""
+    sums = 1 / np.unique(margins[margins > 0])
+    worth = sums + cost * np.maximum(0, 1 - sums[:, None] * margins).sum(axis=1)
+    return float(sums[np.argmin(worth)])
