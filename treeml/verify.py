@@ -77,6 +77,7 @@ class Verification:
     measures: Mapping[str, Fraction]  # the standard ones, and every measure of the spec as it was written
     mismatches: tuple[str, ...] = ()  # one sentence each
     confusion: tuple[tuple[str, ...], tuple[tuple[Fraction, ...], ...]] | None = field(default=None)
+    notes: tuple[str, ...] = ()  # what was checked beyond the claims, and what could not be
 
     @property
     def verified(self) -> bool:

@@ -242,7 +242,7 @@ class _Boost:
             bound=None if bound is None else plain(bound),
             gap=None if gap is None else float(gap / abs(value)) if value else (0.0 if gap == 0 else None),
             measures={name: plain(number) for name, number in exact.measures.items()},
-            notes=(*self.lowered.notes, *self.remarks(status, value, found), *notes),
+            notes=(*self.lowered.notes, *self.remarks(status, value, found), *exact.notes, *notes),
             seconds=monotonic() - self.begun,
         )
 

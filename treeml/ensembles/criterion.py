@@ -66,7 +66,7 @@ def criterion(name: str) -> type[Criterion]:
     """The criterion of a name: those of this package, or of another that is installed."""
     from importlib import import_module
 
-    home, _, word = _found()[name].partition(":")
+    home, _, word = (OWN.get(name) or _found()[name]).partition(":")
     found: type[Criterion] = getattr(import_module(home), word)
     return found
 

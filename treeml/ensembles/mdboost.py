@@ -17,7 +17,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from treeml.backends.contract import Leaf
 from treeml.ensembles.column_generation import Restricted
 from treeml.ensembles.criterion import Grown
 from treeml.ensembles.examples import Examples, Signs, Whole
@@ -102,13 +101,13 @@ class MDBoost:
         """The same program, given to the quadratic solver of HiGHS."""
         import highspy
 
-        trees = len(signs)
-        other = MDBoost(self.examples, {"penalty": self.total})
-        other.add([Grown(Leaf(), row) for row in signs])
-        lower_half = np.tril(other.program.quadratic)
+        # The terms are made anew, by another formula than `add` has: what is checked shares nothing with the check.
+        trees, votes = len(signs), signs.astype(np.float64)
+        linear = votes @ self.weight
+        quadratic = self.factor * ((votes * self.weight) @ votes.T - np.outer(linear, linear) / self.mass)
         model = highspy.HighsModel()
         model.lp_.num_col_, model.lp_.num_row_ = trees, 1
-        model.lp_.col_cost_ = -other.program.linear
+        model.lp_.col_cost_ = -linear
         model.lp_.col_lower_, model.lp_.col_upper_ = np.zeros(trees), np.full(trees, highspy.kHighsInf)
         model.lp_.row_lower_ = model.lp_.row_upper_ = np.array([float(self.total)])
         model.lp_.a_matrix_.format_ = highspy.MatrixFormat.kColwise
@@ -119,7 +118,7 @@ class MDBoost:
         model.hessian_.format_ = highspy.HessianFormat.kTriangular
         model.hessian_.start_ = np.append(0, np.cumsum(np.arange(trees, 0, -1)))
         model.hessian_.index_ = np.concatenate([np.arange(place, trees) for place in range(trees)])
-        model.hessian_.value_ = np.concatenate([lower_half[place:, place] for place in range(trees)])
+        model.hessian_.value_ = np.concatenate([quadratic[place:, place] for place in range(trees)])
         highs = highspy.Highs()
         highs.silent()
         highs.setOptionValue("threads", 1)

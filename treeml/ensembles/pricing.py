@@ -31,6 +31,7 @@ from treeml.ensembles.column_generation import Priced, Prices
 from treeml.ensembles.criterion import Criterion, Grown
 from treeml.ensembles.examples import Examples, Whole, votes_of, without_empty_leaves
 from treeml.ensembles.pairs import MOST, Pairs
+from treeml.native.load import missing
 
 SCALE = 2**40  # what the sizes of all prices add up to, as whole numbers
 
@@ -46,6 +47,7 @@ class Best:
     infeasible: bool = False
 
 
+Voting = tuple[Node, NDArray[np.intp]]  # a tree, and its votes on the examples
 Solver = Callable[[Whole, Deadline, Node | None], Best]
 """Prices of the margins, the moment to end, a tree to start from."""
 
@@ -79,19 +81,18 @@ class TreePricing:
         problem, examples = self.problem, self.examples
         self.bits = np.ascontiguousarray(problem.bits[:, examples.row])
         depth = problem.max_depth
-        counts = self.columns > 1 and self.backend.can.proves and examples.classes == 2
-        deep = DEEP if depth is None else depth
-        self.pairs = Pairs(self.bits, examples.actual == 1, deep) if counts else None
+        counts = self.columns > 1 and self.backend.can.proves and missing() is None
+        self.pairs = Pairs(self.bits, DEEP if depth is None else depth) if counts else None
         plain = all(bound.sum.kinds() == {"Depth"} and bound.sense == "<=" for bound in problem.bounds)
         self.exact = self.pairs is not None and plain and self.pairs.exhaustive
         self.solver = solver_of(self)
 
     def __call__(self, prices: Prices, enough: float, deadline: Deadline) -> Priced[Grown]:
         whole = in_whole_numbers(prices)
-        trees: list[Node] = []
+        trees: list[Voting] = []
         bound: Fraction | None = None
         if self.pairs is not None:
-            found = self.pairs.find(whole, self.columns)
+            found = self.pairs.find(self.gains(whole), self.columns)
             trees = list(self.allowed(found.trees))
             if self.exact and found.best is not None:
                 bound = self.criterion.bound(whole, found.best)
@@ -105,7 +106,7 @@ class TreePricing:
             raise NoTree(best.conflict)
         if best.tree is not None:
             self.last = best.tree
-            trees.insert(0, best.tree)
+            trees.insert(0, (best.tree, votes_of(best.tree, self.bits)))
         bound = None if best.edge is None else self.criterion.bound(whole, best.edge)
         return Priced(self.grown(trees), bound, stop=best.stop)
 
@@ -114,29 +115,37 @@ class TreePricing:
         """Is the back-end as fast as a heuristic, so that it is asked in every round?"""
         return self.backend.name == "native"
 
-    def allowed(self, trees: tuple[Node, ...]) -> Iterator[Node]:
+    def allowed(self, trees: tuple[Voting, ...]) -> Iterator[Voting]:
         """The trees that meet every bound of the problem."""
         from treeml.backends.evaluate import meets
 
-        for tree in trees:
+        for tree, votes in trees:
+            if self.exact:
+                yield tree, votes
+                continue
             whole = without_empty_leaves(tree, self.problem.bits)
-            if self.exact or all(meets(bound, self.problem, whole) for bound in self.problem.bounds):
-                yield whole
+            if all(meets(bound, self.problem, whole) for bound in self.problem.bounds):
+                yield whole, votes
 
-    def grown(self, trees: list[Node]) -> list[Grown]:
+    def grown(self, trees: list[Voting]) -> list[Grown]:
         found: dict[bytes, Grown] = {}
-        for tree in trees:
-            signs = self.examples.signs(votes_of(tree, self.bits))
+        for tree, votes in trees:
+            signs = self.examples.signs(votes)
             found.setdefault(signs.tobytes(), Grown(tree, signs))
         return list(found.values())[: max(1, self.columns)]
 
-    def cost(self, prices: Whole) -> Whole:
-        """rows x classes: what each prediction costs. The signs of a tree times the prices are minus its cost."""
+    def gains(self, prices: Whole) -> NDArray[np.float64]:
+        """classes x examples: what each prediction adds to the signs of a tree times the prices."""
         examples = self.examples
-        cost = np.zeros((self.problem.rows, examples.classes), dtype=np.int64)
-        rows = examples.row[examples.example]
-        np.add.at(cost, (rows, examples.rival), prices)
-        np.subtract.at(cost, (rows, examples.actual[examples.example]), prices)
+        gains = np.zeros((examples.classes, len(examples.row)))
+        np.subtract.at(gains, (examples.rival, examples.example), prices)
+        np.add.at(gains, (examples.actual[examples.example], examples.example), prices)
+        return gains
+
+    def cost(self, prices: Whole) -> Whole:
+        """rows x classes: what each prediction costs, the opposite of what it gains."""
+        cost = np.zeros((self.problem.rows, self.examples.classes), dtype=np.int64)
+        cost[self.examples.row] = -self.gains(prices).T.astype(np.int64)
         return cost
 
 

@@ -47,9 +47,12 @@ def verify_forest(
         mismatches.append(f"the margin is {float(value)!r}, but {float(claimed)!r} was claimed")
     if forest.total != made.total:
         mismatches.append(f"the weights add up to {forest.total}, not to {made.total}")
-    better = _second_opinion(made, predicted) if resolve else None
-    if better is not None and better > float(value + tolerance):
-        mismatches.append(f"other weights of the same trees give {better!r}, more than {float(value)!r}")
+    notes = []
+    if resolve:
+        again = _second_opinion(made, predicted)
+        if again is not None and again > float(value + tolerance):
+            mismatches.append(f"other weights of the same trees give {again!r}, more than {float(value)!r}")
+        notes.append(_checked(again, len(forest.trees), tolerance))
     text = dataset.spec.goals[0].text if dataset.spec.goals else ""
     return Verification(
         (GoalCheck(text, "maximize", value, claimed),),
@@ -57,6 +60,7 @@ def verify_forest(
         _measures(forest, dataset, value, labels, margins_of(votes, dataset.actual.astype(np.intp)), total),
         tuple(mismatches),
         _confusion(dataset, labels),
+        tuple(notes),
     )
 
 
@@ -86,6 +90,15 @@ def _second_opinion(made: Criterion, predicted: Sequence[NDArray[np.intp]]) -> f
     """The best value over weights of these trees, by another solver than the one that found them."""
     signs = np.array([made.examples.signs(votes[made.examples.row]) for votes in predicted])
     return made.again(signs)
+
+
+def _checked(again: float | None, trees: int, tolerance: Fraction) -> str:
+    if again is None:
+        return f"the weights of the {trees} trees could not be checked by another solver"
+    return (
+        f"the weights of the {trees} trees were checked by another solver, whose best value is {again:.9g}: "
+        f"at most {float(tolerance):.3g} above the margin"
+    )
 
 
 def _worst(checks: Sequence[RequirementCheck]) -> RequirementCheck:

@@ -1,0 +1,64 @@
+"""Answers of rows to tests, gains of rows -> the best tree of depth three at most under every root (rooted.h)."""
+
+from __future__ import annotations
+
+from ctypes import c_int, c_int32, c_int64, c_void_p
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treeml.native.library import open_library
+
+DEEPEST = 3
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Rooted:
+    """Complete trees: tests in a heap, then the classes of the leaves from left to right; yes is left."""
+
+    depth: int
+    worth: NDArray[np.float64]  # of every tree: what it gains over giving class 0 to every row
+    tests: NDArray[np.int32]  # trees x (2^depth - 1)
+    labels: NDArray[np.int32]  # trees x 2^depth
+
+    def take(self, places: NDArray[np.intp]) -> Rooted:
+        return Rooted(self.depth, self.worth[places], self.tests[places], self.labels[places])
+
+    def votes(self, bits: NDArray[np.bool_]) -> NDArray[np.int32]:
+        """trees x rows: the class that each tree gives each row."""
+        each, every = np.arange(len(self.worth))[:, None], np.arange(bits.shape[1])
+        node = np.zeros((len(self.worth), bits.shape[1]), dtype=np.intp)
+        for _ in range(self.depth):
+            node = 2 * node + 2 - bits[self.tests[each, node], every]
+        return np.asarray(self.labels[each, node - (2**self.depth - 1)])
+
+
+def rooted(bits: NDArray[np.uint8], gain: NDArray[np.float64], depth: int, roots: NDArray[np.int32]) -> Rooted:
+    """`bits` is tests x rows; `gain` is planes x rows: of classes 1, 2, ... what a row gains more than for class 0."""
+    tests, rows = bits.shape
+    inner = 2**depth - 1
+    worth = np.empty(len(roots))
+    nodes = np.empty((len(roots), 2 * inner + 1), dtype=np.int32)
+    gain = np.ascontiguousarray(gain, dtype=np.float64)
+    code = _function()(
+        bits.ctypes.data, tests, rows, gain.ctypes.data, len(gain), depth, roots.ctypes.data, len(roots),
+        worth.ctypes.data, nodes.ctypes.data,
+    )  # fmt: skip
+    if code == 2:
+        raise MemoryError("no room for the sums over pairs of tests")
+    if code:
+        raise ValueError(f"the sums over pairs of tests were refused with code {code}")
+    return Rooted(depth, worth, nodes[:, :inner], nodes[:, inner:])
+
+
+@cache
+def _function() -> Any:
+    function = open_library().treeml_rooted
+    function.restype = c_int
+    function.argtypes = (
+        c_void_p, c_int64, c_int64, c_void_p, c_int32, c_int32, c_void_p, c_int64, c_void_p, c_void_p,
+    )  # fmt: skip
+    return function
