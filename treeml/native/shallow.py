@@ -1,0 +1,147 @@
+"""Rows with classes, a number of levels -> a tree that tells the classes apart, from the native library."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from functools import cache
+from math import inf, isfinite
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treeml.native.library import open_library
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+FOUND, NONE, MISSED, WORK, MEMORY, STOPPED = range(6)
+
+_POLL = ctypes.CFUNCTYPE(ctypes.c_int)
+
+
+def interrupted() -> None:
+    """Nothing, but in Python: here a signal that came while C ran is raised."""
+
+
+class _Input(ctypes.Structure):
+    _fields_ = (
+        ("rows", ctypes.c_int32),
+        ("tests", ctypes.c_int32),
+        ("classes", ctypes.c_int32),
+        ("guide_nodes", ctypes.c_int32),
+        ("memory", ctypes.c_int64),
+        ("bits", ctypes.c_void_p),
+        ("label", ctypes.c_void_p),
+        ("weight", ctypes.c_void_p),
+        ("guide_test", ctypes.c_void_p),
+        ("guide_yes", ctypes.c_void_p),
+        ("guide_no", ctypes.c_void_p),
+    )
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Flat:
+    """A tree as arrays: node 0 is the root, test -1 marks a leaf, children come after their parent."""
+
+    test: NDArray[np.int32]
+    yes: NDArray[np.int32]
+    no: NDArray[np.int32]
+    label: NDArray[np.int32]
+
+
+class Shallow:
+    """One set of rows, searched for trees of few levels; what one search proves helps the next."""
+
+    def __init__(
+        self,
+        bits: NDArray[np.bool_],  # tests x rows
+        labels: NDArray[np.int32],
+        weights: Sequence[int],  # of every class: the levels below a leaf of it
+        guide: Flat | None = None,
+        memory: int | None = None,
+    ) -> None:
+        held = np.ascontiguousarray(bits, dtype=np.uint8)
+        label = np.ascontiguousarray(labels, dtype=np.int32)
+        weight = np.ascontiguousarray(weights, dtype=np.int32)
+        given = Flat(*(np.zeros(0, dtype=np.int32),) * 4) if guide is None else guide
+        arrays = [np.ascontiguousarray(part, dtype=np.int32) for part in (given.test, given.yes, given.no)]
+        asked = _Input(
+            held.shape[1], held.shape[0], len(weight), len(given.test), memory or 0,
+            held.ctypes.data, label.ctypes.data, weight.ctypes.data, *(array.ctypes.data for array in arrays),
+        )  # fmt: skip
+        self._library = _library()
+        self._handle = self._library.treeml_shallow_create(ctypes.byref(asked))
+        if not self._handle:
+            raise MemoryError("the search for a shallow tree does not fit in memory")
+
+    def search(self, depth: int, slack: int | None = None, work: int = 10**9, seconds: float = inf) -> int:
+        """FOUND, NONE (a proof), or why it is not known. Ctrl-C ends it, and is raised when it has."""
+        raised: list[BaseException] = []
+
+        def poll() -> int:
+            try:
+                interrupted()
+            except BaseException as error:  # it must not unwind through C
+                raised.append(error)
+                return 1
+            return 0
+
+        limit = max(0.0, seconds) if isfinite(seconds) else -1.0
+        answer = int(
+            self._library.treeml_shallow_search(
+                self._handle, depth, -1 if slack is None else slack, work, limit, _POLL(poll)
+            )
+        )
+        if raised:
+            raise raised[0]
+        return answer
+
+    @property
+    def work(self) -> int:
+        """What the last search took, in machine words looked at."""
+        return int(self._library.treeml_shallow_work(self._handle))
+
+    def tree(self) -> Flat:
+        """The tree of the last search that found one."""
+        size = self._library.treeml_shallow_tree(self._handle, None, None, None, None)
+        if size < 0:
+            raise MemoryError("the tree does not fit in memory")
+        block = np.empty((4, size), dtype=np.int32)
+        self._library.treeml_shallow_tree(self._handle, *(part.ctypes.data for part in block))
+        return Flat(*block)
+
+    def close(self) -> None:
+        if self._handle:
+            self._library.treeml_shallow_free(self._handle)
+            self._handle = None
+
+    def __enter__(self) -> Shallow:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None):
+            self.close()
+
+
+@cache
+def _library() -> ctypes.CDLL:
+    library = open_library()
+    library.treeml_shallow_create.restype = ctypes.c_void_p
+    library.treeml_shallow_create.argtypes = [ctypes.POINTER(_Input)]
+    library.treeml_shallow_free.restype = None
+    library.treeml_shallow_free.argtypes = [ctypes.c_void_p]
+    library.treeml_shallow_search.restype = ctypes.c_int32
+    library.treeml_shallow_search.argtypes = [
+        ctypes.c_void_p, ctypes.c_int32, ctypes.c_int32, ctypes.c_int64, ctypes.c_double, _POLL,
+    ]  # fmt: skip
+    library.treeml_shallow_work.restype = ctypes.c_int64
+    library.treeml_shallow_work.argtypes = [ctypes.c_void_p]
+    library.treeml_shallow_tree.restype = ctypes.c_int64
+    library.treeml_shallow_tree.argtypes = [ctypes.c_void_p] * 5
+    return library
