@@ -25,7 +25,6 @@ from treeml.backends.contract import (
     Term,
 )
 from treeml.lang.diagnostic import DataError, Diagnostic, Label, RefusedError, SpecError
-from treeml.lang.source import Span
 from treeml.spec import Method, Spec
 
 if TYPE_CHECKING:
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     from treeml.data.problem import Lowered
     from treeml.data.table import Dataset
     from treeml.model import Model
-    from treeml.tree import Tree
 
 MEMORY_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 
@@ -46,7 +44,7 @@ class Request:
     warnings: tuple[Diagnostic, ...] = ()
     options: Mapping[str, Any] | None = None  # of the back-end, given from Python
     memory: int | None = None
-    start: Tree | None = None
+    start: Any = None  # a Tree, a fitted estimator of scikit-learn, or a path
     write_model: Path | None = None
 
     def limits(self, begun: float, chosen: Method | None) -> Limits:
@@ -86,7 +84,7 @@ def prepare(
     weight: Any = None,
     memory: int | str | None = None,
     options: Mapping[str, Any] | None = None,
-    start: Tree | None = None,
+    start: Any = None,
     write_model: Path | None = None,
     **asked: Any,
 ) -> tuple[Dataset, Request]:
@@ -122,10 +120,10 @@ def choose(dataset: Dataset, request: Request) -> Chosen:
     refused: list[tuple[Backend, Refusal]] = []
     for backend, method, outcome, lowered in plans(dataset, request):
         if not isinstance(outcome, list):
-            reason = "" if request.spec.backends else _reason(backend, refused)
+            reason = "" if asked_backends(request.spec) else _reason(backend, refused)
             return Chosen(replace(outcome, reason=reason), lowered, method)
         refused += [(backend, refusal) for refusal in outcome]
-    if request.spec.backends:
+    if asked_backends(request.spec):
         raise RefusedError([_refusal(backend, refusal, request.spec) for backend, refusal in refused])
     raise RefusedError(_nobody(refused))
 
@@ -137,19 +135,31 @@ def plans(
     from treeml.backends import registry
     from treeml.backends.plan import plan
 
-    refuse_unsupported(request.spec)
-    methods = {} if everybody else {method.name: method for method in request.spec.backends}
+    methods = {} if everybody else {method.name: method for method in asked_backends(request.spec)}
     backends = [registry.get(name) for name in methods] or [
         backend for backend in registry.all() if everybody or backend.name not in registry.ONLY_WHEN_ASKED
     ]
     made: dict[bool, Lowered] = {}
     for backend in backends:
-        numeric = backend.can.numeric
+        numeric = _as_they_are(backend, request)
         if numeric not in made:
             made[numeric] = _lowered(dataset, request.spec, numeric)
         method = methods.get(backend.name)
         outcome = plan(made[numeric].problem, backend, request.options_for(method))
         yield backend, method, outcome, made[numeric]
+
+
+def _as_they_are(backend: Backend, request: Request) -> bool:
+    """Does the back-end take ordered columns without tests made of them? For one that improves, do its inner ones?
+
+    A greedy start looks at every test, so it needs them made.
+    """
+    if backend.name != "improve" or request.spec.improve is None:
+        return backend.can.numeric
+    from treeml.backends.improve import inner_backends
+
+    given = request.start is not None or isinstance(request.spec.start, str)
+    return given and all(inner.can.numeric for inner in inner_backends(asked_backends(request.spec)[0].options))
 
 
 def _lowered(dataset: Dataset, spec: Spec, numeric: bool) -> Lowered:
@@ -162,45 +172,41 @@ def _lowered(dataset: Dataset, spec: Spec, numeric: bool) -> Lowered:
     return lower(dataset, numeric=numeric)
 
 
-def refuse_unsupported(spec: Spec) -> None:
-    """What the language can say and no back-end of this version can do, by name."""
-    refusals = []
-    if spec.improve is not None:
-        refusals.append(
-            _unsupported(
-                "B521",
-                f"no back-end mends a tree piece by piece yet, so `{spec.improve.name}` cannot be solved",
-                spec.spans.get("improve"),
-                "asks for local improvement",
-                "remove `improve`: the search then starts from the tree of `start from` and proves the whole",
-            )
-        )
-    if refusals:
-        raise RefusedError(refusals)
+def asked_backends(spec: Spec) -> tuple[Method, ...]:
+    """The back-ends that the spec names; `improve by subtrees(...)` is one around those of `solve with`."""
+    if spec.improve is None:
+        return spec.backends
+    options = dict(spec.improve.options)
+    if spec.backends:
+        options["backends"] = spec.backends
+    if spec.improve_within is not None:
+        options["seconds"] = spec.improve_within
+    if "checkpoint" in options:
+        options["checkpoint"] = str(spec.folder / options["checkpoint"])
+    return (Method("improve", options, spec.improve.span),)
 
 
 def starting_tree(dataset: Dataset, request: Request, lowered: Lowered) -> Node | None:
-    """The tree to start from, over the tests of the problem: from Python, from a file, or grown greedily."""
-    from treeml.tree import Tree, lower_tree
+    """The tree to start from, over the tests of the problem: from Python, from a file, or grown greedily.
+
+    What is to be improved has to meet the requirements; a mere search does without a start that does not.
+    """
+    from treeml.starts.read import lower_start, read_start, refuse_broken
 
     source = request.start if request.start is not None else request.spec.start
+    span = request.spec.spans.get("start")
     if source is None:
         return None
     if isinstance(source, Method):
-        return _greedy_start(lowered.problem, source.options)
-    tree = source if isinstance(source, Tree) else Tree.read(request.spec.folder / source)
-    node = lower_tree(tree, lowered.questions, dataset.classes)
-    if node is None:
-        span = request.spec.spans.get("start")
-        raise DataError(
-            Diagnostic(
-                "D440",
-                "the starting tree asks what no test of this problem asks",
-                (Label(span, "this tree"),) if span is not None else (),
-                ("its columns, thresholds and classes have to be among those of the data and of `binarize`",),
-                ("start from a tree that was solved with the same `binarize`, or remove `start from`",),
-            )
-        )
+        node = _greedy_start(lowered.problem, source.options)
+        if node is None and request.spec.improve is not None:
+            free = lowered.problem.asking(lowered.problem.goals, ())
+            node = _greedy_start(free, source.options)
+    else:
+        path = request.spec.folder / source if isinstance(source, str) and request.start is None else source
+        node = lower_start(read_start(path, dataset), lowered, span)
+    if node is not None and request.spec.improve is not None:
+        refuse_broken(node, lowered.problem, span)
     return node
 
 
@@ -263,13 +269,9 @@ def _refusal(backend: Backend, refusal: Refusal, spec: Spec) -> Diagnostic:
     for goal in spec.goals:
         if goal.span is not None and goal.text and refusal.feature == f"the goal {goal.text}":
             labels.append(Label(goal.span, "asked for here"))
-    method = next((method for method in spec.backends if method.name == backend.name), None)
+    method = next((method for method in asked_backends(spec) if method.name == backend.name), None)
     if method is not None and method.span is not None:
         labels.append(Label(method.span, f"{backend.name}: {backend.summary}"))
     helps = [refusal.instead] if refusal.instead else []
     helps.append("`treeml backends spec.tml` shows who can solve what, and why not")
     return Diagnostic("B501", refusal.because, tuple(labels), (), tuple(helps), place=refusal.feature)
-
-
-def _unsupported(code: str, title: str, span: Span | None, label: str, help: str) -> Diagnostic:
-    return Diagnostic(code, title, (Label(span, label),) if span is not None else (), helps=(help,))

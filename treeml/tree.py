@@ -291,7 +291,7 @@ def raise_tree(node: contract.Node, questions: Sequence[Question], dataset: Data
         target,
         tuple(map(plain_value, dataset.classes)),
         tuple(output.name for output in outputs),
-        tuple(_field(dataset, name) for name in columns),
+        tuple(field_of(dataset, name) for name in columns),
         tuple(name for name in dataset.table.columns if name not in apart),
     )
     inputs = dataset_inputs(empty, dataset)
@@ -423,7 +423,8 @@ def _tests_in(node: contract.Node) -> Iterator[int]:
             todo += [part.no, part.yes]
 
 
-def _field(dataset: Dataset, name: str) -> Field:
+def field_of(dataset: Dataset, name: str) -> Field:
+    """A column of the data as a tree keeps it."""
     column = dataset.column(name)
     levels = tuple(map(plain_value, column.levels))
     fill = None

@@ -115,13 +115,6 @@ BACKENDS = (
         "Report it with the folder: its README says which commands show it again.",
     ),
     Entry(
-        "B521",
-        "no back-end mends a tree piece by piece",
-        "The specification is checked in full, but no installed back-end improves subtrees.",
-        "improve by subtrees(depth = 3)",
-        "Remove `improve`: the search then begins with the tree of `start from`, and proves the whole.",
-    ),
-    Entry(
         "B530",
         "a sweep needs a package that is not installed",
         "Sweeps are run by joblib on one machine and by Dask on many; neither is part of the basic installation.",

@@ -203,6 +203,20 @@ DATA = (
         "Relax the requirement, for instance to a share: `support >= 10%`.",
     ),
     Entry(
+        "D444",
+        "the starting tree asks about another column",
+        "A tree that was grown on other data, or on a column that may not be split on, fits no row here.",
+        'start from "tree.txt"        # grown on columns that this file does not have',
+        "Start from a tree that was grown on these columns.",
+    ),
+    Entry(
+        "D445",
+        "the starting tree breaks a requirement",
+        "Improvement goes from one tree that meets every requirement to a better one, so the first has to meet them.",
+        'start from "tree.txt" improve by subtrees require depth <= 4        # the tree has 9 levels',
+        "Loosen the requirement, start from another tree, or remove `improve`: a search finds its own tree.",
+    ),
+    Entry(
         "D450",
         "no row has this class",
         "A class in the specification must occur in the target column, letter by letter.",
@@ -355,6 +369,20 @@ DATA = (
         "The file is not JSON, not of the documented schema, or of a newer version.",
         "treeml show notes.txt",
         "Give a file that `treeml solve --json` or `Tree.to_json` wrote.",
+    ),
+    Entry(
+        "D481",
+        "a starting tree that cannot be read",
+        "A start is a tree in JSON, or the text that Weka's J48 or ITI prints.",
+        'start from "tree.txt"        # the text is cut off',
+        "Write the whole tree again; docs/improvement.md shows the forms.",
+    ),
+    Entry(
+        "D482",
+        "a checkpoint that cannot be used",
+        "A checkpoint belongs to the very rows, goals and requirements that it was written for.",
+        'improve by subtrees(checkpoint = "deep.json")        # written for other data',
+        "Remove the file to begin anew, or name another one.",
     ),
     Entry(
         "D490",
