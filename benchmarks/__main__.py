@@ -14,7 +14,14 @@ from pathlib import Path
 
 GENERATED = ("reading", "scaling")
 # name -> the folder below the data folder that it reads
-ON_FILES = {"race": "cp4im", "ablation": "cp4im", "boosting": "cp4im", "numeric": "numeric", "encodings": "."}
+ON_FILES = {
+    "race": "cp4im",
+    "ablation": "cp4im",
+    "boosting": "cp4im",
+    "numeric": "numeric",
+    "encodings": ".",
+    "improvement": "slim",
+}
 
 
 def main() -> int:

@@ -119,19 +119,22 @@ def _solved(dataset: Dataset, train: Rows, test: Rows, request: Request) -> Part
     """Solve the spec on some rows; measure the tree there and on the others."""
     from treeml.backends.run import run
     from treeml.data.take import take
-    from treeml.request import choose
+    from treeml.request import choose, starting_tree
     from treeml.result import assemble
 
     begun = monotonic()
     part = take(dataset, train)
-    again = replace(request, spec=replace(request.spec, validate=None, start=None), start=None)
+    # A tree that was given has seen the rows held out; one that is grown is grown anew.
+    grown = request.spec.start if isinstance(request.spec.start, Method) else None
+    again = replace(request, spec=replace(request.spec, validate=None, start=grown), start=None)
     if again.spec.ensemble is not None:
         from treeml.ensembles.boost import boost
 
         result = boost(part, again, begun)
     else:
         chosen = choose(part, again)
-        answer = run(chosen.plan, again.limits(begun, chosen.method))
+        start = starting_tree(part, again, chosen.lowered)
+        answer = run(chosen.plan, again.limits(begun, chosen.method), start)
         result = assemble(answer, chosen, part, again, begun, monotonic())
     model = result.forest or result.tree
     if model is None:

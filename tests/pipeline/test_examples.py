@@ -61,9 +61,13 @@ def test_a_forest_is_proved_best_and_validated() -> None:
     assert result.validation is not None
 
 
-def test_local_improvement_is_refused_by_name() -> None:
-    with pytest.raises(tml.RefusedError, match=r"B521.*subtrees"):
-        text_model("deep").solve()
+def test_a_greedy_tree_is_mended_until_no_subtree_can_be() -> None:
+    result = text_model("deep").solve()
+    assert result.status is tml.Status.LOCAL
+    assert result.verified
+    assert result.trace[0].objective is not None
+    assert result.exact is not None
+    assert result.exact.objective < result.trace[0].objective
 
 
 def test_a_tree_that_misses_a_requirement_is_never_returned() -> None:

@@ -25,11 +25,12 @@ BUILT_IN: Mapping[str, str] = {
     "maxsat": "treeml.backends.maxsat:MaxSat",
     "sat": "treeml.backends.sat:PlainSat",
     "race": "treeml.backends.race:Race",
+    "improve": "treeml.backends.improve:Improve",
 }
 
 # The order in which a problem without `solve with` is offered; a greedy tree is nobody's answer unless asked for.
 PREFERENCE = ("native", "cpsat", "mip", "maxsat", "oracle")
-ONLY_WHEN_ASKED = frozenset({"cart", "race"})
+ONLY_WHEN_ASKED = frozenset({"cart", "race", "improve"})
 
 
 def names() -> tuple[str, ...]:

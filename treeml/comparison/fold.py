@@ -19,14 +19,14 @@ def solve_fold(model: Model, data: Any, fold: tuple[int, int, int], on_progress:
     """Fold `number` of `folds`, as `validate by folds(folds, seed = seed)` makes them."""
     from treeml.backends.run import run
     from treeml.data.take import take
-    from treeml.request import choose, prepare
+    from treeml.request import choose, prepare, starting_tree
     from treeml.result import assemble
     from treeml.validation import Part, Validation, scores, splits
 
     number, folds, seed = fold
     begun = monotonic()
     dataset, request = prepare(model, data, **asked)
-    if request.spec.ensemble is not None or request.spec.improve is not None:
+    if request.spec.ensemble is not None:
         title = "folds of a sweep are for single trees; a forest is validated by `validate by folds(...)` in its spec"
         raise DataError(Diagnostic("D494", title, place="--folds"))
     train, test = list(splits(dataset, Method("folds", {"folds": folds, "seed": seed}), request))[number - 1]
@@ -34,7 +34,8 @@ def solve_fold(model: Model, data: Any, fold: tuple[int, int, int], on_progress:
     alone = replace(request, spec=replace(request.spec, validate=None))
     chosen = choose(part, alone)
     built = monotonic()
-    answer = run(chosen.plan, alone.limits(begun, chosen.method), None, on_progress)
+    start = starting_tree(part, alone, chosen.lowered) if isinstance(alone.spec.start, Method) else None
+    answer = run(chosen.plan, alone.limits(begun, chosen.method), start, on_progress)
     result = assemble(answer, chosen, part, alone, begun, built)
     if result.tree is None:
         return result

@@ -24,7 +24,7 @@ class Rule:
     """One option: what it may be."""
 
     name: str
-    kind: str  # whole, number, share or word
+    kind: str  # whole, number, share, word or text
     what: str  # as a message calls it: "the number of pieces"
     low: Fraction | None = None  # inclusive; a share lies strictly between 0 and 1
     high: Fraction | None = None
@@ -47,6 +47,8 @@ _MOST = Fraction(2**31 - 1)
 _SEED = Rule("seed", "whole", "the seed", Fraction(0), _MOST, example="1")
 _CRITERIA = ("gini", "entropy", "gain_ratio", "twoing")
 _PRUNING = ("goal", "complexity", "pessimistic", "none")
+_FEATURES = ("auto", "all", "tree", "support")
+_LIMITS = ("d60", "d300", "d800")
 _FOLDS = Rule("folds", "whole", "the number of folds", Fraction(2), _MOST, required=True, example="5")
 _PIECES = Rule("pieces", "whole", "the number of pieces", Fraction(2), _MOST, required=True, example="8")
 _BOOSTING = (
@@ -102,6 +104,10 @@ FAMILIES: Mapping[str, Family] = {
                 Rule("depth", "whole", "the depth", Fraction(1), _MOST, example="3"),
                 Rule("rows", "whole", "the number of rows", Fraction(1), _MOST, unit="rows", example="5_000"),
                 Rule("rounds", "whole", "the number of rounds", Fraction(1), _MOST, example="50"),
+                Rule("features", "word", "the choice of features", choices=_FEATURES, example="support"),
+                Rule("limits", "word", "the set of limits", choices=_LIMITS, example="d300"),
+                Rule("patience", "number", "the patience", Fraction("0.001"), unit="s", example="10"),
+                Rule("checkpoint", "text", "the checkpoint", example='"deep.json"'),
             )
         },
         {"local_search": "subtrees", "lns": "subtrees", "slim": "subtrees"},
@@ -269,6 +275,12 @@ def _option(owner: str, rule: Rule, node: Expression, scope: Scope) -> Any:
             f"{rule.what} of `{owner}` is {enumerated(rule.choices, 'or')}",
             (node.span, f"did you mean `{near}`?" if near else "none of these"),
         )
+        return None
+    if rule.kind == "text":
+        if isinstance(node, String) and node.text:
+            return node.text
+        example = f"write `{rule.name} = {rule.example}`"
+        scope.findings.error("T309", f"{rule.what} of `{owner}` is a text", (node.span, "is none"), help=example)
         return None
     value = constant(node, scope, _subject(owner, rule))
     if value is None:
