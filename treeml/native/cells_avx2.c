@@ -2,6 +2,9 @@
 #define CELLS_NAME "avx2"
 #define CELLS_FUNCTION cells_avx2
 #if defined(__AVX2__)
+#include <immintrin.h>
+#define CELLS_BYTES 32
+#define LARGER(a, b) ((wholes) _mm256_max_epi32 ((__m256i) (a), (__m256i) (b)))
 #include "cells_body.h"
 #else
 #include "cells.h"

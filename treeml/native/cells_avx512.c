@@ -2,6 +2,9 @@
 #define CELLS_NAME "avx512"
 #define CELLS_FUNCTION cells_avx512
 #if defined(__AVX512BW__)
+#include <immintrin.h>
+#define CELLS_BYTES 64
+#define LARGER(a, b) ((wholes) _mm512_max_epi32 ((__m512i) (a), (__m512i) (b)))
 #include "cells_body.h"
 #else
 #include "cells.h"

@@ -5,95 +5,102 @@
 #include <math.h>
 #include <string.h>
 
-enum { block = 16 };
+/* LARGER is the larger of two vectors, lane by lane, and CELLS_BYTES the size of a vector: both of the processor. */
+typedef int32_t wholes __attribute__ ((vector_size (CELLS_BYTES), aligned (4), may_alias));
+enum { whole_lanes = CELLS_BYTES / 4 };
 
 /* Said as vectors where the compiler does not see them by itself. */
 typedef double eight_reals __attribute__ ((vector_size (64), aligned (8), may_alias));
 typedef int64_t eight_wholes __attribute__ ((vector_size (64), aligned (8), may_alias));
 
 /* Sums of one side: the matrix as it is, or what is left of it without another. */
+static inline wholes wholes_at (const int32_t *from, const int32_t *without, int64_t at) {
+  wholes all = *(const wholes *) (from + at);
+  if (without)
+    all -= *(const wholes *) (without + at);
+  return all;
+}
+
 static inline int32_t whole_at (const int32_t *from, const int32_t *without, int64_t at) {
   return without ? from[at] - without[at] : from[at];
 }
 
+/* Below 0 where one of two cells has too few rows: no sum of savings reaches -INVALID. */
+static inline wholes too_few (wholes one, wholes two, int32_t support) {
+  return ((one < support) | (two < support)) & INVALID;
+}
+
+/* `classes` and `supported` are known where this is called, so that two classes need no loop and no branch. */
 static inline __attribute__ ((always_inline)) void
 classes_of (const struct shape *shape, const struct cell_question *question, const struct cell_sums *sums,
-            const struct cell_sums *without, struct cell_answer *answer, const int supported) {
+            const struct cell_sums *without, struct cell_answer *answer, const int32_t classes, const int supported) {
   const int64_t stride = shape->stride, matrix = (int64_t) shape->padded * stride;
-  const int32_t classes = question->classes;
-  for (int32_t j = 0; j < shape->tests; j += block) {
-    int32_t best_yes[block], best_no[block], leaf_yes[block], leaf_no[block];
-    for (int l = 0; l < block; l++)
-      best_yes[l] = best_no[l] = leaf_yes[l] = leaf_no[l] = INVALID;
+  const int32_t *pair = sums->whole, *test = sums->whole_test, support = question->support;
+  const int32_t *less_pair = without ? without->whole : NULL, *less_test = without ? without->whole_test : NULL;
+  int32_t total[most_lists];
+  for (int32_t k = 0; k < classes + supported; k++)
+    total[k] = (int32_t) (sums->whole_total[k] - (without ? without->whole_total[k] : 0));
+  for (int32_t j = 0; j < shape->tests; j += whole_lanes) {
+    wholes mine[most_lists], rest[most_lists], leaf_yes = {0}, leaf_no = {0};
+    for (int32_t k = 0; k < classes + supported; k++) {
+      mine[k] = wholes_at (test, less_test, k * stride + j);
+      rest[k] = total[k] - mine[k];
+    }
     for (int32_t k = 0; k < classes; k++) {
-      const int64_t at = k * stride + j;
-      const int32_t total = (int32_t) (sums->whole_total[k] - (without ? without->whole_total[k] : 0));
-      for (int l = 0; l < block; l++) {
-        const int32_t mine = whole_at (sums->whole_test, without ? without->whole_test : NULL, at + l);
-        leaf_yes[l] = leaf_yes[l] > mine ? leaf_yes[l] : mine;
-        leaf_no[l] = leaf_no[l] > total - mine ? leaf_no[l] : total - mine;
-      }
+      leaf_yes = LARGER (leaf_yes, mine[k]);
+      leaf_no = LARGER (leaf_no, rest[k]);
     }
     if (supported) {
-      const int64_t at = classes * stride + j;
-      const int32_t total = (int32_t) (sums->whole_total[classes] - (without ? without->whole_total[classes] : 0));
-      for (int l = 0; l < block; l++) {
-        const int32_t mine = whole_at (sums->whole_test, without ? without->whole_test : NULL, at + l);
-        leaf_yes[l] = mine >= question->support ? leaf_yes[l] : INVALID;
-        leaf_no[l] = total - mine >= question->support ? leaf_no[l] : INVALID;
-      }
+      leaf_yes += too_few (mine[classes], mine[classes], support);
+      leaf_no += too_few (rest[classes], rest[classes], support);
     }
-    for (int l = 0; l < block; l++) {
-      best_yes[l] = leaf_yes[l];
-      best_no[l] = leaf_no[l];
-    }
+    wholes best_yes = leaf_yes, best_no = leaf_no;
     for (int32_t i = 0; i < shape->tests; i++) {
-      int32_t yes_yes[block], yes_no[block], no_yes[block], no_no[block];
-      for (int l = 0; l < block; l++)
-        yes_yes[l] = yes_no[l] = no_yes[l] = no_no[l] = 0;
-      for (int32_t k = 0; k < classes + (supported ? 1 : 0); k++) {
-        const int64_t at = k * matrix + i * stride + j, test = k * stride;
-        const int32_t total = (int32_t) (sums->whole_total[k] - (without ? without->whole_total[k] : 0));
-        const int32_t other = whole_at (sums->whole_test, without ? without->whole_test : NULL, test + i);
-        if (k < classes)
-          for (int l = 0; l < block; l++) {
-            const int32_t both = whole_at (sums->whole, without ? without->whole : NULL, at + l);
-            const int32_t mine = whole_at (sums->whole_test, without ? without->whole_test : NULL, test + j + l);
-            const int32_t b = mine - both, c = other - both, d = total - mine - other + both;
-            yes_yes[l] = yes_yes[l] > both ? yes_yes[l] : both;
-            yes_no[l] = yes_no[l] > b ? yes_no[l] : b;
-            no_yes[l] = no_yes[l] > c ? no_yes[l] : c;
-            no_no[l] = no_no[l] > d ? no_no[l] : d;
-          }
-        else
-          for (int l = 0; l < block; l++) {
-            const int32_t both = whole_at (sums->whole, without ? without->whole : NULL, at + l);
-            const int32_t mine = whole_at (sums->whole_test, without ? without->whole_test : NULL, test + j + l);
-            const int32_t b = mine - both, c = other - both, d = total - mine - other + both;
-            const int32_t s = question->support;
-            yes_yes[l] = both >= s && b >= s ? yes_yes[l] : INVALID;
-            no_yes[l] = c >= s && d >= s ? no_yes[l] : INVALID;
-          }
+      wholes yes_yes = {0}, yes_no = {0}, no_yes = {0}, no_no = {0};
+      for (int32_t k = 0; k < classes; k++) {
+        const wholes both = wholes_at (pair, less_pair, k * matrix + i * stride + j);
+        const wholes other = whole_at (test, less_test, k * stride + i) - both;
+        yes_yes = LARGER (yes_yes, both);
+        yes_no = LARGER (yes_no, mine[k] - both);
+        no_yes = LARGER (no_yes, other);
+        no_no = LARGER (no_no, rest[k] - other);
       }
-      for (int l = 0; l < block; l++) {
-        const int32_t yes = yes_yes[l] + yes_no[l], no = no_yes[l] + no_no[l];
-        best_yes[l] = best_yes[l] > yes ? best_yes[l] : yes;
-        best_no[l] = best_no[l] > no ? best_no[l] : no;
+      wholes yes = yes_yes + yes_no, no = no_yes + no_no;
+      if (supported) {
+        const wholes both = wholes_at (pair, less_pair, classes * matrix + i * stride + j);
+        const wholes other = whole_at (test, less_test, classes * stride + i) - both;
+        yes += too_few (both, mine[classes] - both, support);
+        no += too_few (other, rest[classes] - other, support);
       }
+      best_yes = LARGER (best_yes, yes);
+      best_no = LARGER (best_no, no);
     }
-    memcpy (answer->whole_leaf[1] + j, leaf_yes, sizeof leaf_yes);
-    memcpy (answer->whole_leaf[0] + j, leaf_no, sizeof leaf_no);
-    memcpy (answer->whole_best[1] + j, best_yes, sizeof best_yes);
-    memcpy (answer->whole_best[0] + j, best_no, sizeof best_no);
+    *(wholes *) (answer->whole_leaf[1] + j) = leaf_yes;
+    *(wholes *) (answer->whole_leaf[0] + j) = leaf_no;
+    *(wholes *) (answer->whole_best[1] + j) = best_yes;
+    *(wholes *) (answer->whole_best[0] + j) = best_no;
   }
+}
+
+static inline __attribute__ ((always_inline)) void
+classes_within (const struct shape *shape, const struct cell_question *question, const struct cell_sums *sums,
+                const struct cell_sums *without, struct cell_answer *answer, const int supported) {
+  if (question->classes == 2)
+    classes_of (shape, question, sums, without, answer, 2, supported);
+  else
+    classes_of (shape, question, sums, without, answer, question->classes, supported);
 }
 
 static void classes (const struct shape *shape, const struct cell_question *question, const struct cell_sums *sums,
                      const struct cell_sums *without, struct cell_answer *answer) {
-  if (question->support)
-    classes_of (shape, question, sums, without, answer, 1);
+  if (question->support && without)
+    classes_within (shape, question, sums, without, answer, 1);
+  else if (question->support)
+    classes_within (shape, question, sums, NULL, answer, 1);
+  else if (without)
+    classes_within (shape, question, sums, without, answer, 0);
   else
-    classes_of (shape, question, sums, without, answer, 0);
+    classes_within (shape, question, sums, NULL, answer, 0);
 }
 
 static inline double real_at (const double *from, const double *without, int64_t at) {
