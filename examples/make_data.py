@@ -23,6 +23,14 @@ def main() -> None:
     write("costs/diabetes.csv", ["glucose", "insulin", "bmi", "age", "survey_weight", "outcome"], diabetes())
     write("quantile/deliveries.csv", ["distance", "stops", "rain", "hour", "minutes"], deliveries())
     write("boost/spambase.csv", ["free", "money", "you", "meeting", "capitals", "exclamations", "spam"], spam())
+    write("cases/credit.csv", ["age", "income", "debt", "years", "housing", "sex", "repaid"], credit())
+    write("cases/medical.csv", ["age", "bmi", "pressure", "glucose", "insulin", "sleep", "outcome"], medical())
+    write("cases/recidivism.csv", ["age", "priors", "juvenile", "charge", "employed", "months", "again"], released())
+    write("cases/demand.csv", ["weekday", "hour", "temperature", "holiday", "event", "bikes"], demand())
+    write("cases/customers.csv", ["visits", "spent", "age", "channel"], customers())
+    write("cases/multiplexer.csv", ["a0", "a1", "d0", "d1", "d2", "d3", "noise", "out"], multiplexer())
+    write("cases/messages.csv", ["offer", "money", "meeting", "links", "capitals", "length", "spam"], messages())
+    write("cases/machines.csv", ["load", "heat", "vibration", "age", "oil", "line", "repair"], machines())
     write("deep/loans.csv", ["income", "debt", "years", "purpose", "late", "default"], loans())
 
 
@@ -107,6 +115,84 @@ def loans() -> Iterable[Sequence[object]]:
         purpose = chance.choice(["car", "home", "study", "travel"])
         score = 2 * (debt > 0.4 * income) + 0.5 * late + (purpose == "travel") - 0.1 * years
         yield income, debt, years, purpose, late, "yes" if score + chance.gauss(0, 0.5) > 1.3 else "no"
+
+
+def credit() -> Iterable[Sequence[object]]:
+    chance = random.Random(11)
+    for _ in range(400):
+        sex, housing = chance.choice(["woman", "man"]), chance.choice(["own", "rent"])
+        age, years = chance.randint(20, 69), chance.randint(0, 25)
+        income = chance.randint(14, 60) + (12 if sex == "man" else 0)
+        debt = chance.randint(0, 40)
+        score = income - debt + 0.6 * years + 6 * (housing == "own") + chance.gauss(0, 8)
+        yield age, income, debt, years, housing, sex, "yes" if score > 26 else "no"
+
+
+def medical() -> Iterable[Sequence[object]]:
+    chance = random.Random(12)
+    for _ in range(400):
+        age, bmi = 5 * chance.randint(4, 16), chance.randint(18, 42)
+        pressure, sleep = 5 * chance.randint(20, 34), chance.randint(4, 9)
+        glucose, insulin = 10 * chance.randint(7, 20), 25 * chance.randint(1, 14)
+        score = 1.6 * (glucose > 140) + 1.4 * (insulin > 200) + 0.8 * (bmi > 31) + 0.6 * (age > 50)
+        yield age, bmi, pressure, glucose, insulin, sleep, "ill" if score + chance.gauss(0, 0.5) > 2.2 else "well"
+
+
+def released() -> Iterable[Sequence[object]]:
+    chance = random.Random(13)
+    for _ in range(600):
+        age, priors = chance.randint(18, 70), min(15, int(chance.expovariate(0.4)))
+        juvenile, charge = int(chance.random() < 0.2), chance.choice(["felony", "misdemeanor"])
+        employed, months = chance.choice(["no", "yes"]), chance.randint(0, 60)
+        risk = 0.22 * priors + 1.1 * (age < 26) + 0.7 * juvenile - 0.5 * (employed == "yes")
+        yield age, priors, juvenile, charge, employed, months, "yes" if risk + chance.gauss(0, 0.6) > 0.9 else "no"
+
+
+def demand() -> Iterable[Sequence[object]]:
+    chance = random.Random(14)
+    for _ in range(300):
+        weekday, hour = chance.choice(["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]), chance.randint(6, 22)
+        temperature = chance.randint(-5, 30)
+        holiday, event = chance.choice(["no", "no", "no", "yes"]), chance.choice(["no", "no", "no", "no", "yes"])
+        rush = hour in (7, 8, 17, 18) and weekday not in ("Sat", "Sun") and holiday == "no"
+        mean = 20 + 2 * max(0, temperature) + 60 * rush + 50 * (event == "yes")
+        yield weekday, hour, temperature, holiday, event, int(chance.gammavariate(8, mean / 8))
+
+
+def customers() -> Iterable[Sequence[object]]:
+    chance = random.Random(15)
+    centers = ((3, 20, 24, "web"), (14, 35, 45, "shop"), (5, 160, 52, "phone"), (22, 120, 31, "web"))
+    for number in range(320):
+        visits, spent, age, channel = centers[number % 4]
+        if chance.random() < 0.2:
+            channel = chance.choice(["web", "shop", "phone"])
+        yield (
+            max(1, round(chance.gauss(visits, 2.5))), max(5, round(chance.gauss(spent, 18))),
+            max(18, round(chance.gauss(age, 5))), channel,
+        )  # fmt: skip
+
+
+def multiplexer() -> Iterable[Sequence[object]]:
+    for row in itertools.product((0, 1), repeat=7):
+        yield *row, row[2 + 2 * row[0] + row[1]]
+
+
+def messages() -> Iterable[Sequence[object]]:
+    chance = random.Random(16)
+    for _ in range(300):
+        offer, money, meeting = (int(chance.random() < share) for share in (0.4, 0.35, 0.3))
+        links, capitals, length = chance.randint(0, 8), chance.randint(0, 40), chance.randint(20, 400)
+        score = offer + money - 1.5 * meeting + 0.3 * links + 0.03 * capitals - 0.002 * length
+        yield offer, money, meeting, links, capitals, length, "yes" if score + chance.gauss(0, 0.5) > 1.4 else "no"
+
+
+def machines() -> Iterable[Sequence[object]]:
+    chance = random.Random(17)
+    for _ in range(900):
+        load, heat, vibration = chance.randint(10, 100), chance.randint(30, 120), chance.randint(0, 50)
+        age, oil, line = chance.randint(0, 15), chance.randint(0, 100), chance.choice(["A", "B", "C"])
+        wear = (load > 70) * (heat > 85) + (vibration > 32) * (oil < 35) + (age > 9) * (line == "B") * (load > 40)
+        yield load, heat, vibration, age, oil, line, "yes" if (wear >= 1) ^ (chance.random() < 0.08) else "no"
 
 
 if __name__ == "__main__":

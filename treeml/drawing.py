@@ -177,7 +177,10 @@ def _middles(widths: list[float], sides: Mapping[int, list[int]]) -> list[float]
 def _lines(tree: Tree, node: Node) -> tuple[str, ...]:
     if isinstance(node, Branch):
         return (_short(str(node.test), 60),)
-    return (_short(tree.prediction_text(node), 40), rows_text(tree, node))
+    text = tree.prediction_text(node)
+    if tree.task == "clusters":  # a center has many numbers, and a box little room
+        text = ", ".join(f"{name} {value:.3g}" for name, value in zip(tree.outputs, node.prediction, strict=True))
+    return (_short(text, 40), rows_text(tree, node))
 
 
 def _short(text: str, most: int) -> str:

@@ -149,6 +149,7 @@ def draw(plot: Plot, path: Path) -> None:
         path.write_text(json.dumps(plot.to_json(), indent=1) + "\n", encoding="utf-8")
         return
     try:
+        from matplotlib import rc_context
         from matplotlib.figure import Figure
     except ImportError as error:
         raise DataError(
@@ -171,7 +172,8 @@ def draw(plot: Plot, path: Path) -> None:
     axes.grid(alpha=0.3)
     if len(plot.series) > 1:
         axes.legend(frameon=False)
-    figure.savefig(path, dpi=160, metadata={"Date": None} if path.suffix == ".svg" else None)
+    with rc_context({"svg.hashsalt": "treeml"}):  # the same picture has the same text
+        figure.savefig(path, dpi=160, metadata={"Date": None} if path.suffix == ".svg" else None)
 
 
 def _label(axes: Any, series: Series) -> None:

@@ -1,0 +1,46 @@
+"""Case studies -> pages of the documentation: cells of text and of code, the spec, and the picture.
+
+`mkdocs.yml` names this file as a hook, so the pages are made when the site is built. `python examples/pages.py` runs
+every case once and so makes every picture anew.
+"""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+from typing import Any
+
+CASES = Path(__file__).parent / "cases"
+NAMES = ("credit", "medical", "recidivism", "demand", "customers", "multiplexer", "messages", "machines")
+
+
+def page(name: str) -> str:
+    """A case as Markdown."""
+    script = (CASES / f"{name}.py").read_text(encoding="utf-8")
+    parts: list[str] = []
+    for cell in script.split("# %%")[1:]:
+        head, _, body = cell.partition("\n")
+        if "[markdown]" in head:
+            parts.append("\n".join(line.removeprefix("#").removeprefix(" ") for line in body.strip().splitlines()))
+        else:
+            parts.append(f"```python\n{body.strip()}\n```")
+    title, _, story = parts[0].partition("\n")
+    spec = (CASES / f"{name}.tml").read_text(encoding="utf-8").strip()
+    picture = f"![The picture that the last cell makes]({name}.svg)"
+    files = f"In a checkout: `python examples/cases/{name}.py`, with `{name}.tml` and `{name}.csv` beside it."
+    return "\n\n".join((title, story, f"```tml\n{spec}\n```", picture, files, *parts[1:])) + "\n"
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """A hook of mkdocs: the pages and pictures join the files of the site."""
+    from mkdocs.structure.files import File
+
+    for name in NAMES:
+        files.append(File.generated(config, f"cases/{name}.md", content=page(name)))
+        files.append(File.generated(config, f"cases/{name}.svg", abs_src_path=str(CASES / f"{name}.svg")))
+    return files
+
+
+if __name__ == "__main__":
+    for each in NAMES:
+        runpy.run_path(str(CASES / f"{each}.py"))
