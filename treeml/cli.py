@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from treeml.model import Model
     from treeml.result import Result
 
+UNVERIFIED = 5
 NO_TREE = 4
 INFEASIBLE = 3
+WHY_CODES = {"feasible": 0, "infeasible": INFEASIBLE, "unknown": NO_TREE}
 SUITES = ("cp4im", "numeric", "least-depth", "boosting", "improvement")
 FORMS = ("text", "dot", "svg", "json", "rules", "sql", "python", "c", "pmml", "onnx")
 
@@ -144,25 +146,26 @@ def fmt(specs: tuple[str, ...], only_check: bool, style: str) -> None:
 @click.option(
     "--write", "write_model", type=click.Path(path_type=Path), help="Write the solver's own model: x.lp, x.cnf."
 )
+@click.option(
+    "--proof",
+    type=click.Path(path_type=Path),
+    help="Write the proof that there is no tree (of less depth) to this file, its clauses beside it (.cnf).",
+)
 @json_option
 @format_option
 @quiet_option
 def solve(spec: Path, settings: tuple[str, ...], as_json: bool, style: str, quiet: bool, **asked: Any) -> None:
     """Find the best tree for SPEC, prove it, and verify it."""
     from treeml import pipeline, report
-    from treeml.lang.diagnostic import InfeasibleError
     from treeml.progress import progress_line
 
     output, data = asked.pop("output"), asked.pop("data")
+    if asked["proof"] is not None and not asked["proof"].parent.is_dir():
+        raise click.FileError(str(asked["proof"]), "there is no such folder")
     with _mistakes(style):
         model = _load(spec, settings)
-        try:
-            with progress_line(quiet or as_json) as on_progress:
-                result = pipeline.solve(model, data, on_progress=on_progress, **asked)
-        except InfeasibleError as error:  # seen before any data was read
-            if as_json:
-                click.echo(json.dumps({"status": "infeasible", "stop": "proved", "conflict": error.conflict}))
-            raise
+        with _infeasible_as_json(as_json), progress_line(quiet or as_json) as on_progress:
+            result = pipeline.solve(model, data, on_progress=on_progress, **asked)
         _show(result.warnings, style, quiet)
         if output is not None:
             from treeml.page.about import about
@@ -219,18 +222,36 @@ def compare(
 @data_option
 @set_option
 @click.option("--with", "backend", metavar="BACKEND", help="Explain the plan for this back-end.")
+@click.option("--why", is_flag=True, help="Say which requirements conflict, if no tree meets them all.")
+@click.option(
+    "--nearest", metavar="NAME", multiple=True, help="With --why: the nearest value that this requirement could have."
+)
+@click.option("--within", metavar="TIME", help="With --why: stop after this long: 60s, 5min.")
+@json_option
 @format_option
-def explain(subject: str, data: str | None, settings: tuple[str, ...], backend: str | None, style: str) -> None:
+def explain(subject: str, settings: tuple[str, ...], as_json: bool, style: str, **asked: Any) -> None:
     """Explain how a spec would be solved, `measures`, one measure, or the code of a message (N203)."""
     from treeml import explain as explanation
+    from treeml import pipeline
 
+    data, why, nearest = asked.pop("data"), asked.pop("why"), asked.pop("nearest")
+    if (nearest or asked["within"]) and not why:
+        raise click.UsageError("--nearest and --within belong to --why")
+    text = None if why else explanation.of_word(subject)
+    code = 0
     with _mistakes(style):
-        text = explanation.of_word(subject)
-        if text is None:
-            from treeml import pipeline
-
-            text = pipeline.explain(_load(Path(subject), settings), data, backend=backend)
-        click.echo(text)
+        if text is not None:
+            shown: Any = {"subject": subject, "text": text}
+        elif why:
+            with _infeasible_as_json(as_json):
+                found = pipeline.why(_load(Path(subject), settings), data, nearest=nearest, **asked)
+            text, shown, code = str(found), found.to_json(), WHY_CODES[found.to_json()["status"]]
+        else:
+            model = _load(Path(subject), settings)
+            shown = pipeline.plan_rows(model, data, **asked)
+            text = pipeline.plan_text(shown)
+        click.echo(json.dumps(shown) if as_json else text)
+    sys.exit(code)
 
 
 @treeml.command()
@@ -408,6 +429,29 @@ def report_page(files: tuple[Path, ...], output: Path, style: str) -> None:
         _replace(output, write_page(results[0] if results else None, records))
 
 
+@treeml.command("check-proof")
+@click.argument("proof", type=click.Path(path_type=Path))
+@click.option("--clauses", type=click.Path(path_type=Path), help="The clauses; else those beside the proof: PROOF.cnf.")
+@json_option
+@quiet_option
+def check_proof(proof: Path, clauses: Path | None, as_json: bool, quiet: bool) -> None:
+    """Check that PROOF refutes its clauses, step by step, by a checker that shares no code with any solver."""
+    from treeml.native.rup import check_proof as fault_of
+
+    clauses = clauses or Path(f"{proof}.cnf")
+    for path in (proof, clauses):
+        if not path.is_file():
+            raise click.FileError(str(path), "there is no such file")
+    fault = fault_of(clauses, proof)
+    if as_json:
+        click.echo(json.dumps({"proof": str(proof), "clauses": str(clauses), "holds": fault is None, "fault": fault}))
+    elif fault is not None:
+        click.echo(f"{proof}: the proof does not hold: {fault}", err=True)
+    elif not quiet:
+        click.echo(f"{proof}: the proof holds: no assignment satisfies {clauses}")
+    sys.exit(0 if fault is None else UNVERIFIED)
+
+
 @treeml.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
@@ -533,6 +577,19 @@ def _mistakes(style: str) -> Iterator[None]:
     except MemoryError:
         click.echo("out of memory: use fewer rows or tests, or `solve with` a back-end that needs less", err=True)
         sys.exit(5)
+
+
+@contextmanager
+def _infeasible_as_json(as_json: bool) -> Iterator[None]:
+    """A conflict that is seen before any data was read is a result too."""
+    from treeml.lang.diagnostic import InfeasibleError
+
+    try:
+        yield
+    except InfeasibleError as error:
+        if as_json:
+            click.echo(json.dumps({"status": "infeasible", "stop": "proved", "conflict": error.conflict}))
+        raise
 
 
 def _number(count: int, word: str) -> str:

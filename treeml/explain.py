@@ -46,18 +46,18 @@ def signature(name: str) -> str:
     return signature(MEASURES[name])
 
 
-def of_plan(chosen: Chosen, request: Request) -> str:
+def of_plan(chosen: Chosen, request: Request) -> list[dict[str, str]]:
     """How the chosen back-end would solve the problem, and how large the problem is."""
     problem = chosen.plan.problem
     size = f"{problem.rows:,} rows, {len(problem.tests):,} tests on {len(problem.features):,} columns"
     if problem.classes:
         size += f", {problem.classes} classes"
-    lines = [f"problem   {size}"]
-    lines += [f"goal      {goal.text}" for goal in request.spec.goals]
-    lines += [f"require   {requirement.text}" for requirement in request.spec.requirements]
-    lines += [f"step {number}    {sentence}" for number, sentence in enumerate(chosen.plan.explain(), 1)]
-    lines += [f"note      {note}" for note in chosen.lowered.notes]
-    return "\n".join(lines)
+    lines = [("problem", size)]
+    lines += [("goal", goal.text) for goal in request.spec.goals]
+    lines += [("require", requirement.text) for requirement in request.spec.requirements]
+    lines += [(f"step {number}", sentence) for number, sentence in enumerate(chosen.plan.explain(), 1)]
+    lines += [("note", note) for note in chosen.lowered.notes]
+    return [{"what": what, "text": text} for what, text in lines]
 
 
 def of_params(model: Model) -> list[dict[str, Any]]:

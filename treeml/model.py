@@ -65,6 +65,7 @@ from treeml.lang.words import TYPES
 if TYPE_CHECKING:
     from treeml.backends.contract import OnProgress
     from treeml.compare import Comparison
+    from treeml.conflict import Why
     from treeml.lang.diagnostic import Diagnostic
     from treeml.result import Result
     from treeml.tree import Tree
@@ -355,6 +356,12 @@ class Model:
         from treeml import pipeline
 
         return pipeline.explain(self, data, **asked)
+
+    def why(self, data: Any = None, nearest: Sequence[str] = (), **asked: Any) -> Why:
+        """Which requirements conflict, if no tree meets them all, and how far those in `nearest` would have to give."""
+        from treeml import pipeline
+
+        return pipeline.why(self, data, nearest=nearest, **asked)
 
     def _then(self, sense: str, goal: Any) -> Self:
         for index in reversed(range(len(self.statements))):

@@ -17,12 +17,14 @@ A forest (`ensemble by ...`) takes its own way from Dataset to Result: ensembles
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from treeml.backends.contract import OnProgress
     from treeml.compare import Comparison
+    from treeml.conflict import Why
     from treeml.lang.diagnostic import Diagnostic
     from treeml.model import Model
     from treeml.result import Result
@@ -52,9 +54,13 @@ def solve(
     start = starting_tree(dataset, request, chosen.lowered)
     built = monotonic()
     ruled_out = impossible(chosen.lowered)
-    if ruled_out is not None:
+    if ruled_out is not None and request.proof is None:
         return refuted(ruled_out, chosen, request, begun)
+    before = request.proof_state()
     answer = run(chosen.plan, request.limits(begun, chosen.method), start, on_progress)
+    if request.proof is not None and request.proof_state() == before:
+        note = f"no proof was written to {request.proof}: no question had to be refuted by clauses"
+        answer = replace(answer, notes=(*answer.notes, note))
     result = assemble(answer, chosen, dataset, request, begun, built)
     return validated(result, dataset, request)
 
@@ -82,11 +88,30 @@ def compare(model: Model, data: Any = None, backends: Sequence[str] | None = Non
 
 def explain(model: Model, data: Any = None, **asked: Any) -> str:
     """How a model would be solved: the back-end, the steps that lead to it, and the size of the problem."""
+    return plan_text(plan_rows(model, data, **asked))
+
+
+def plan_text(rows: list[dict[str, str]]) -> str:
+    return "\n".join(f"{row['what']:<9} {row['text']}" for row in rows)
+
+
+def plan_rows(model: Model, data: Any = None, **asked: Any) -> list[dict[str, str]]:
+    """The same as rows of two words: what the row is about, and its text."""
     from treeml.explain import of_plan
     from treeml.request import choose, prepare
 
     dataset, request = prepare(model, data, **asked)
     return of_plan(choose(dataset, request), request)
+
+
+def why(model: Model, data: Any = None, *, nearest: Sequence[str] = (), **asked: Any) -> Why:
+    """Which requirements of a model conflict, if no tree meets them; `nearest` names some that could give way."""
+    from treeml.conflict import why
+    from treeml.request import choose, prepare
+
+    begun = monotonic()
+    dataset, request = prepare(model, data, **asked)
+    return why(dataset, request, choose(dataset, request), begun, nearest)
 
 
 def backends(model: Model, data: Any = None, **asked: Any) -> list[dict[str, Any]]:

@@ -46,6 +46,7 @@ class Request:
     memory: int | None = None
     start: Any = None  # a Tree, a fitted estimator of scikit-learn, or a path
     write_model: Path | None = None
+    proof: Path | None = None  # a file for the proof that there is no tree
 
     def limits(self, begun: float, chosen: Method | None) -> Limits:
         """The limits of a run that began at a moment of the monotonic clock: reading and building count."""
@@ -64,7 +65,16 @@ class Request:
         options = {**(chosen.options if chosen is not None else {}), **(self.options or {})}
         if self.write_model is not None:
             options["write"] = str(self.write_model)
+        if self.proof is not None:
+            options["proof"] = str(self.proof)
         return options
+
+    def proof_state(self) -> tuple[int, int] | None:
+        """What tells a proof that was written now from one that was there before."""
+        if self.proof is None or not self.proof.exists():
+            return None
+        known = self.proof.stat()
+        return known.st_mtime_ns, known.st_size
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,13 +96,14 @@ def prepare(
     options: Mapping[str, Any] | None = None,
     start: Any = None,
     write_model: Path | None = None,
+    proof: Path | None = None,
     **asked: Any,
 ) -> tuple[Dataset, Request]:
     """Check the model, read the data, and bind the two."""
     from treeml.data.bind import bind
 
     spec, warnings = checked(model, has_target=y is not None, **asked)
-    request = Request(spec, warnings, options, _bytes(memory), start, write_model)
+    request = Request(spec, warnings, options, _bytes(memory), start, write_model, proof)
     return bind(spec, read_data(spec, data, y, weight)), request
 
 
@@ -139,6 +150,8 @@ def plans(
     backends = [registry.get(name) for name in methods] or [
         backend for backend in registry.all() if everybody or backend.name not in registry.ONLY_WHEN_ASKED
     ]
+    if request.proof is not None and not everybody:
+        backends = _provers(backends, request.spec)
     made: dict[bool, Lowered] = {}
     for backend in backends:
         numeric = _as_they_are(backend, request)
@@ -160,6 +173,23 @@ def _as_they_are(backend: Backend, request: Request) -> bool:
 
     given = request.start is not None or isinstance(request.spec.start, str)
     return given and all(inner.can.numeric for inner in inner_backends(asked_backends(request.spec)[0].options))
+
+
+def _provers(backends: list[Backend], spec: Spec) -> list[Backend]:
+    """Those that write proofs; where others were asked for by name, that is a mistake."""
+    able = [backend for backend in backends if "proof" in backend.options]
+    if not able or (spec.backends and len(able) < len(backends)):
+        lacking = next(backend.name for backend in backends if backend not in able)
+        raise RefusedError(
+            Diagnostic(
+                "B503",
+                f"{lacking} writes no proof",
+                notes=("a proof shows that no tree meets the requirements; back-ends on clauses can write one",),
+                helps=("ask sat: --with sat --proof no-tree.drup",),
+                place="--proof",
+            )
+        )
+    return able
 
 
 def _lowered(dataset: Dataset, spec: Spec, numeric: bool) -> Lowered:

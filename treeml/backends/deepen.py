@@ -63,6 +63,7 @@ def _by_levels(
     conflict: tuple[str, ...] = ()
     statistics: dict[str, float] = {}
     trace: list[Progress] = []
+    notes: list[str] = []
 
     def proved_so_far(level: int) -> Fraction | None:
         """No tree of this depth or deeper has less; shallower ones are known."""
@@ -81,6 +82,7 @@ def _by_levels(
         answer = inner(problem.asking(rest_goals, (*problem.bounds, limit)), limits, start, None)
         for name, number in answer.statistics.items():
             statistics[name] = statistics.get(name, 0) + number
+        notes.extend(answer.notes)
         if answer.status is Status.INFEASIBLE:
             conflict = answer.conflict
             if (
@@ -109,6 +111,7 @@ def _by_levels(
         bound=value,
         trace=tuple(trace),
         statistics=statistics,
+        notes=tuple(dict.fromkeys(notes)),
     )
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from treeml.backends.contract import Capabilities, Node, Option, Problem, Stop
-from treeml.backends.encodings.asked import Asked
+from treeml.backends.contract import Capabilities, Limits, Node, Option, Problem, Stop
+from treeml.backends.encodings.asked import Asked, Unsupported, read_problem
 from treeml.backends.frame import BOUNDS, EXPLAIN, GOALS, SolverBackend, Way
 
 if TYPE_CHECKING:
@@ -35,6 +35,45 @@ class ClauseBackend(SolverBackend):
         kind = options.get("encoding", "order")
         said = "columns as they are" if kind == "order" else "every test by itself, as asked for"
         return Way(kind, f"{said}, about {node_literals(problem, asked):,} literals")
+
+    def core(self, problem: Problem, limits: Limits) -> list[str] | None:
+        """Names of bounds, not all of them, that a refutation used; None where it needs all, or time ran out.
+
+        Every sum that a bound of one name keeps holds under an assumption of its own. What shapes the model (depth,
+        conditions on leaves, monotony) cannot be assumed away, and is always among the names.
+        """
+        from treeml.backends.encodings.choices import read_choices
+        from treeml.backends.encodings.clock import OutOfTime
+        from treeml.backends.encodings.order import build_order
+        from treeml.backends.encodings.order_search import TooLarge, decide, encode_limits
+        from treeml.backends.encodings.search import Search
+        from treeml.backends.engines.sat import Stopped
+
+        try:
+            asked = read_problem(problem.asking((), problem.bounds))
+            search = Search(problem.asking((), problem.bounds), asked, limits, None)
+            choices = read_choices(problem, binary=limits.options.get("encoding") == "binary")
+            model = build_order(problem, asked, choices, limits.deadline)
+            sums = {item.name for item in asked.requirements if item.name}
+            shapes = {bound.name for bound in problem.bounds} - sums
+            shapes |= {rule.name for rule in asked.leaf_rules} | {name for _, name in asked.monotone}
+            chosen = {name: model.clauses.new() for name in sorted(sums - shapes)}
+            if not chosen:
+                return None
+            encode_limits(model, limits.memory, chosen)
+            if model.clauses.contradiction:
+                return sorted(shapes)
+            sat = open_solver(search, "g4", model.clauses.clauses)
+            try:
+                if decide(search, model, sat, list(chosen.values())):
+                    return None
+                used = set(sat.core())
+            finally:
+                sat.close()
+        except (Unsupported, TooLarge, OutOfTime, Stopped):
+            return None
+        names = dict.fromkeys(bound.name for bound in problem.bounds)
+        return [name for name in names if name in shapes or chosen.get(name) in used]
 
 
 class MaxSat(ClauseBackend):

@@ -34,6 +34,7 @@ from treeml.backends.shapes import deepest, impossible
 from treeml.lang.diagnostic import RefusedError
 
 DEEPEST_TRIED = 5
+MOST_GROWN = 4  # greedy trees
 MOST_BITS = 2_000_000  # what may be looked at without a depth bound, only to leave its name out
 
 
@@ -45,7 +46,7 @@ def explained(backend: Backend, problem: Problem, limits: Limits, answer: Answer
     inner = replace(inner, options={name: value for name, value in inner.options.items() if name in backend.options})
 
     def verdict(part: Problem) -> Status:
-        return _verdict(backend, part, inner)
+        return Status.OPTIMAL if has_easy_tree(part, problem.goals, limits) else _verdict(backend, part, inner)
 
     names = list(dict.fromkeys(bound.name for bound in problem.bounds))
     core = getattr(backend, "core", None)
@@ -81,14 +82,32 @@ def filtered(
     return names, is_minimal
 
 
+def has_easy_tree(problem: Problem, goals: tuple[Goal, ...], limits: Limits) -> bool:
+    """Does a single leaf meet the bounds, or a tree grown greedily towards a goal or towards one of the bounds?
+
+    Most requirements that can be met are seen to be so without a solver, at any depth.
+    """
+    from treeml.backends.cart import Cart
+
+    if any(meets_all(problem, Leaf(label)) for label in range(problem.classes) or (-1,)):
+        return True
+    if problem.rows * len(problem.tests) > MOST_BITS:
+        return False
+    towards = [goal for goal in goals if goal.sum.kinds() & {"Predicted", "Loss"}]
+    for bound in problem.bounds:
+        if "Predicted" in bound.sum.kinds() and len(towards) < MOST_GROWN:
+            sign = -1 if bound.sense == ">=" else 1
+            towards.append(Goal(Sum(tuple((sign * factor, term) for factor, term in bound.sum.parts))))
+    grown = (Cart().solve(problem.asking((goal,), problem.bounds), Limits(limits.deadline)) for goal in towards)
+    return any(answer.tree is not None for answer in grown)
+
+
 def _verdict(backend: Backend, problem: Problem, limits: Limits) -> Status:
     """Is there a tree? UNKNOWN where neither that nor the contrary is proved.
 
     A depth bound cannot be left out of a model with a node for every place; it is left out only where the others
     conflict on the rows alone, or allow no deep tree.
     """
-    if any(meets_all(problem, Leaf(label)) for label in range(problem.classes) or (-1,)):
-        return Status.OPTIMAL
     if problem.max_depth is None and backend.can.needs_depth:
         if problem.rows * len(problem.tests) > MOST_BITS:
             return Status.UNKNOWN
@@ -113,24 +132,26 @@ def _verdict(backend: Backend, problem: Problem, limits: Limits) -> Status:
 def nearest(backend: Backend, problem: Problem, name: str, limits: Limits) -> tuple[Fraction, ...] | None:
     """Limits that the bound of this name could have, the other bounds kept: the closest to the one asked for first.
 
-    One, or for an equation the next below and the next above as far as there are such. None where nothing helps (the
-    others conflict without it), where it is not a bound on a quantity, or where time did not suffice for a proof.
+    One, or for an equation the next below and the next above as far as there are such; nothing where the others
+    conflict without it. None where it is not a bound on a quantity, or time did not suffice for a proof.
     """
     mine = [bound for bound in problem.bounds if bound.name == name]
     found: list[tuple[Fraction, Fraction]] = []
+    is_known = bool(mine)
     for bound in mine:
         others = tuple(other for other in problem.bounds if other is not bound)
         for sense in ("<=", ">=") if bound.sense == "=" else (bound.sense,):
             # For an equation: the least value not below the limit, and the greatest not above it.
             beyond = (Bound(bound.sum, {"<=": ">=", ">=": "<="}[sense], bound.limit),) if bound.sense == "=" else ()
             value = _extreme(backend, problem.asking((), (*others, *beyond)), replace(bound, sense=sense), limits)
-            if value is not None:
+            if isinstance(value, Fraction):
                 found.append((abs(value - bound.limit), value))
-    return tuple(value for _, value in sorted(set(found))) or None
+            is_known &= value is not Status.UNKNOWN
+    return tuple(value for _, value in sorted(set(found))) if found or is_known else None
 
 
-def _extreme(backend: Backend, problem: Problem, bound: Bound, limits: Limits) -> Fraction | None:
-    """The least (for >=: the greatest) value of the bound's sum over all trees of the problem."""
+def _extreme(backend: Backend, problem: Problem, bound: Bound, limits: Limits) -> Fraction | Status:
+    """The least (for >=: the greatest) value of the bound's sum over all trees; INFEASIBLE, or UNKNOWN."""
     from treeml.backends.plan import Plan, plan
     from treeml.backends.run import run
 
@@ -140,34 +161,38 @@ def _extreme(backend: Backend, problem: Problem, bound: Bound, limits: Limits) -
     if not isinstance(planned, Plan):
         return _by_halves(backend, problem, bound, limits)
     answer = run(planned, limits)
-    return sign * answer.objective[0] if answer.status is Status.OPTIMAL and answer.objective else None
+    if answer.status is Status.OPTIMAL and answer.objective:
+        return sign * answer.objective[0]
+    return Status.INFEASIBLE if answer.status is Status.INFEASIBLE else Status.UNKNOWN
 
 
-def _by_halves(backend: Backend, problem: Problem, bound: Bound, limits: Limits) -> Fraction | None:
+def _by_halves(backend: Backend, problem: Problem, bound: Bound, limits: Limits) -> Fraction | Status:
     """The same for what the back-end bounds but does not minimize: the gap to what is known impossible is halved."""
     step = _step(bound, problem)
     reached = _value(backend, problem, bound.sum, limits)
-    if step is None or not isinstance(reached, Fraction):
-        return None
+    if isinstance(reached, Status):
+        return reached
+    if step is None:
+        return Status.UNKNOWN
     refused = bound.limit
     while abs(refused - reached) >= step:
         middle = (refused + reached) / 2
         tried = problem.asking((), (*problem.bounds, replace(bound, limit=middle)))
         value = _value(backend, tried, bound.sum, limits)
-        if value is None:
-            return None
         if isinstance(value, Fraction):
             reached = value
-        else:
+        elif value is Status.INFEASIBLE:
             refused = middle
+        else:
+            return Status.UNKNOWN
     return reached
 
 
-def _value(backend: Backend, problem: Problem, total: Sum, limits: Limits) -> Fraction | Status | None:
-    """The sum for some tree of the problem; INFEASIBLE if there is none, None where that is not known."""
+def _value(backend: Backend, problem: Problem, total: Sum, limits: Limits) -> Fraction | Status:
+    """The sum for some tree of the problem; INFEASIBLE if there is none, UNKNOWN where that is not known."""
     answer = asked_of(backend, problem, limits)
     if answer is None or answer.status is Status.UNKNOWN:
-        return None
+        return Status.UNKNOWN
     return Status.INFEASIBLE if answer.tree is None else evaluate_sum(total, problem, answer.tree)
 
 
@@ -196,4 +221,7 @@ def asked_of(backend: Backend, problem: Problem, limits: Limits) -> Answer | Non
     from treeml.backends.run import run
 
     planned = plan(problem, backend, limits.options)
+    if not isinstance(planned, Plan) and problem.max_depth is None and not problem.goals:
+        # A back-end that needs a depth looks for the least one instead.
+        planned = plan(problem.asking((Goal(Sum(((Fraction(1), Depth()),))),), problem.bounds), backend, limits.options)
     return run(planned, limits) if isinstance(planned, Plan) else None

@@ -9,8 +9,9 @@ start from is small, or where the totalizer would be too large; `descend` everyw
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import gcd
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,6 +40,8 @@ SMALL = 10  # up to here cores are raised one by one where weights differ
 MOST_CLAUSES = 20_000_000
 BYTES_PER_CLAUSE = 200
 
+NO_NAMES: Mapping[str, int] = MappingProxyType({})
+
 Make = Callable[[str, Iterable[list[int]]], Sat]
 
 
@@ -51,13 +54,14 @@ def estimate_limits(model: OrderModel) -> int:
     return sum(estimate_at_most(item.terms, item.limit) for item in model.limits)
 
 
-def encode_limits(model: OrderModel, memory: int | None) -> None:
-    """Adds the clauses of every sum that is to be kept."""
+def encode_limits(model: OrderModel, memory: int | None, chosen: Mapping[str, int] = NO_NAMES) -> None:
+    """Adds the clauses of every sum that is to be kept; those of a name in `chosen` only where its literal holds."""
     size = len(model.clauses.clauses) + estimate_limits(model)
     if size > MOST_CLAUSES or (memory is not None and size * BYTES_PER_CLAUSE > memory):
         raise TooLarge(f"about {size:,} clauses")
     for item in model.limits:
-        at_most(model.clauses, item.terms, item.limit, item.condition)
+        more = (chosen[item.name],) if item.name in chosen else ()
+        at_most(model.clauses, item.terms, item.limit, (*item.condition, *more))
 
 
 def minimize(search: Search, model: OrderModel, make: Make, strategy: str, solver: str) -> Stop:
@@ -79,9 +83,9 @@ def minimize(search: Search, model: OrderModel, make: Make, strategy: str, solve
         runner.close()
 
 
-def decide(search: Search, model: OrderModel, sat: Sat) -> bool:
+def decide(search: Search, model: OrderModel, sat: Sat, assumptions: Sequence[int] = ()) -> bool:
     """Is there a tree? It ends up in `search`; clauses that were missing are added to the model."""
-    while sat.solve():
+    while sat.solve(assumptions):
         clauses = _offer(search, model, sat)
         if not clauses:
             return True

@@ -95,4 +95,12 @@ NAMES = (
         "param price in 0 .. 0.5\nminimize error_rate + price * leaves",
         "Give it a default, `param price = 0.01 in 0 .. 0.5`, or a value: `--set price=0.01`.",
     ),
+    Entry(
+        "N213",
+        "no requirement has this name",
+        "`treeml explain --why --nearest` asks how far one requirement would have to give. A requirement is called by "
+        "the name before its colon, or by its whole text where it has none.",
+        "require perfect: errors = 0\n# treeml explain --why spec.tml --nearest errors",
+        "Write the name as it stands in the spec: `--nearest perfect`.",
+    ),
 )
