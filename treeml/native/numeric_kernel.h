@@ -32,6 +32,7 @@ struct numeric_sides {
   int64_t top[2];   /* what the rows of a side can cost at most */
   double square[2]; /* squared error: weight * target^2 of a side */
   double unit;
+  int wanted; /* 1: the rows up to the cut; 2: the others; 3: both. Labels alone make use of it. */
   int64_t cost[2];
 };
 

@@ -471,7 +471,8 @@ static void NAME (count_labels) (struct numeric_lanes *lanes) {
 /* Counts of the classes kept in registers: two compares a class instead of two planes to read. */
 static inline __attribute__ ((always_inline)) void NAME (sweep_labels) (const struct numeric_lanes *lanes,
                                                                         const void *codes, int64_t threshold,
-                                                                        struct numeric_sides *sides, const int planes) {
+                                                                        struct numeric_sides *sides, const int planes,
+                                                                        const int wanted) {
   const __m512i *code = codes, *label = lanes->label;
   const int32_t length = lanes->length;
   const __m512i limit = _mm512_set1_epi16 ((short) (threshold - BIAS)), one = _mm512_set1_epi16 (1);
@@ -505,12 +506,18 @@ static inline __attribute__ ((always_inline)) void NAME (sweep_labels) (const st
     const __m512i own = label[j];
     __m512i left_in = _mm512_setzero_si512 (), right_in = left_in, left_out = left_in, right_out = left_in;
     for (int k = 0; k < planes; k++) {
-      inside[k] = _mm512_mask_add_epi16 (inside[k], _mm512_mask_cmpeq_epi16_mask (yes, own, label_of[k]), inside[k], one);
-      outside[k] = _mm512_mask_add_epi16 (outside[k], _mm512_mask_cmpeq_epi16_mask (no, own, label_of[k]), outside[k], one);
-      left_in = _mm512_max_epi16 (left_in, inside[k]);
-      right_in = _mm512_max_epi16 (right_in, _mm512_sub_epi16 (sum_in[k], inside[k]));
-      left_out = _mm512_max_epi16 (left_out, outside[k]);
-      right_out = _mm512_max_epi16 (right_out, _mm512_sub_epi16 (sum_out[k], outside[k]));
+      if (wanted & 1) {
+        inside[k] =
+            _mm512_mask_add_epi16 (inside[k], _mm512_mask_cmpeq_epi16_mask (yes, own, label_of[k]), inside[k], one);
+        left_in = _mm512_max_epi16 (left_in, inside[k]);
+        right_in = _mm512_max_epi16 (right_in, _mm512_sub_epi16 (sum_in[k], inside[k]));
+      }
+      if (wanted & 2) {
+        outside[k] =
+            _mm512_mask_add_epi16 (outside[k], _mm512_mask_cmpeq_epi16_mask (no, own, label_of[k]), outside[k], one);
+        left_out = _mm512_max_epi16 (left_out, outside[k]);
+        right_out = _mm512_max_epi16 (right_out, _mm512_sub_epi16 (sum_out[k], outside[k]));
+      }
     }
     best_in = _mm512_mask_max_epi16 (best_in, edge, best_in, _mm512_add_epi16 (left_in, right_in));
     best_out = _mm512_mask_max_epi16 (best_out, edge, best_out, _mm512_add_epi16 (left_out, right_out));
@@ -527,7 +534,12 @@ static void NAME (stump_labels) (const struct numeric_lanes *lanes, const void *
   switch (lanes->planes) {
 #define CASE(K) \
   case K: \
-    NAME (sweep_labels) (lanes, codes, threshold, sides, K); \
+    if (sides->wanted == 1) \
+      NAME (sweep_labels) (lanes, codes, threshold, sides, K, 1); \
+    else if (sides->wanted == 2) \
+      NAME (sweep_labels) (lanes, codes, threshold, sides, K, 2); \
+    else \
+      NAME (sweep_labels) (lanes, codes, threshold, sides, K, 3); \
     break;
     CASE (1)
     CASE (2)

@@ -158,6 +158,7 @@ static void begin_sides (struct search *search, int column, int64_t position, st
   sides->top[0] = numeric_child_worth (child, column, position);
   sides->top[1] = all - sides->top[0];
   sides->unit = solver->unit;
+  sides->wanted = 3;
   sides->square[0] = child->square ? child->square[column][position] : 0;
   sides->square[1] = child->square ? child->square[column][child->rows] - sides->square[0] : 0;
   numeric_child_sums (search->worker, column, position, sums);
@@ -173,6 +174,7 @@ static int32_t evaluate (struct search *search, const struct numeric_interval *o
   treeml_numeric *solver = search->solver;
   struct numeric_child *child = search->child;
   const int32_t columns = solver->columns, made = add_point (search);
+  const int by_label = child->by_label && child->planes <= 8;
   if (made < 0)
     return -1;
   struct numeric_point *point = &child->point[made];
@@ -210,16 +212,19 @@ static int32_t evaluate (struct search *search, const struct numeric_interval *o
     const int32_t g = turn[i];
     const int64_t low[2] = {greatest (cost_a[g], cost_b[g] - to_b),
                             greatest (cost_b[columns + g], cost_a[columns + g] - from_a)};
-    if (solver->options.lazy && low[0] >= least (enough[0], point->stump[0]) &&
-        low[1] >= least (enough[1], point->stump[1])) {
-      for (int s = 0; s < 2; s++) {
+    const int open_sides = !solver->options.lazy ? 3
+                                                 : (low[0] < least (enough[0], point->stump[0])) |
+                                                       (low[1] < least (enough[1], point->stump[1])) << 1;
+    sides.wanted = open_sides;
+    if (open_sides)
+      sweep (search, open->column, g, code, &sides);
+    /* A side that is not open is known well enough; sweeps of labels leave it out. */
+    for (int s = 0; s < 2; s++) {
+      if (!open_sides || (by_label && !(open_sides >> s & 1))) {
         cost[s * columns + g] = low[s];
         point->stump[s] = least (point->stump[s], low[s]);
+        continue;
       }
-      continue;
-    }
-    sweep (search, open->column, g, code, &sides);
-    for (int s = 0; s < 2; s++) {
       cost[s * columns + g] = sides.cost[s];
       if (sides.cost[s] < point->stump[s]) {
         point->stump[s] = sides.cost[s];
