@@ -17,6 +17,7 @@
   OPTION (cross, 0, 1, 1, "bound the thresholds of a column by those solved of the others") \
   OPTION (lazy, 0, 1, 1, "sweep only the columns that may hold the best stump") \
   OPTION (greedy, 0, 1, 1, "begin with a greedy tree") \
+  OPTION (deepen, 0, INT64_MAX, 200, "work on shallower trees that show where to begin, in millions of rows swept") \
   OPTION (slack, 0, 1000, 50, "how far beyond the upper bound to solve a threshold, in percent of its open interval") \
   OPTION (kernel, 0, 3, 0, "0 best for this processor, 1 portable, 2 AVX2, 3 AVX-512") \
   OPTION (cell, 0, 64, 0, "bits of a cell: 0 as few as the data allow, or 16, 32, 64") \

@@ -20,16 +20,26 @@ int numeric_set_root (treeml_numeric *solver, struct numeric_set *set) {
   return 1;
 }
 
-int numeric_set_split (struct numeric_worker *worker, const struct numeric_set *from, int column, int64_t cut, int side,
-                       struct numeric_set *set) {
+/* Some rows of a set: those on a side of a cut, or every `step`-th where that is greater than 0. */
+struct some {
+  const int32_t *rank;
+  int64_t cut, step;
+  int side;
+};
+
+static inline int is_some (const struct some *some, int32_t row) {
+  return some->step ? row % some->step == 0 : (some->rank[row] > some->cut) == some->side;
+}
+
+static int take (struct numeric_worker *worker, const struct numeric_set *from, const struct some *some,
+                 struct numeric_set *set) {
   treeml_numeric *solver = worker->solver;
   memset (set, 0, sizeof *set);
   if (!allocate (solver, set))
     return 0;
-  const int32_t *rank = solver->rank[column];
   int64_t rows = 0;
   for (int64_t i = 0; i < from->rows; i++)
-    rows += (rank[from->order[column][i]] > cut) == side;
+    rows += is_some (some, from->order[0][i]);
   set->rows = rows;
   for (int32_t g = 0; g < solver->columns; g++) {
     int32_t *to = set->order[g] = arena_reserve (&solver->arena, (size_t) rows + 1, sizeof *to);
@@ -38,12 +48,24 @@ int numeric_set_split (struct numeric_worker *worker, const struct numeric_set *
     for (int64_t i = 0, kept = 0; i < from->rows; i++) {
       const int32_t row = from->order[g][i];
       to[kept] = row;
-      kept += (rank[row] > cut) == side;
+      kept += is_some (some, row);
     }
     if (numeric_spent (worker, from->rows))
       return 0;
   }
   return 1;
+}
+
+int numeric_set_split (struct numeric_worker *worker, const struct numeric_set *from, int column, int64_t cut, int side,
+                       struct numeric_set *set) {
+  const struct some some = {.rank = worker->solver->rank[column], .cut = cut, .side = side};
+  return take (worker, from, &some, set);
+}
+
+int numeric_set_sample (struct numeric_worker *worker, const struct numeric_set *from, int64_t step,
+                        struct numeric_set *set) {
+  const struct some some = {.step = step};
+  return take (worker, from, &some, set);
 }
 
 void numeric_set_release (treeml_numeric *solver, struct numeric_set *set) {
@@ -80,39 +102,47 @@ const void *numeric_set_pair (treeml_numeric *solver, struct numeric_set *set, i
   return to;
 }
 
+/* Whether the search of this goal reads a plane in the order of columns. */
+static int is_read (const treeml_numeric *solver, int64_t k) {
+  if (k < solver->planes)
+    return !solver->labelled;
+  return k == solver->planes ? !solver->unit_worth : solver->goal == numeric_goal_squared || solver->labelled;
+}
+
+/* Interrupted, it goes on from there the next time. */
 int numeric_set_values (struct numeric_worker *worker, struct numeric_set *set) {
   treeml_numeric *solver = worker->solver;
   if (set->complete)
     return 1;
-  if (set->plane)
-    return 0;
   const int64_t columns = solver->columns, planes = solver->value_planes;
-  set->plane = arena_allocate (&solver->arena, (size_t) (columns * planes) + 1, sizeof *set->plane);
-  if (!solver->unit_worth)
+  if (!set->plane)
+    set->plane = arena_allocate (&solver->arena, (size_t) (columns * planes) + 1, sizeof *set->plane);
+  if (!set->worth && !solver->unit_worth)
     set->worth = arena_allocate (&solver->arena, (size_t) columns + 1, sizeof *set->worth);
   if (!set->plane || (!solver->unit_worth && !set->worth))
     return 0;
   for (int64_t g = 0; g < columns; g++) {
     for (int64_t k = 0; k < planes; k++) {
-      if ((k == solver->planes && solver->unit_worth) || (k < solver->planes && solver->labelled))
+      void **plane = &set->plane[g * planes + k];
+      if (*plane || !is_read (solver, k))
         continue;
-      if (k == solver->planes + 1 && solver->goal != numeric_goal_squared && !solver->labelled)
-        continue;
-      void *to = set->plane[g * planes + k] =
-          arena_reserve (&solver->arena, (size_t) set->rows + 2 * 64, (size_t) solver->kernel->cell);
-      if (!to)
+      *plane = arena_reserve (&solver->arena, (size_t) set->rows + 2 * 64, (size_t) solver->kernel->cell);
+      if (!*plane)
         return 0;
-      solver->kernel->gather_values (solver->value[k], set->order[g], set->rows, to);
+      solver->kernel->gather_values (solver->value[k], set->order[g], set->rows, *plane);
       if (numeric_spent (worker, set->rows))
         return 0;
     }
-    if (solver->unit_worth)
+    if (solver->unit_worth || set->worth[g])
       continue;
-    int64_t *worth = set->worth[g] = arena_allocate (&solver->arena, (size_t) set->rows + 1, sizeof *worth);
+    int64_t *worth = set->worth[g] = arena_reserve (&solver->arena, (size_t) set->rows + 1, sizeof *worth);
     if (!worth)
       return 0;
+    worth[0] = 0;
     for (int64_t i = 0; i < set->rows; i++)
       worth[i + 1] = worth[i] + solver->value[solver->planes][set->order[g][i]];
+    if (numeric_spent (worker, set->rows))
+      return 0;
   }
   return set->complete = 1;
 }

@@ -8,6 +8,8 @@
 #include <time.h>
 
 enum { rows_between_clocks = 1 << 20 };
+enum { paused = 100 }; /* beside the reasons to stop: a search for a first tree has had its share */
+enum { large = 500000, sampled = 100000 }; /* rows times columns of which a sample is tried first, and of the sample */
 
 double numeric_clock (void) {
   struct timespec now;
@@ -193,6 +195,8 @@ int numeric_poll (struct numeric_worker *worker) {
     numeric_stop_search (solver, TREEML_INTERRUPTED);
   if (now >= solver->deadline)
     numeric_stop_search (solver, TREEML_TIME);
+  if (worker->allowance && !--worker->allowance)
+    numeric_stop_search (solver, paused);
   if (!worker->number && solver->watch && now >= solver->next_watch) {
     solver->next_watch = now + 1e-3 * (double) solver->options.poll_milliseconds;
     call_back (solver, now);
@@ -301,9 +305,39 @@ static int64_t beside_base (const treeml_numeric *solver, int64_t limit) {
   return limit - solver->base;
 }
 
+/* A greedy tree of a set, or one that follows a guide; offered. */
+static void try_greedy (struct numeric_worker *worker, struct numeric_set *set, const struct numeric_tree *guide,
+                        struct numeric_tree *tree) {
+  treeml_numeric *solver = worker->solver;
+  tree->nodes = 0;
+  if (numeric_greedy (worker, set, solver->depth, solver->leaves, guide, 0, tree))
+    numeric_offer (worker, tree);
+}
+
+/* Of deep trees: what a search that is one level less deep finds in a while shows where to split, all but the last two
+   of a path. The while is counted in work and not in time, so that the same data give the same tree. */
+static void deepen (struct numeric_worker *worker, struct numeric_set *set) {
+  treeml_numeric *solver = worker->solver;
+  struct numeric_tree tree = {0}, deeper = {0};
+  for (int64_t depth = 3; depth < solver->depth && !numeric_stopping (solver); depth++) {
+    const int64_t most = depth < 62 ? INT64_C (1) << depth : INT64_MAX;
+    worker->allowance = solver->options.deepen;
+    numeric_search (worker, set, depth, solver->leaves < most ? solver->leaves : most, NUMERIC_NONE, 0, &tree);
+    worker->allowance = 0;
+    int pause = 1 + paused;
+    atomic_compare_exchange_strong (&solver->stopping, &pause, 0);
+    if (!tree.nodes || numeric_stopping (solver))
+      break;
+    numeric_offer (worker, &tree);
+    try_greedy (worker, set, &tree, &deeper);
+  }
+  numeric_tree_release (&solver->arena, &tree);
+  numeric_tree_release (&solver->arena, &deeper);
+}
+
 static void first_trees (struct numeric_worker *worker, struct numeric_set *set) {
   treeml_numeric *solver = worker->solver;
-  struct numeric_tree tree = {0};
+  struct numeric_tree tree = {0}, better = {0};
   if (numeric_tree_add (&solver->arena, &tree, -1, 0) >= 0)
     numeric_offer (worker, &tree);
   else
@@ -311,12 +345,22 @@ static void first_trees (struct numeric_worker *worker, struct numeric_set *set)
   if (solver->start.nodes)
     numeric_offer (worker, &solver->start);
   const int64_t size = set->rows * solver->columns;
-  if (solver->options.greedy && solver->depth > 1 && (solver->depth > 2 || size > 100000)) {
-    tree.nodes = 0;
-    if (numeric_greedy (worker, set, solver->depth, solver->leaves, &tree))
-      numeric_offer (worker, &tree);
+  if (solver->options.greedy && solver->depth > 1 && (solver->depth > 2 || size > 100000) && !numeric_poll (worker)) {
+    if (size > large) {
+      struct numeric_set sample;
+      if (numeric_set_sample (worker, set, size / sampled, &sample))
+        try_greedy (worker, &sample, NULL, &tree);
+      numeric_set_release (solver, &sample);
+    }
+    if (!numeric_stopping (solver))
+      try_greedy (worker, set, NULL, &tree);
+    if (solver->depth > 2 && tree.nodes && !numeric_stopping (solver))
+      try_greedy (worker, set, &tree, &better);
+    if (solver->options.deepen)
+      deepen (worker, set);
   }
   numeric_tree_release (&solver->arena, &tree);
+  numeric_tree_release (&solver->arena, &better);
 }
 
 static void search_all (struct numeric_worker *worker, struct numeric_set *set) {
@@ -385,14 +429,12 @@ int treeml_numeric_solve (treeml_numeric *solver) {
   limit_shape (solver, solver->ranked == solver->given);
   if ((code = choose_kernel (solver)))
     return code;
-  if (numeric_worker_create (&worker) && numeric_set_root (solver, &set))
-    first_trees (&worker, &set);
-  else
-    numeric_stop_search (solver, TREEML_MEMORY);
-  if (solver->depth > 0 && !numeric_stopping (solver)) {
-    if (!(worker.child = numeric_child_create (solver)))
+  if (numeric_worker_create (&worker) && numeric_set_root (solver, &set)) {
+    if (solver->depth > 0 && !(worker.child = numeric_child_create (solver)))
       numeric_stop_search (solver, TREEML_MEMORY);
-  }
+    first_trees (&worker, &set);
+  } else
+    numeric_stop_search (solver, TREEML_MEMORY);
   const double built = numeric_clock ();
   if (!numeric_stopping (solver))
     search_all (&worker, &set);

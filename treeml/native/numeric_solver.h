@@ -111,6 +111,8 @@ int numeric_set_root (treeml_numeric *, struct numeric_set *);
 /* Returns 0 without memory, or when the search is stopping. */
 int numeric_set_split (struct numeric_worker *, const struct numeric_set *, int column, int64_t cut, int side,
                        struct numeric_set *);
+/* Every `step`-th row. */
+int numeric_set_sample (struct numeric_worker *, const struct numeric_set *, int64_t step, struct numeric_set *);
 void numeric_set_release (treeml_numeric *, struct numeric_set *);
 /* Codes of one column in the order of another: those kept with the set, else gathered into `room`. */
 const void *numeric_set_pair (treeml_numeric *, struct numeric_set *, int order, int column, int keep, void *room);
@@ -183,8 +185,9 @@ int numeric_pair_tree (struct numeric_worker *, const struct numeric_part *, int
 /* Any depth. */
 struct numeric_outcome numeric_search (struct numeric_worker *, struct numeric_set *, int64_t depth, int64_t leaves,
                                        int64_t budget, int root, struct numeric_tree *);
+/* With a guide, a tree over the same rows, its splits are taken but for the last two of a path, which are solved. */
 int numeric_greedy (struct numeric_worker *, struct numeric_set *, int64_t depth, int64_t leaves,
-                    struct numeric_tree *);
+                    const struct numeric_tree *guide, int64_t at, struct numeric_tree *);
 /* A better tree for all rows; finished, compared, kept and reported. */
 void numeric_offer (struct numeric_worker *, const struct numeric_tree *);
 void numeric_release_data (treeml_numeric *);
@@ -198,6 +201,7 @@ struct numeric_worker {
   struct numeric_statistics statistics;
   int number; /* worker 0 runs in the caller's thread, and alone calls back */
   int64_t until_clock;
+  int64_t allowance; /* looks at the clock until a search that only looks for a first tree ends, or 0 */
   struct numeric_child *child;
   int64_t *sums; /* room for some sums of every plane */
   int32_t *row;  /* room for every row */
