@@ -185,7 +185,8 @@ static void find_active (struct numeric_worker *worker) {
   child->by_label = child->goal == numeric_goal_many && solver->labelled && solver->kernel->stump_labels;
 }
 
-static void lay_planes (struct numeric_worker *worker, int32_t g) {
+/* Returns 0 when the search is stopping. */
+static int lay_planes (struct numeric_worker *worker, int32_t g) {
   treeml_numeric *solver = worker->solver;
   const struct numeric_kernel *kernel = solver->kernel;
   struct numeric_child *child = worker->child;
@@ -197,7 +198,7 @@ static void lay_planes (struct numeric_worker *worker, int32_t g) {
   }
   if (child->by_label && planes_of (solver) < solver->planes) {
     kernel->count_labels (lanes);
-    return;
+    return 1;
   }
   for (int32_t i = 0; i < child->planes; i++) {
     if (solver->labelled) {
@@ -206,12 +207,15 @@ static void lay_planes (struct numeric_worker *worker, int32_t g) {
     }
     fetch (worker, g, child->active[i]);
     kernel->spread (child->scratch, child->rows, lanes->length, 0, lanes->plane[i]);
+    if (numeric_spent (worker, child->rows / 4))
+      return 0;
   }
   if (child->goal == numeric_goal_two && child->planes == 2) {
     kernel->subtract (lanes->plane[0], lanes->plane[1], lanes->length);
     lanes->planes = 1;
   }
   kernel->totals (lanes, child->goal == numeric_goal_two);
+  return 1;
 }
 
 int numeric_child_build (struct numeric_worker *worker, const struct numeric_part *part) {
@@ -241,7 +245,8 @@ int numeric_child_build (struct numeric_worker *worker, const struct numeric_par
       kernel->gather_codes (solver->rank[g], set->order[g], set->rows, child->own[g]);
     if (!g)
       find_active (worker);
-    lay_planes (worker, g);
+    if (!lay_planes (worker, g))
+      return 0;
     const void *codes = numeric_child_codes (worker, g, g);
     if (!codes)
       return 0;

@@ -19,6 +19,7 @@ struct search {
   const struct numeric_part *part;
   int64_t price, leaves, upper, lowest;
   int root;
+  int64_t next_report, polls; /* the first in sweeps */
   struct numeric_found *found;
 };
 
@@ -218,6 +219,8 @@ static int32_t evaluate (struct search *search, const struct numeric_interval *o
     sides.wanted = open_sides;
     if (open_sides)
       sweep (search, open->column, g, code, &sides);
+    if (search->worker->until_clock <= 0 && numeric_poll (search->worker))
+      return -1;
     /* A side that is not open is known well enough; sweeps of labels leave it out. */
     for (int s = 0; s < 2; s++) {
       if (!open_sides || (by_label && !(open_sides >> s & 1))) {
@@ -325,6 +328,8 @@ static int add_ends (struct search *search, int64_t *leaf, int64_t *stump) {
   int32_t column = 0;
   for (int32_t g = 0; g < columns; g++) {
     sweep (search, g, g, solver->levels[g] - 1, &sides);
+    if (search->worker->until_clock <= 0 && numeric_poll (search->worker))
+      return 0;
     child->cost[columns + g] = child->cost[2 * columns + g] = sides.cost[0];
     if (sides.cost[0] < best) {
       best = sides.cost[0];
@@ -417,10 +422,12 @@ static int drain (struct search *search, int64_t *done) {
       continue;
     const int32_t made = evaluate (search, &open, position);
     if (made < 0 || !divide (search, &open, made))
-      return 0;
-    if (search->worker->until_clock <= 0) {
+      return numeric_stopping (search->solver);
+    /* Seldom: to tell of a tree takes as long as some sweeps. */
+    if (search->worker->polls > search->polls && search->worker->statistics.sweeps >= search->next_report) {
+      search->polls = search->worker->polls;
+      search->next_report = search->worker->statistics.sweeps + 8 * search->solver->columns;
       report (search);
-      numeric_poll (search->worker);
     }
   }
   return 1;
@@ -462,6 +469,7 @@ struct numeric_outcome numeric_pair (struct numeric_worker *worker, const struct
                           .upper = budget,
                           .lowest = NUMERIC_NONE,
                           .root = root,
+                          .polls = worker->polls,
                           .found = found};
   *found = (struct numeric_found){0};
   worker->statistics.pairs++;

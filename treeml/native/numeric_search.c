@@ -62,7 +62,7 @@ static void unlock (struct node *node) {
 }
 
 /* The cuts of a column that leave enough rows on both sides. */
-static int list_cuts (struct node *node, int32_t f) {
+static int list_cuts (struct node *node, struct numeric_worker *worker, int32_t f) {
   treeml_numeric *solver = node->solver;
   struct column *column = &node->column[f];
   const int32_t *order = node->set->order[f], *rank = solver->rank[f];
@@ -86,7 +86,7 @@ static int list_cuts (struct node *node, int32_t f) {
       column->position[column->cuts++] = (int32_t) i;
     count += solver->count ? solver->count[order[i]] : 1;
   }
-  return 1;
+  return !numeric_spent (worker, 2 * rows);
 }
 
 static void open_cuts (struct node *node) {
@@ -256,7 +256,7 @@ static inline void raise_cut (struct column *column, int32_t cut, int64_t inside
 }
 
 static void raise_others (struct node *node, int32_t f, int32_t solved, int64_t code, const int64_t bound[2],
-                          uint64_t *bits, void *room) {
+                          uint64_t *bits, void *room, struct numeric_worker *worker) {
   treeml_numeric *solver = node->solver;
   struct numeric_set *set = node->set;
   const int64_t here = numeric_worth (set, f, node->column[f].position[solved]);
@@ -265,6 +265,8 @@ static void raise_others (struct node *node, int32_t f, int32_t solved, int64_t 
     struct column *column = &node->column[g];
     if (g == f || !column->open)
       continue;
+    if (numeric_spent (worker, set->rows / 4))
+      return;
     const void *codes = numeric_set_pair (solver, set, g, f, 0, room);
     int64_t inside = 0, row = 0;
     if (solver->unit_worth) {
@@ -319,7 +321,7 @@ static void solve_cut (struct node *node, struct numeric_worker *worker, const s
     remove_cut (column, choice->index);
     raise_own (node, f, choice->index, bound);
     if (solver->options.cross && solver->goal != numeric_goal_squared)
-      raise_others (node, f, choice->index, code, bound, bits, room);
+      raise_others (node, f, choice->index, code, bound, bits, room, worker);
   }
   node->busy--;
   if (node->shared)
@@ -474,7 +476,7 @@ struct numeric_outcome numeric_search (struct numeric_worker *worker, struct num
   node.column = arena_allocate (&solver->arena, (size_t) solver->columns, sizeof *node.column);
   int fine = node.column && numeric_set_values (worker, set);
   for (int32_t f = 0; fine && f < solver->columns; f++)
-    fine = list_cuts (&node, f);
+    fine = list_cuts (&node, worker, f);
   if (!fine)
     numeric_stop_search (solver, TREEML_MEMORY);
   /* With few leaves, every way to share them out. */

@@ -191,6 +191,7 @@ int numeric_poll (struct numeric_worker *worker) {
   treeml_numeric *solver = worker->solver;
   const double now = numeric_clock ();
   worker->until_clock = rows_between_clocks;
+  worker->polls++;
   if (atomic_load_explicit (&solver->interrupted, memory_order_relaxed))
     numeric_stop_search (solver, TREEML_INTERRUPTED);
   if (now >= solver->deadline)
@@ -407,8 +408,9 @@ int treeml_numeric_solve (treeml_numeric *solver) {
   if (code)
     return code;
   solver->began = began;
-  solver->deadline =
-      solver->options.microseconds == INT64_MAX ? 1e300 : began + 1e-6 * (double) solver->options.microseconds;
+  /* The last tree is counted after the search has stopped: a little of the time is kept for that. */
+  const double given = 1e-6 * (double) solver->options.microseconds, last = 3e-8 * (double) solver->rows;
+  solver->deadline = solver->options.microseconds == INT64_MAX ? 1e300 : began + given - (last < given / 4 ? last : given / 4);
   solver->next_watch = began + 1e-3 * (double) solver->options.poll_milliseconds;
   solver->arena.limit = solver->options.memory == INT64_MAX ? SIZE_MAX : (size_t) solver->options.memory;
   atomic_store (&solver->arena.until_failure, solver->options.fail_allocation);

@@ -200,7 +200,7 @@ struct numeric_worker {
   treeml_numeric *solver;
   struct numeric_statistics statistics;
   int number; /* worker 0 runs in the caller's thread, and alone calls back */
-  int64_t until_clock;
+  int64_t until_clock, polls;
   int64_t allowance; /* looks at the clock until a search that only looks for a first tree ends, or 0 */
   struct numeric_child *child;
   int64_t *sums; /* room for some sums of every plane */

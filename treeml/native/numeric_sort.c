@@ -1,14 +1,14 @@
 /* Numbers or codes -> the order of the rows by them, and ranks.
 
    A number becomes a whole one in the same order. What it is above the least of the column is packed with the number of
-   its row into one word, and the words are sorted by their first two digits, the digits being as wide as the rows are
-   many; what two digits do not decide is put right by insertion. Where that moves too much, or where the low bits that
-   found no place in the word matter, all digits are sorted instead: no column is slow. */
+   its row into one word, and the words are sorted by their first two or three digits, as wide as the rows are many; what
+   these do not decide is put right by insertion. Where that moves too much, or where the low bits that found no place in
+   the word matter, all digits are sorted instead: no column is slow. */
 #include "numeric_sort.h"
 
 #include <string.h>
 
-enum { widest = 11 };
+enum { widest = 11, many = 1 << 14, most_digits = 3 };
 
 /* 0.0 and -0.0 are one. */
 static inline uint64_t key_of (double value) {
@@ -27,8 +27,8 @@ static int bits_of (uint64_t value) { return value ? 64 - __builtin_clzll (value
 
 int numeric_sorter_create (struct numeric_sorter *sorter, struct arena *arena, int64_t rows) {
   *sorter = (struct numeric_sorter){.arena = arena, .rows = rows};
-  sorter->words = arena_allocate (arena, 2 * (size_t) rows, sizeof *sorter->words);
-  sorter->counts = arena_allocate (arena, 2 << widest, sizeof *sorter->counts);
+  sorter->words = arena_reserve (arena, 2 * (size_t) rows, sizeof *sorter->words);
+  sorter->counts = arena_reserve (arena, most_digits << widest, sizeof *sorter->counts);
   return sorter->words && sorter->counts;
 }
 
@@ -65,6 +65,25 @@ static int insert (uint64_t *words, int64_t rows) {
     for (; at > 0 && words[at - 1] > word; at--)
       words[at] = words[at - 1];
     words[at] = word;
+    budget -= i - at;
+    if (budget < 0)
+      return 0;
+  }
+  return 1;
+}
+
+/* Numbers whose words differ in the rows alone, by themselves. Returns whether few enough had to move. */
+static int settle (const double *values, const uint64_t *words, int row_bits, int64_t rows, int32_t *order) {
+  int64_t budget = 8 * rows;
+  for (int64_t i = 1; i < rows; i++) {
+    const uint64_t word = words[i] >> row_bits;
+    if (word != words[i - 1] >> row_bits)
+      continue;
+    const int32_t row = order[i];
+    int64_t at = i;
+    for (; at > 0 && words[at - 1] >> row_bits == word && values[order[at - 1]] > values[row]; at--)
+      order[at] = order[at - 1];
+    order[at] = row;
     budget -= i - at;
     if (budget < 0)
       return 0;
@@ -110,7 +129,7 @@ static int sort_all (struct numeric_sorter *sorter, const struct numeric_column 
   return 1;
 }
 
-/* By two digits and insertion. Returns whether the order is right. */
+/* By the first digits and insertion. Returns whether the order is right. */
 static int sort_words (struct numeric_sorter *sorter, const struct numeric_column *column, uint64_t low, uint64_t high,
                        int32_t *order, int32_t *rank, int32_t *levels) {
   const int64_t rows = sorter->rows;
@@ -119,42 +138,38 @@ static int sort_words (struct numeric_sorter *sorter, const struct numeric_colum
   const int kept = range < 64 - row_bits ? range : 64 - row_bits, lost = range - kept;
   int digit = bits_of ((uint64_t) rows) - 1;
   digit = digit < 5 ? 5 : digit > widest ? widest : digit;
-  /* The two digits end at the top of what is kept; of a narrow range they are all of it. */
-  const int second = row_bits + (kept > digit ? kept - digit : 0);
-  const int first = second - digit > row_bits ? second - digit : row_bits;
+  /* The digits end at the top of what is kept; of a narrow range they are all of it. */
+  const int most = rows > many ? most_digits : 2, needed = (kept + digit - 1) / digit;
+  const int digits = needed < most ? needed : most, top = row_bits + kept;
+  const int first = top - digits * digit > row_bits ? top - digits * digit : row_bits;
   const uint64_t mask = (UINT64_C (1) << digit) - 1;
-  uint32_t *counts = sorter->counts, *more = counts + (1 << widest);
-  memset (counts, 0, sizeof *counts << digit);
-  memset (more, 0, sizeof *more << digit);
+  uint32_t *counts = sorter->counts;
+  for (int d = 0; d < digits; d++)
+    memset (counts + (d << widest), 0, sizeof *counts << digit);
   for (int64_t i = 0; i < rows; i++) {
     const uint64_t word = from[i] = (from[i] - low) >> lost << row_bits | (uint64_t) i;
-    counts[word >> first & mask]++;
-    more[word >> second & mask]++;
+    for (int d = 0; d < digits; d++)
+      counts[(d << widest) + (int) (word >> (first + d * digit) & mask)]++;
   }
-  if (first < second) {
-    scatter (from, to, rows, first, counts, digit);
-    scatter (to, from, rows, second, more, digit);
-  } else {
-    scatter (from, to, rows, second, more, digit);
+  for (int d = 0; d < digits; d++) {
+    scatter (from, to, rows, first + d * digit, counts + (d << widest), digit);
+    uint64_t *words = from;
     from = to;
+    to = words;
   }
   if (!insert (from, rows))
     return 0;
   const uint64_t row_mask = (UINT64_C (1) << row_bits) - 1;
+  for (int64_t i = 0; i < rows; i++)
+    order[i] = (int32_t) (from[i] & row_mask);
+  if (lost && !settle (column->values, from, row_bits, rows, order))
+    return 0;
   int32_t level = 0;
-  order[0] = (int32_t) (from[0] & row_mask);
   rank[order[0]] = 0;
   for (int64_t i = 1; i < rows; i++) {
-    const int32_t row = order[i] = (int32_t) (from[i] & row_mask);
-    int differs = from[i] >> row_bits != from[i - 1] >> row_bits;
-    if (lost && !differs) {
-      const double here = column->values[row], before = column->values[order[i - 1]];
-      if (here < before)
-        return 0;
-      differs = here != before;
-    }
-    level += differs;
-    rank[row] = level;
+    level += from[i] >> row_bits != from[i - 1] >> row_bits ||
+             (lost && column->values[order[i]] != column->values[order[i - 1]]);
+    rank[order[i]] = level;
   }
   *levels = level + 1;
   return 1;

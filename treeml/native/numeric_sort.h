@@ -11,7 +11,7 @@ struct numeric_sorter {
   struct arena *arena;
   int64_t rows;
   uint64_t *words;  /* two for every row */
-  uint32_t *counts; /* of two digits */
+  uint32_t *counts; /* of some digits */
 };
 
 /* One of the two is null. */
