@@ -37,7 +37,8 @@ _LPBOOST = {
     "soybean": 0.13, "tic-tac-toe": 0.28, "vote": 0.46, "zoo-1": 1.0,
 }  # fmt: skip
 _SLIM_DEPTHS = {
-    "australian": 22.0, "haberman": 63.8, "hiv_schilling": 11.8, "hungarian": 9.4, "objectivity": 10.6,
+    "australian-weka": 22.0, "haberman-weka": 63.8, "hiv_schilling-weka": 11.8, "hungarian-weka": 9.4,
+    "objectivity-weka": 10.6, "australian-iti": 12.6, "hiv_1625-iti": 10.0, "hungarian-iti": 9.6, "kr-vs-kp-iti": 10.2,
 }  # fmt: skip
 
 FIGURES: Mapping[tuple[str, str, int], Figure] = {

@@ -9,6 +9,7 @@ from pathlib import Path
 from treeml.bench.figures import FIGURES, Figure
 from treeml.bench.generated import GENERATED, write
 from treeml.lang.diagnostic import DataError, Diagnostic
+from treeml.model import parse
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,11 @@ def _boosting(depth: int) -> str:
 
 
 def _improvement(_: int) -> str:
-    return "predict label start from cart improve by subtrees(depth = 3) minimize errors then minimize leaves"
+    return f"{_SHALLOWER} start from cart(criterion = gain_ratio, prune = none)"
+
+
+_SHALLOWER = "predict label improve by subtrees minimize depth require errors = 0"
+_STARTS = ("weka", "iti")  # programs whose trees lie beside the folds, as fold0-weka.txt
 
 
 SUITES: Mapping[str, Suite] = {
@@ -68,7 +73,7 @@ SUITES: Mapping[str, Suite] = {
     ),
     "boosting": Suite("forests with the best margin", "cp4im", ("tic-tac-toe", "monk2"), (3,), _boosting),
     "improvement": Suite(
-        "greedy trees mended by exact subtrees", "slim", ("car", "tic-tac-toe"), (0,), _improvement, "depth"
+        "deep trees made shallower by exact subtrees", "slim", ("car", "tic-tac-toe"), (0,), _improvement, "depth"
     ),
 }
 
@@ -77,9 +82,22 @@ def entries(name: str, data_dir: Path | None, made: Path) -> Iterator[Entry]:
     """Every set of the suite, at every depth; generated sets are written to `made`."""
     suite = SUITES[name]
     for set_name, path in _sets(suite, data_dir, made):
-        for depth in suite.depths:
+        starts = _start_trees(path) if name == "improvement" else {}
+        for program, tree in starts.items():
+            own = f"{set_name}-{program}"
+            spec = str(parse(_SHALLOWER).start_from(tree))
+            yield Entry(name, own, 0, spec, path, suite.measure, FIGURES.get((name, own, 0)))
+        for depth in suite.depths if not starts else ():
             figure = FIGURES.get((name, set_name, depth))
             yield Entry(name, set_name, depth, suite.spec(depth), path, suite.measure, figure)
+
+
+def _start_trees(data: Path) -> dict[str, Path]:
+    """The trees of other programs that lie beside a fold's rows."""
+    if data.name != "fold0-train.csv":
+        return {}
+    found = {program: data.with_name(f"fold0-{program}.txt").resolve() for program in _STARTS}
+    return {program: path for program, path in found.items() if path.exists()}
 
 
 def _sets(suite: Suite, data_dir: Path | None, made: Path) -> Iterator[tuple[str, Path]]:

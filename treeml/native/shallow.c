@@ -43,9 +43,8 @@ struct pack {
 };
 
 struct candidate {
-  double gain;
-  int64_t parted;
-  int32_t test, rows;
+  int64_t parted; /* pairs of rows of different classes that it tells apart */
+  int32_t test;
 };
 
 struct treeml_shallow {
@@ -54,7 +53,6 @@ struct treeml_shallow {
   int32_t classes, all_tests, guide_nodes;
   int32_t *weight;
   int32_t *guide_test, *guide_yes, *guide_no;
-  double *logarithm; /* n * log2 (n) */
   struct entry *entries;
   int64_t room, used;
   int64_t work, work_limit, next_poll;
@@ -364,10 +362,11 @@ static int guide_depth (struct treeml_shallow *s, const struct pack *pack, const
 
 /* -- the search -------------------------------------------------------------------------------------------------- */
 
-static int by_gain (const void *left, const void *right) {
+/* Pairs told apart are the order of the search: balanced splits come first, which a gain of information does not do. */
+static int by_parted (const void *left, const void *right) {
   const struct candidate *a = left, *b = right;
-  if (a->gain != b->gain)
-    return a->gain > b->gain ? -1 : 1;
+  if (a->parted != b->parted)
+    return a->parted > b->parted ? -1 : 1;
   return (a->test > b->test) - (a->test < b->test);
 }
 
@@ -477,19 +476,16 @@ static int32_t weigh_tests (struct treeml_shallow *s, const struct pack *pack, c
   for (int32_t t = 0; t < pack->tests; t++) {
     count (set, pack->bits + (int64_t) t * pack->words, pack->classes, s->classes, pack->words, yes_counts);
     int64_t answered = 0, same = 0;
-    double value = 0;
     for (int32_t c = 0; c < s->classes; c++) {
       answered += yes_counts[c];
       same += (int64_t) yes_counts[c] * (counts[c] - yes_counts[c]);
-      value += s->logarithm[yes_counts[c]] + s->logarithm[counts[c] - yes_counts[c]];
     }
     if (!answered || answered == rows)
       continue;
     int64_t parted = answered * (rows - answered) - same;
     if (parted > *most_parted)
       *most_parted = parted;
-    value -= s->logarithm[answered] + s->logarithm[rows - answered];
-    found[kept++] = (struct candidate){value, parted, t, (int32_t) answered};
+    found[kept++] = (struct candidate){parted, t};
   }
   s->work += (int64_t) pack->tests * pack->words * s->classes;
   if (yes_counts != yes)
@@ -512,7 +508,7 @@ static int split (struct treeml_shallow *s, const struct pack *pack, const word 
   int32_t tests = weigh_tests (s, pack, set, counts, found, &most_parted);
   int answer = TREEML_SHALLOW_NONE;
   if (enough_nodes (pairs, most_parted, depth)) {
-    qsort (found, (size_t) tests, sizeof *found, by_gain);
+    qsort (found, (size_t) tests, sizeof *found, by_parted);
     int tried = 0;
     for (int32_t i = 0; i < tests && !must_end (s); i++) {
       if (depth < 40 && pairs - found[i].parted > most_parted * (((int64_t) 1 << depth) - 2))
@@ -690,12 +686,11 @@ static int is_sound (const struct treeml_shallow_input *input) {
 static int fill (struct treeml_shallow *s, const struct treeml_shallow_input *input) {
   size_t rows = (size_t) input->rows, tests = (size_t) input->tests, nodes = (size_t) input->guide_nodes;
   s->weight = arena_allocate (&s->arena, (size_t) s->classes, sizeof *s->weight);
-  s->logarithm = arena_allocate (&s->arena, rows + 1, sizeof *s->logarithm);
   s->entries = arena_allocate (&s->arena, first_entries, sizeof *s->entries);
   s->guide_test = arena_allocate (&s->arena, 3 * nodes + 1, sizeof *s->guide_test);
   word *bits = arena_allocate (&s->arena, tests * ((rows + 63) / 64) + 1, sizeof *bits);
   int32_t *number = arena_allocate (&s->arena, tests + 1, sizeof *number);
-  int done = s->weight && s->logarithm && s->entries && s->guide_test && bits && number &&
+  int done = s->weight && s->entries && s->guide_test && bits && number &&
              pack_allocate (s, &s->root, input->rows, input->tests);
   if (done) {
     s->room = first_entries;
@@ -709,7 +704,6 @@ static int fill (struct treeml_shallow *s, const struct treeml_shallow_input *in
     }
     uint64_t state = 20210118;
     for (size_t r = 0; r < rows; r++) {
-      s->logarithm[r + 1] = (double) (r + 1) * log2 ((double) (r + 1));
       s->root.key[r].first = mixed (&state);
       s->root.key[r].second = mixed (&state) | 1;
       s->root.classes[(size_t) input->label[r] * (size_t) s->root.words + r / 64] |= (word) 1 << (r % 64);
@@ -749,7 +743,6 @@ void treeml_shallow_free (treeml_shallow *s) {
     return;
   pack_free (s, &s->root);
   arena_release (&s->arena, s->weight);
-  arena_release (&s->arena, s->logarithm);
   arena_release (&s->arena, s->entries);
   arena_release (&s->arena, s->guide_test);
   free (s);
