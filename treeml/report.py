@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 STATUS_WORDS = {
     Status.OPTIMAL: "optimal, and proved",
-    Status.LOCAL: "local: no subtree of it can be improved; not proved best",
+    Status.LOCAL: "local: no subtree in reach can be improved; not proved best",
     Status.FEASIBLE: "a tree that meets every requirement; not proved best",
     Status.INFEASIBLE: "infeasible: no tree meets the requirements",
     Status.UNKNOWN: "unknown: neither a tree nor a proof",

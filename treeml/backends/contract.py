@@ -331,7 +331,7 @@ class Status(Enum):
     """What is known about the problem."""
 
     OPTIMAL = "optimal"  # the tree is best, and that is proved
-    LOCAL = "local"  # no subtree of it can be improved
+    LOCAL = "local"  # no subtree in reach can be improved
     FEASIBLE = "feasible"  # a tree, not proved best
     INFEASIBLE = "infeasible"  # proved: there is none
     UNKNOWN = "unknown"  # neither a tree nor a proof

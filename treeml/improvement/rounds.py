@@ -238,6 +238,9 @@ class _Rounds:
         tried, proofs = sum(each.tried for each in searches), sum(each.proofs for each in searches)
         statistics = {"rounds": float(self.rounds), "local_instances": float(tried), "local_proofs": float(proofs)}
         notes = [*self.notes, *_troubles(searches)]
+        left = sum(not proved for _, _, proved in self.settled.known.values())
+        if is_local and left:
+            notes.append(f"{left} subtrees were given up unproved; more `patience` may improve them")
         return Answer(
             Status.LOCAL if is_local else Status.FEASIBLE,
             stop,

@@ -10,7 +10,18 @@ from collections.abc import Mapping, Sequence
 
 from treeml.lang.findings import Findings
 from treeml.lang.source import Span
-from treeml.lang.syntax import ColumnRule, Ensemble, MistakeCost, Name, Predict, Statement, WeightBy, WeightClass
+from treeml.lang.syntax import (
+    ColumnRule,
+    Ensemble,
+    Improve,
+    MistakeCost,
+    Name,
+    Predict,
+    Start,
+    Statement,
+    WeightBy,
+    WeightClass,
+)
 from treeml.measures import MEASURES
 from treeml.spec import Goal, Requirement, Use
 
@@ -49,6 +60,7 @@ def report_tasks(
         _report_target(predict, by_task, rules, findings)
     ensemble = next((statement for statement in statements if isinstance(statement, Ensemble)), None)
     _report_ensemble(ensemble, by_task, goals, findings)
+    _report_improved_ensemble(ensemble, statements, findings)
     _report_classes_of_numbers(statements, by_task, mixed, findings)
 
 
@@ -188,6 +200,20 @@ def _report_ensemble(
             (goals[0].span, "asks for something else"),
             help=("write `maximize margin`", "for one tree, remove the `ensemble` statement"),
         )
+
+
+def _report_improved_ensemble(ensemble: Ensemble | None, statements: Sequence[Statement], findings: Findings) -> None:
+    """A tree to begin with, or to mend, is one tree."""
+    for statement in statements:
+        if ensemble is not None and isinstance(statement, (Improve, Start)):
+            word = "improve" if isinstance(statement, Improve) else "start"
+            findings.error(
+                "T319",
+                f"`{word}` is about one tree, but a forest is asked for",
+                (ensemble.span, "asks for a forest"),
+                (statement.span, "speaks of one tree"),
+                help=(f"remove `{word}`", "for one tree, remove the `ensemble` statement"),
+            )
 
 
 def _report_classes_of_numbers(

@@ -147,6 +147,13 @@ TYPES = (
         "Write 0 or more.",
     ),
     Entry(
+        "T319",
+        "a forest is neither begun with a tree nor mended",
+        "`start` and `improve` are about one tree; the trees of a forest are found by pricing.",
+        "ensemble by lpboost(penalty = 0.05) improve by subtrees",
+        "Remove one of the two statements.",
+    ),
+    Entry(
         "T330",
         "an amount of memory cannot be read",
         "Memory is a number of bytes, or a number with `KB`, `MB`, `GB` or their binary kin.",
