@@ -66,3 +66,20 @@ def test_data_of_a_folder(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     (row,) = json.loads(result.stdout)
     assert (row["set"], row["ours"], row["status"]) == ("own", "2", "optimal")
+
+
+def test_the_improvement_suite_starts_from_the_trees_beside_the_folds(tmp_path: Path) -> None:
+    folder = tmp_path / "slim" / "own"
+    folder.mkdir(parents=True)
+    (folder / "fold0-train.csv").write_text("a,b,label\n0,0,0\n0,1,1\n1,0,1\n1,1,1\n")
+    (folder / "fold0-weka.txt").write_text(
+        "a = 0\n|   b = 0\n|   |   a = 0: 0 (1.0)\n|   |   a = 1: 1 (0.0)\n|   b = 1: 1 (1.0)\na = 1: 1 (2.0)\n"
+    )
+    (folder / "fold0-iti.txt").write_text("b < 0.50\n   a < 0.50\n   |  0 (1)\n   |  1 (1)\n   1 (2)\n")
+    result = CliRunner().invoke(treeml, ["bench", "improvement", "--data-dir", str(tmp_path), "--json"])
+    assert result.exit_code == 0, result.output
+    rows = json.loads(result.stdout)
+    assert [(row["set"], row["ours"], row["status"]) for row in rows] == [
+        ("own-weka", "2", "local"),
+        ("own-iti", "2", "local"),
+    ]

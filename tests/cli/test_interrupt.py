@@ -54,3 +54,18 @@ def test_no_traceback_at_any_moment(spec: Path) -> None:
         assert "Traceback" not in errors, errors
         assert code in (0, 4, -signal.SIGINT)
         assert (code == 0) == bool(output)
+
+
+def test_improvement_keeps_what_it_has(spec: Path, tmp_path: Path) -> None:
+    spec.write_text(
+        'data "noise.csv"\npredict y\nminimize depth\nrequire errors <= 1_000\n'
+        'start from cart\nimprove by subtrees(checkpoint = "noise.json")\n'
+    )
+    code, output, errors = interrupted(str(spec), "--json", after=6)
+    assert code == 0, errors
+    result = json.loads(output)
+    assert (result["status"], result["stop"], result["backend"]) == ("feasible", "interrupted", "improve")
+    assert result["verified"]
+    assert result["objective"] <= result["trace"][0]["objective"][0]
+    saved = json.loads((tmp_path / "noise.json").read_text())
+    assert saved["depth"] == result["objective"]
