@@ -1,7 +1,8 @@
 """Every code block of the pages: Python runs, specs are checked, commands succeed, data formats are read.
 
-The blocks of a page run in order, in a folder that holds the data of the examples and nothing else; Python blocks
-share their names. A spec whose first line is a comment with a file's name is saved under it, as the reader would.
+Only a block under `<!-- not run: because -->` is merely understood. The blocks of a page run in order, in a folder that
+holds the data of the examples and nothing else; Python blocks share their names. A spec whose first line is a comment
+with a file's name is saved under it, as the reader would.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from treeml.notebook import solve_cell
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "backends").glob("*.md"))]
 SHOWN = {"text", "lark", "c", "html"}  # read, not run
-LONG = ("compare", "sweep", "bench", "plot", "report")  # many runs, or pictures of them: that the line is understood
+LIMITED = ("compare", "sweep", "bench")  # many runs: each gets a second, which is no part of what the page shows
 SETUP = {  # what a page takes for granted
     "boosting.md": """
 import pandas as pd
@@ -38,10 +39,6 @@ model = tml.load("boost.tml")
 frame = pd.read_csv("spambase.csv")
 labels = frame["spam"]
 x, y = frame.drop(columns="spam"), labels
-""",
-    "comparing.md": """
-import treeml as tml
-tml.load("plain.tml").solve().tree.write("result.json")
 """,
     "exports.md": """
 import treeml as tml
@@ -55,6 +52,7 @@ class Block:
     language: str
     text: str
     line: int
+    runs: bool = True  # unless the page says why not: <!-- not run: because -->
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
@@ -76,7 +74,7 @@ def test_every_block_of_the_page_works(page: Path, tmp_path: Path, monkeypatch: 
                 _check_spec(block.text, tmp_path)
             case "sh":
                 for line in block.text.splitlines():
-                    _run(line, where)
+                    _run(line, where, block.runs)
             case "ipython":
                 line, _, cell = block.text.partition("\n")
                 assert line.startswith("%%treeml"), f"{where}: only %%treeml cells are tested"
@@ -94,16 +92,19 @@ def _blocks(text: str) -> list[Block]:
     found: list[Block] = []
     fence: tuple[str, int] | None = None
     inside: list[str] = []
+    runs = True
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith("```"):
             if fence is None:
                 fence, inside = (line[3:].strip(), number), []
             else:
                 body = "\n".join(inside)
-                found.append(Block(fence[0] or _guess(body), body, fence[1]))
-                fence = None
+                found.append(Block(fence[0] or _guess(body), body, fence[1], runs))
+                fence, runs = None, True
         elif fence is not None:
             inside.append(line)
+        elif re.match(r"<!-- not run: .+ -->$", line):
+            runs = False
         elif match := re.match(r"    (?:\$ )?(treeml .*)", line):
             found.append(Block("sh", match[1], number))
     assert fence is None, f"the fence of line {fence[1] if fence else 0} is never closed"
@@ -126,16 +127,18 @@ def _check_spec(text: str, folder: Path) -> None:
         tml.load(path).check()
 
 
-def _run(line: str, where: str) -> None:
+def _run(line: str, where: str, runs: bool) -> None:
     words = shlex.split(line, comments=True)
     if words[:1] == ["$"]:
         words = words[1:]
     if not words or words[0] != "treeml":
         return
     assert all("..." not in word for word in words), f"{where}: `{line}` leaves something out"
-    if words[1] in LONG:
+    if not runs:
         command.commands[words[1]].make_context(words[1], words[2:])
         return
+    if words[1] in LIMITED:
+        words += ["--within", "1s"]
     result = CliRunner().invoke(command, words[1:])
     assert result.exit_code == 0, f"{where}: `{line}` exits with {result.exit_code}\n{result.output}"
     assert result.exception is None or isinstance(result.exception, SystemExit)
