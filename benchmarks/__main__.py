@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-GENERATED = ("reading", "scaling")
+GENERATED = ("importing", "reading", "scaling")
 # name -> the folder below the data folder that it reads
 ON_FILES = {
     "race": "cp4im",

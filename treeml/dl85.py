@@ -8,6 +8,7 @@ search of that library has no meaning here: it is taken, and a value other than 
 Columns need not be binary.
 """
 
+import treeml.estimators.needed  # noqa: F401
 from treeml.estimators.dl85 import Cache_Type, DL85Classifier, DL85Cluster, DL85Predictor, Wipe_Type
 from treeml.estimators.dl85_booster import (
     MODEL_LP_AGLIN,

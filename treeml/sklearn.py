@@ -3,6 +3,7 @@
 scikit-learn is an extra (`pip install treeml[sklearn]`), and nothing else in the package imports it.
 """
 
+import treeml.estimators.needed  # noqa: F401
 from treeml.estimators.classifier import OptimalTreeClassifier
 from treeml.estimators.clusterer import TreeClusterer
 from treeml.estimators.forest import OptimalForestClassifier

@@ -3,30 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import venv
 import zipfile
 from pathlib import Path
 
-import pytest
-
-ROOT = Path(__file__).parents[2]
-
-
-def run(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
-    done = subprocess.run([str(part) for part in command], cwd=cwd, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done
-
-
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, ROOT, cwd=folder)
-    return next(folder.glob("treeml-*.whl"))
+from environments import ROOT, run
 
 
 def test_the_wheel_holds_grammar_library_and_types_but_no_sources(wheel: Path) -> None:
