@@ -200,6 +200,23 @@ def _report_ensemble(
             (goals[0].span, "asks for something else"),
             help=("write `maximize margin`", "for one tree, remove the `ensemble` statement"),
         )
+    if ensemble is not None and margin is not None and not _is_margin_alone(goals):
+        other = next((goal for goal in goals if not _is_margin_alone([goal])), None)
+        findings.error(
+            "T316",
+            "an ensemble maximizes its `margin`, and that alone",
+            (ensemble.span, "asks for a forest"),
+            (margin.span if other is None else other.span, "asks for something else"),
+            help=("write `maximize margin`", "bound what else matters in every tree: `require leaves <= 4`"),
+        )
+
+
+def _is_margin_alone(goals: Sequence[Goal]) -> bool:
+    """Is the one goal `maximize margin`, without a factor or a constant?"""
+    if len(goals) != 1 or goals[0].sense != "maximize":
+        return False
+    expression = goals[0].expression
+    return expression.constant == 0 and [(f, use.measure) for f, use in expression.parts] == [(1, "margin")]
 
 
 def _report_improved_ensemble(ensemble: Ensemble | None, statements: Sequence[Statement], findings: Findings) -> None:
