@@ -74,6 +74,11 @@ class Shallower:
         """Did every instance in reach get all the effort that there is?"""
         return self.level >= self.inner.levels
 
+    @property
+    def unproved(self) -> int:
+        """Subtrees that were given up without a proof."""
+        return sum(not proved for _, _, proved in self.settled.known.values())
+
     def climb(self, root: Vertex) -> Iterator[Vertex]:
         """The splits on the deepest path that are worth a try, from the bottom up."""
         for vertex in reversed(deepest_path(root)[:-1]):

@@ -54,7 +54,7 @@ class Mended:
     depth: int  # levels of a local tree
     rows: int  # of a local problem
     patience: float
-    settled: dict[int, tuple[Any, ...]] = field(default_factory=dict)
+    settled: dict[int, tuple[tuple[Any, ...], bool]] = field(default_factory=dict)  # rows -> what they had; proved?
     numbers: NDArray[np.uint64] = field(init=False)
     tried: int = 0
     proofs: int = 0
@@ -87,7 +87,7 @@ class Mended:
             key = int(np.bitwise_xor.reduce(self.numbers[context.vertex.rows]))
             around = (context.depth, root.height, context.above if costs else 0, context.outside if costs else 0)
             state = (node_of(context.vertex), around, totals)
-            if self.settled.get(key) == state:
+            if key in self.settled and self.settled[key][0] == state:
                 continue
             local = localize(context, value, self.depth)
             proved = local.is_exact
@@ -102,9 +102,14 @@ class Mended:
             if deadline.passed:
                 return None
             self.proofs += proved
-            self.settled[key] = state
+            self.settled[key] = state, proved
         self.is_over = True
         return None
+
+    @property
+    def unproved(self) -> int:
+        """Subtrees whose local problem was left without a proof, or was not quite that of the whole tree."""
+        return sum(not proved for _, proved in self.settled.values())
 
     def contexts(self, root: Vertex) -> Iterator[Context]:
         """Every vertex in reach, the lowest first: small subtrees are quickly settled."""

@@ -18,9 +18,9 @@ import numpy as np
 from treeml.backends.contract import (
     Answer,
     Backend,
-    Bound,
     Deadline,
     Depth,
+    Goal,
     Limits,
     Node,
     OnProgress,
@@ -68,6 +68,9 @@ class _Search(Protocol):
 
     @property
     def is_over(self) -> bool: ...
+
+    @property
+    def unproved(self) -> int: ...
 
     def next(self, root: Vertex, deadline: Deadline) -> tuple[Vertex, Vertex] | None: ...
 
@@ -173,15 +176,18 @@ class _Rounds:
         return Shallower(self.problem, self.kept(), inner, reach, reductions.get(asked, (asked,)), self.settled)
 
     def keeping(self) -> Problem:
-        """The problem in which rows keep what is predicted for them, where no goal says what else they should get."""
+        """The problem in which rows keep what is predicted for them, where no goal says what else they should get.
+
+        That is its first goal and no bound: it stands at 0 and can only stay there, and back-ends are better at goals.
+        """
         kinds = frozenset(kind for goal in self.problem.goals for kind in goal.sum.kinds())
         if not self.problem.classes or not kinds <= SHAPE:
             return self.problem
         cost = np.ones((self.problem.rows, self.problem.classes), dtype=np.int64)
         cost[np.arange(self.problem.rows), self.kept()] = 0
-        kept = Bound(Sum(((Fraction(1), Predicted(cost)),)), "<=", Fraction(0), "what is predicted")
+        kept = Goal(Sum(((Fraction(1), Predicted(cost)),)), text="what is predicted")
         others = tuple(b for b in self.problem.bounds if not all(isinstance(t, Predicted) for _, t in b.sum.parts))
-        return self.problem.asking(self.problem.goals, (*others, kept))
+        return self.problem.asking((kept, *self.problem.goals), others)
 
     def kept(self) -> np.ndarray[Any, np.dtype[np.int32]]:
         """What every row keeps: the class predicted for it, or the leaf that it is in where leaves hold numbers."""
@@ -238,9 +244,9 @@ class _Rounds:
         tried, proofs = sum(each.tried for each in searches), sum(each.proofs for each in searches)
         statistics = {"rounds": float(self.rounds), "local_instances": float(tried), "local_proofs": float(proofs)}
         notes = [*self.notes, *_troubles(searches)]
-        left = sum(not proved for _, _, proved in self.settled.known.values())
+        left = sum(search.unproved for search in searches)
         if is_local and left:
-            notes.append(f"{left} subtrees were given up unproved; more `patience` may improve them")
+            notes.append(f"{left} local searches ended without a proof; more `patience` may improve the tree")
         return Answer(
             Status.LOCAL if is_local else Status.FEASIBLE,
             stop,
