@@ -252,7 +252,12 @@ def _without_doubles(
     effects = cover.bottom_price[:, place, test] + cover.yes[:, place, test, one] + cover.no[:, place, test, zero]
     feature = cover.feature[test]
     counted = np.where(np.isin(feature, list(watched)), feature, -1)
-    order = np.lexsort((*effects, counted, state))
+    # Sorted by one mixed number: equals lie together, and only what is equal in every part is a double.
+    mixed = np.zeros(len(state), np.uint64)
+    for part in (counted, *effects):
+        mixed = (mixed ^ part.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(29)
+    order = np.argsort(state.astype(np.uint64) << np.uint64(36) | mixed >> np.uint64(28), kind="stable")
     same = (state[order][1:] == state[order][:-1]) & (counted[order][1:] == counted[order][:-1])
     for effect in effects:
         same &= effect[order][1:] == effect[order][:-1]

@@ -1,0 +1,76 @@
+/* Losses of a set to its best constant: rows are sorted by target once, and every set walks them in that order. */
+#include "cover_shared.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+  int64_t target;
+  int32_t row;
+} ranked_row;
+
+static int by_target(const void *left, const void *right) {
+  const ranked_row *a = left, *b = right;
+  if (a->target != b->target) return a->target < b->target ? -1 : 1;
+  return a->row < b->row ? -1 : a->row > b->row;
+}
+
+/* The rows come in the order of their targets, so the best constant is where the weight below it reaches its share. */
+static int64_t pinball(const int32_t *rows, int64_t size, const int64_t *target, const int64_t *weight, int64_t above,
+                       int64_t below) {
+  int64_t total = 0, reached = 0, value = 0, loss = 0;
+  for (int64_t i = 0; i < size; i++) total += weight[rows[i]];
+  if (total == 0) return 0;
+  for (int64_t i = 0; i < size; i++) {
+    reached += weight[rows[i]];
+    value = target[rows[i]];
+    if ((above + below) * reached >= above * total) break;
+  }
+  for (int64_t i = 0; i < size; i++) {
+    int64_t distance = target[rows[i]] - value;
+    loss += weight[rows[i]] * (distance > 0 ? above * distance : -below * distance);
+  }
+  return loss;
+}
+
+int treeml_cover_quantiles(int32_t rows, int32_t tests, const uint64_t *bits, int64_t sets, int32_t stride,
+                           const uint64_t *keys, const int64_t *target, const int64_t *weight, int64_t above,
+                           int64_t below, int64_t *out) {
+  if (rows <= 0 || tests < 0 || sets < 0 || !keys || !target || !weight || !out || (tests > 0 && !bits))
+    return TREEML_COVER_INPUT;
+  const int words = cover_words(rows);
+  ranked_row *order = malloc((size_t)rows * sizeof *order);
+  int32_t *lists = malloc(3 * (size_t)rows * sizeof *lists);
+  if (!order || !lists) {
+    free(order);
+    free(lists);
+    return TREEML_COVER_MEMORY;
+  }
+  for (int row = 0; row < rows; row++) order[row] = (ranked_row){target[row], row};
+  qsort(order, (size_t)rows, sizeof *order, by_target);
+  int32_t *all = lists, *yes = lists + rows, *no = yes + rows;
+  for (int64_t set = 0; set < sets; set++) {
+    const uint64_t *key = keys + set * stride;
+    int64_t size = 0;
+    for (int i = 0; i < rows; i++)
+      if (key[order[i].row / 64] >> (order[i].row % 64) & 1) all[size++] = order[i].row;
+    int64_t *place = out + set * (tests + 1) * 2;
+    for (int j = 0; j < tests; j++) {
+      const uint64_t *column = bits + (int64_t)j * words;
+      int64_t first = 0, second = 0;
+      for (int64_t i = 0; i < size; i++) {
+        if (column[all[i] / 64] >> (all[i] % 64) & 1)
+          yes[first++] = all[i];
+        else
+          no[second++] = all[i];
+      }
+      place[2 * j] = pinball(yes, first, target, weight, above, below);
+      place[2 * j + 1] = pinball(no, second, target, weight, above, below);
+    }
+    place[2 * tests] = pinball(all, size, target, weight, above, below);
+    place[2 * tests + 1] = 0;
+  }
+  free(order);
+  free(lists);
+  return TREEML_COVER_OK;
+}
