@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib.util import find_spec
 from typing import Any, ClassVar
 
 import pytest
@@ -42,3 +43,19 @@ class TestMaxSatBinary(Conformance):
 class TestMaxSatCore(Conformance):
     backend = "maxsat"
     options: ClassVar[Mapping[str, Any]] = {"strategy": "core"}
+
+
+@pytest.mark.skipif(find_spec("gurobipy") is None, reason="gurobipy is not installed")
+class TestMipGurobi(Conformance):
+    backend = "mip"
+    options: ClassVar[Mapping[str, Any]] = {"solver": "gurobi", "presolve": False}
+
+
+class TestCpSatWithoutPresolve(Conformance):
+    backend = "cpsat"
+    options: ClassVar[Mapping[str, Any]] = {"encoding": "cover", "presolve": False}
+
+
+class TestMipWithoutPresolve(Conformance):
+    backend = "mip"
+    options: ClassVar[Mapping[str, Any]] = {"presolve": False}

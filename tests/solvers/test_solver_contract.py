@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from fractions import Fraction
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -207,14 +208,35 @@ def test_what_an_encoding_cannot_do_is_refused_with_a_way_out() -> None:
         solve("mip", parity(3, 2, (Bound(Sum(((ONE, Leaves()),)), "<=", Fraction(2), "leaves"),)), formulation="binoct")
 
 
-def test_gurobi_is_refused_where_it_is_not_installed() -> None:
-    from importlib.util import find_spec
+def test_gurobi_is_refused_where_it_is_not_installed(monkeypatch: Any) -> None:
+    from treeml.backends.engines import gurobi
 
-    if find_spec("gurobipy") is None:
-        with pytest.raises(RefusedError, match="gurobipy"):
-            solve("mip", parity(), solver="gurobi")
-    else:
-        assert solve("mip", parity(), solver="gurobi").objective == (8,)
+    monkeypatch.setattr(gurobi, "missing", lambda: "pip install gurobipy")
+    assert [each.instead for each in get("mip").refusals(parity(), {"solver": "gurobi"})] == ["pip install gurobipy"]  # type: ignore[call-arg]
+    with pytest.raises(RefusedError, match="gurobi"):
+        solve("mip", parity(), solver="gurobi")
+
+
+@pytest.mark.skipif(find_spec("gurobipy") is None, reason="gurobipy is not installed")
+@pytest.mark.parametrize("formulation", ["cover", "flow", "binoct"])
+def test_gurobi_solves_small_models(formulation: str) -> None:
+    answer = solve("mip", parity(3, 2), solver="gurobi", formulation=formulation, presolve=False)
+    assert (answer.status, answer.objective) == (Status.OPTIMAL, (4,))
+    assert answer.raw_status.startswith("status")
+
+
+@pytest.mark.skipif(find_spec("gurobipy") is None, reason="gurobipy is not installed")
+def test_the_limit_of_gurobis_licence_is_seen_before_anything_is_built() -> None:
+    from treeml.backends.engines import gurobi
+
+    if not gurobi._is_size_limited():
+        pytest.skip("there is a full licence")
+    wide = {"solver": "gurobi", "formulation": "flow"}
+    refusals = list(get("mip").refusals(parity(8, 4), wide))  # type: ignore[call-arg]
+    assert "licence" in refusals[0].because
+    assert "highs" in refusals[0].instead
+    with pytest.raises(RefusedError, match="gurobi"):
+        solve("mip", parity(7, 3, (leafy(6),)), solver="gurobi", formulation="cover", presolve=False)
 
 
 @pytest.mark.parametrize(
@@ -259,3 +281,194 @@ def test_importing_a_back_end_imports_no_solver() -> None:
         "assert not {'ortools', 'highspy', 'pyscipopt', 'pysat', 'gurobipy'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+# -- what a solver may use, and what it says of it ------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_margin_keeps_to_tests_with_rows_on_either_side(seed: int) -> None:
+    from random_problems import random_problem
+
+    from treeml.backends.contract import Leaf, Node
+    from treeml.backends.evaluate import answers
+    from treeml.backends.oracle import Oracle
+
+    problem = random_problem(seed, most_bounds=0, numeric=seed % 2 == 0)
+    everything, total = np.arange(problem.rows), int(problem.count.sum())
+    margin = max(2, total // 4)
+
+    def allowed(test: int) -> bool:
+        held = int(problem.count[answers(problem, test, everything)].sum())
+        return min(held, total - held) >= margin
+
+    def tests_of(node: Node) -> list[int]:
+        return [] if isinstance(node, Leaf) else [node.test, *tests_of(node.yes), *tests_of(node.no)]
+
+    if list(get("maxsat").refusals(problem)):
+        pytest.skip("not for clauses")
+    answer = solve("maxsat", problem, margin=margin)
+    # What the margin leaves out may hold a better tree, so nothing is claimed of all trees.
+    assert (answer.status, answer.stop, answer.bound) == (Status.FEASIBLE, Stop.FINISHED, None)
+    assert any("either side" in note for note in answer.notes)
+    assert answer.tree is not None
+    assert all(allowed(test) for test in tests_of(answer.tree))
+    kept = [test for test in range(len(problem.tests)) if allowed(test)]
+    questions = tuple(Question(problem.tests[test].feature, "true") for test in kept)
+    only = Problem(
+        problem.features, questions, problem.count, problem.classes, problem.goals, problem.bounds, problem.bits[kept]
+    )
+    assert answer.objective == Oracle().solve(only).objective
+
+
+def leafy(limit: int) -> Bound:
+    return Bound(Sum(((ONE, Leaves()),)), "<=", Fraction(limit), "leaves")
+
+
+@pytest.mark.parametrize("name", ["cpsat", "mip"])
+def test_a_solver_can_be_left_to_prove_everything(name: str) -> None:
+    problem = parity(4, 3, (leafy(5),))
+    one, other = (solve(name, problem, presolve=presolve) for presolve in (True, False))
+    assert one.status is other.status is Status.OPTIMAL
+    assert one.objective == other.objective
+    assert not any("no solver was called" in note for note in other.notes)
+    assert other.raw_status
+
+
+@pytest.mark.parametrize("name", ["cpsat", "mip"])
+def test_where_no_solver_was_called_the_notes_say_so(name: str) -> None:
+    # One leaf is all that fits, and the relaxation knows its price.
+    answer = solve(name, parity(3, 2, (leafy(1),)))
+    assert answer.status is Status.OPTIMAL
+    assert any("no solver was called" in note for note in answer.notes)
+
+
+@pytest.mark.parametrize("name", ["cpsat", "mip"])
+def test_targets_beyond_exact_squares_are_refused_in_the_plan(name: str) -> None:
+    from treeml.backends.contract import Loss
+
+    targets = np.array([[0], [9_007_199_254_740_993], [3], [4]], np.int64)
+    plain = parity(2, 1)
+    for kind in ("squared", "absolute"):
+        loss = Loss(kind, targets * (1 if kind == "squared" else 500), np.ones(4, np.int64))
+        problem = Problem(
+            plain.features, plain.tests, plain.count, 0, (Goal(Sum(((ONE, loss),))),), plain.bounds, plain.bits
+        )
+        refusals = list(get(name).refusals(problem))
+        assert refusals, kind
+        assert "size" in refusals[0].feature
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "word"),
+    [
+        ("cpsat", {}, "encoding cover"),
+        ("cpsat", {"encoding": "rows"}, "encoding rows: asked for"),
+        ("mip", {}, "formulation cover"),
+        ("mip", {"formulation": "flow"}, "formulation flow: asked for"),
+        ("maxsat", {}, "encoding order"),
+    ],
+)
+def test_the_plan_says_which_encoding_and_why(name: str, options: dict[str, Any], word: str) -> None:
+    from treeml.backends.plan import Plan, plan
+
+    planned = plan(parity(4, 3), get(name), options)
+    assert isinstance(planned, Plan)
+    said = planned.explain()[-1]
+    assert said.startswith(word)
+    assert any(character.isdigit() for character in said)
+
+
+HARD = [
+    ("cpsat", {"encoding": "rows"}),
+    ("cpsat", {"encoding": "order"}),
+    ("cpsat", {"encoding": "cover", "presolve": False}),
+    ("mip", {"formulation": "flow"}),
+    ("mip", {"formulation": "flow", "solver": "scip"}),
+    ("maxsat", {}),
+    ("maxsat", {"strategy": "core"}),
+]
+
+
+def hard(rows: int) -> Problem:
+    """No solver proves this in a second, nor builds it where there are many rows: noise, and a coupling requirement."""
+    make = np.random.default_rng(3)
+    bits = make.random((40, rows)) < 0.5
+    actual = (make.random(rows) < 0.5).astype(int)
+    features = tuple(Feature(f"x{j}", "binary", 2, None, j, 1) for j in range(40))
+    tests = tuple(Question(j, "true") for j in range(40))
+    bounds = (Bound(Sum(((ONE, Depth()),)), "<=", Fraction(4), "deep"), leafy(11))
+    return Problem(features, tests, np.ones(rows, np.int64), 2, (Goal(errors(actual)),), bounds, bits)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    HARD,
+    ids=lambda value: " ".join(map(str, value.values())) if isinstance(value, dict) else value,
+)
+@pytest.mark.parametrize("rows", [120, 900])
+def test_a_second_is_kept_with_a_true_bound(name: str, options: dict[str, Any], rows: int) -> None:
+    from treeml.backends.evaluate import evaluate_goals, meets_all
+
+    problem = hard(rows)
+    answer = solve(name, problem, Deadline.after(1.0), **options)
+    assert answer.stop is Stop.TIME
+    assert answer.status in (Status.FEASIBLE, Status.UNKNOWN)
+    if answer.tree is not None:
+        assert meets_all(problem, answer.tree)
+        assert answer.objective == evaluate_goals(problem, answer.tree)
+        assert answer.bound is None or answer.bound <= answer.objective[0]
+    # A leaf is right for half of the rows.
+    assert answer.bound is None or answer.bound <= rows // 2
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    HARD,
+    ids=lambda value: " ".join(map(str, value.values())) if isinstance(value, dict) else value,
+)
+def test_ctrl_c_ends_every_search(name: str, options: dict[str, Any]) -> None:
+    from threading import Timer
+
+    from treeml.testing.conformance import _interrupt_main
+
+    timer = Timer(1.5, _interrupt_main)
+    timer.start()
+    try:
+        answer = solve(name, hard(60), Deadline.after(120.0), **options)
+    finally:
+        timer.cancel()
+    assert answer.stop is Stop.INTERRUPTED
+    assert answer.status in (Status.FEASIBLE, Status.UNKNOWN)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("cpsat", {"encoding": "order"}),
+        ("mip", {"formulation": "flow"}),
+        ("mip", {"formulation": "flow", "solver": "scip"}),
+        ("maxsat", {}),
+    ],
+)
+def test_memory_that_a_solver_takes_ends_its_search(name: str, options: dict[str, Any], monkeypatch: Any) -> None:
+    """The process seems to grow by a gigabyte whenever it is looked at: no solver can finish before that is seen."""
+    from itertools import count
+
+    from treeml.backends.engines import memory, outcome, sat
+
+    grown = count(1)
+    for module in (memory, outcome, sat):
+        monkeypatch.setattr(module, "resident", lambda: next(grown) * 2**30)
+    answer = get(name).solve(hard(60), Limits(Deadline.after(120.0), memory=3 * 2**30, options=options))
+    assert answer.stop is Stop.MEMORY
+    assert answer.status in (Status.FEASIBLE, Status.UNKNOWN)
+
+
+def test_a_core_leaves_out_sums_that_no_refutation_needs() -> None:
+    sum_of_errors = parity().goals[0].sum
+    idle = [Bound(Sum(((ONE, Leaves()),)), ">=", Fraction(number - 9), f"idle {number}") for number in range(5)]
+    problem = parity(4, 2, (Bound(sum_of_errors, "<=", Fraction(3), "few errors"), *idle))
+    found = get("maxsat").core(problem, Limits())  # type: ignore[attr-defined]
+    assert set(found) == {"shallow", "few errors"}
+    assert set(solve("maxsat", problem).conflict) == {"shallow", "few errors"}

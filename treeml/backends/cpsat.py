@@ -61,6 +61,9 @@ class CpSat(SolverBackend):
             takes_cover(problem, asked)
         return Way(kind, because)
 
+    def memory_is_kept(self, options: Mapping[str, Any]) -> str:
+        return f"CP-SAT has a limit of its own, which is approximate; and {super().memory_is_kept(options)}"
+
     def run(self, search: Search, kind: str, start: Node | None) -> Stop:
         from treeml.backends.encodings.choices import read_choices
         from treeml.backends.encodings.cover_search import solve_cover

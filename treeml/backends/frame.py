@@ -84,6 +84,10 @@ class SolverBackend:
         """The search; PROVED without a tree means that there is none."""
         raise NotImplementedError
 
+    def memory_is_kept(self, options: Mapping[str, Any]) -> str:
+        """How, for the notes: what is built is refused before it is too large; the solver's own memory is watched."""
+        return "what the process holds is looked at ten times a second, and the search is stopped beyond the limit"
+
     def refusals(self, problem: Problem, options: Mapping[str, Any] = NO_OPTIONS) -> Iterator[Refusal]:
         try:
             self.way(problem, read_problem(problem), options)
@@ -117,6 +121,8 @@ class SolverBackend:
             way = self.way(problem, asked, limits.options)
             search = Search(problem, asked, limits, on_progress, began)
             search.notes.append(f"{self.word} {way.kind}")
+            if limits.memory is not None:
+                search.notes.append(f"memory: {self.memory_is_kept(limits.options)}")
             answer = search.answer(self._run(search, way, start))
         except Unsupported as unsupported:
             raise refuse(self.name, unsupported) from unsupported

@@ -19,6 +19,9 @@ ENCODING = Option(
     str, "order", "order: numeric and subset columns as they are; binary: every test by itself", ("order", "binary")
 )
 SOLVER = Option(str, "auto", "which solver of python-sat; auto is g4", SOLVERS)
+MARGIN = Option(
+    int, 1, "only tests that leave at least so many of all rows on either side; of other trees nothing is proved", low=1
+)
 CONFLICTS = Option(int, 0, "a limit in conflicts, to repeat a run; 0: none", low=0)
 
 
@@ -35,6 +38,9 @@ class ClauseBackend(SolverBackend):
         kind = options.get("encoding", "order")
         said = "columns as they are" if kind == "order" else "every test by itself, as asked for"
         return Way(kind, f"{said}, about {node_literals(problem, asked):,} literals")
+
+    def memory_is_kept(self, options: Mapping[str, Any]) -> str:
+        return "clauses are counted before they are made, and what the process holds is looked at between two slices"
 
     def core(self, problem: Problem, limits: Limits) -> list[str] | None:
         """Names of bounds, not all of them, that a refutation used; None where it needs all, or time ran out.
@@ -99,6 +105,7 @@ class MaxSat(ClauseBackend):
         "strategy": Option(
             str, "auto", "descend: from a tree down; core: from a bound up", ("auto", "descend", "core")
         ),
+        "margin": MARGIN,
         "solver": SOLVER,
         "conflicts": CONFLICTS,
         "write": Option(str, "", "a file to write the weighted clauses to (.wcnf)"),
@@ -131,6 +138,9 @@ def prepare(search: Search, start: Node | None) -> OrderModel | Stop:
     from treeml.backends.encodings.order_search import BYTES_PER_CLAUSE, TooLarge, encode_limits
 
     problem, asked, limits = search.problem, search.asked, search.limits
+    margin = limits.options.get("margin", 1)
+    if margin > 1:
+        keep_margin(search, margin)
     search.offer(start)
     if asked.depth < 0:
         return Stop.PROVED
@@ -140,7 +150,7 @@ def prepare(search: Search, start: Node | None) -> OrderModel | Stop:
     if limits.memory is not None and estimate_clauses(asked, choices) * BYTES_PER_CLAUSE > limits.memory:
         search.notes.append(f"about {estimate_clauses(asked, choices):,} clauses do not fit in the memory allowed")
         return Stop.MEMORY
-    model = build_order(problem, asked, choices, limits.deadline)
+    model = build_order(problem, asked, choices, limits.deadline, margin)
     try:
         encode_limits(model, limits.memory)
     except TooLarge as large:
@@ -148,6 +158,26 @@ def prepare(search: Search, start: Node | None) -> OrderModel | Stop:
         return Stop.MEMORY
     search.is_built(model.clauses.top, len(model.clauses.clauses))
     return model
+
+
+def keep_margin(search: Search, margin: int) -> None:
+    """Only trees count whose every test leaves so many of all rows on either side."""
+    import numpy as np
+
+    from treeml.backends.contract import Leaf
+    from treeml.backends.evaluate import answers
+
+    problem = search.problem
+    everything, total = np.arange(problem.rows), int(problem.count.sum())
+
+    def accepts(node: Node) -> bool:
+        if isinstance(node, Leaf):
+            return True
+        held = int(problem.count[answers(problem, node.test, everything)].sum())
+        return min(held, total - held) >= margin and accepts(node.yes) and accepts(node.no)
+
+    search.accepts = accepts
+    search.notes.append(f"only trees count whose every test leaves at least {margin:,} of all rows on either side")
 
 
 def open_solver(search: Search, name: str, clauses: Iterable[list[int]], proof: bool = False) -> Sat:

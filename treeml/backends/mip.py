@@ -84,6 +84,11 @@ class Mip(SolverBackend):
             gurobi.takes(flow_columns(problem, asked), 0)
         return way
 
+    def memory_is_kept(self, options: Mapping[str, Any]) -> str:
+        own = {"scip": "SCIP has a limit of its own", "gurobi": "Gurobi has a soft limit of its own"}
+        solver = options.get("solver", "highs")
+        return f"{own.get(solver, 'HiGHS has no limit of its own')}; {super().memory_is_kept(options)}"
+
     def run(self, search: Search, kind: str, start: Node | None) -> Stop:
         from treeml.backends.encodings.binoct import build_binoct
         from treeml.backends.encodings.choices import read_choices

@@ -23,7 +23,8 @@ u on the path to l and g[l, c] -> y[u, c], one of y[u, .].
 Where the shape counts, p[t] says that t is split (else everything goes left), and z[u, l] that u ends in l; a leaf
 exists where the last node it lies right of is split, and then holds a group. Support, purity and errors of leaves are
 sums over z; D[k] is the or of p on a level, used[f] of a over the nodes; q[u, f] pays for testing f on the way of u.
-Rows not at a node are directed too: only so the order clauses need no literal for presence.
+Rows not at a node are directed too: only so the order clauses need no literal for presence. With a margin m, either
+side of every test holds at least m of all rows: the clauses on first and last then speak of the first and last m.
 """
 
 from __future__ import annotations
@@ -72,6 +73,7 @@ class OrderModel:
     limits: list[AtMost] = field(default_factory=list)
     goal: Terms = field(default_factory=list)
     goal_constant: int = 0
+    margin: int = 1
 
     # literals
     ask: NDArray[np.int64] = field(init=False)  # nodes x choices
@@ -127,11 +129,16 @@ def estimate_clauses(asked: Asked, choices: Choices) -> int:
     return nodes.branches * per_node + leaves + shape
 
 
-def build_order(problem: Problem, asked: Asked, choices: Choices, deadline: Deadline = NO_DEADLINE) -> OrderModel:
+def build_order(
+    problem: Problem, asked: Asked, choices: Choices, deadline: Deadline = NO_DEADLINE, margin: int = 1
+) -> OrderModel:
     """Raises Unsupported for what the directions cannot express, OutOfTime at the deadline."""
     depth = asked.depth if choices.choices else 0
-    model = OrderModel(problem, asked, choices, Nodes(max(0, depth)), Clauses(deadline=deadline))
+    clauses = Clauses(deadline=deadline)
+    model = OrderModel(problem, asked, choices, Nodes(max(0, depth)), clauses, margin=margin)
     _write_nodes(model)
+    if margin > 1:
+        _write_margin(model)
     _write_labels(model)
     presence = _Presence(model)
     _write_shape(model, presence)
@@ -151,7 +158,8 @@ def _write_nodes(model: OrderModel) -> None:
     """One block of variables per node: what it asks, where the groups go, and whether it is split."""
     choices, nodes, clauses = model.choices, model.nodes, model.clauses
     kinds, groups = len(choices.choices), choices.groups
-    free = model.asked.counts_shape
+    # Where no test leaves the margin, a node has to be able to ask nothing.
+    free = model.asked.counts_shape or model.margin > 1
     block = kinds + groups + int(free)
     first = clauses.top + 1
     clauses.fresh(block * nodes.branches)
@@ -216,6 +224,32 @@ def _template(choices: Choices, kinds: int) -> list[Whole]:
             chained(ask, ahead[same], behind[same])
             chained(ask, behind[same], ahead[same])
     return [np.concatenate(part).astype(np.int64) for part in (twos, threes) if part]
+
+
+def _write_margin(model: OrderModel) -> None:
+    """Of all rows, those that do not reach the node too, at least so many answer yes, and as many no."""
+    choices, clauses, margin = model.choices, model.clauses, model.margin
+    count, total = choices.count, int(choices.count.sum())
+    for node in range(model.nodes.branches):
+        sides = model.side[node]
+        for place, choice in enumerate(choices.choices):
+            ask = int(model.ask[node, place])
+            if choice.kind == "test":
+                held = int(count[choice.yes].sum())
+                if min(held, total - held) < margin:
+                    clauses.add(-ask)
+            elif choice.kind == "order" and choice.codes is not None and choice.codes.min() >= 0:
+                below = np.cumsum(np.bincount(choice.codes, weights=count).astype(np.int64))
+                cuts = np.flatnonzero((below >= margin) & (total - below >= margin))
+                if not len(cuts):
+                    clauses.add(-ask)
+                    continue
+                clauses.extend([-ask, int(side)] for side in sides[choice.codes <= cuts[0]])
+                clauses.extend([-ask, -int(side)] for side in sides[choice.codes > cuts[-1]])
+            else:
+                weights = [(int(weight), int(side)) for weight, side in zip(count, sides, strict=True)]
+                model.limits.append(AtMost(weights, total - margin, (ask,)))
+                model.limits.append(AtMost([(-weight, side) for weight, side in weights], -margin, (ask,)))
 
 
 def _write_labels(model: OrderModel) -> None:

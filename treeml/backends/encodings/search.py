@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from time import monotonic
@@ -43,13 +44,14 @@ class Search:
     notes: list[str] = field(default_factory=list)
     raw: str = ""
     tolerance: Fraction = Fraction(0)  # to which a real-valued goal is proved
+    accepts: Callable[[Node], bool] | None = None  # an option that keeps to some of the trees: nothing is proved of all
 
     def offer(self, tree: Node | None) -> bool:
         """Takes the tree if it meets every bound and is better than the best; False if it does not meet the bounds."""
         if tree is None:
             return False
         tree = trimmed(tree, self.problem, self.asked.goal)
-        if not meets_all(self.problem, tree):
+        if not meets_all(self.problem, tree) or not (self.accepts is None or self.accepts(tree)):
             return False
         objective = evaluate_goals(self.problem, tree)
         if self.objective is None or objective < self.objective:
@@ -72,7 +74,7 @@ class Search:
 
     @property
     def bound(self) -> Fraction | None:
-        if self.least is None or not self.problem.goals:
+        if self.least is None or not self.problem.goals or self.accepts is not None:
             return None
         value = goal_value(self.asked.goal, self.least)
         return value if self.objective is None else min(value, self.objective[0])
@@ -118,6 +120,8 @@ class Search:
     def answer(self, stop: Stop) -> Answer:
         """`stop` PROVED without a tree means that there is none."""
         statistics = {**self.statistics, "seconds": monotonic() - self.began}
+        if self.accepts is not None and stop is Stop.PROVED:
+            stop = Stop.FINISHED
         bound = self.bound
         if self.tree is None:
             status = Status.INFEASIBLE if stop is Stop.PROVED else Status.UNKNOWN
