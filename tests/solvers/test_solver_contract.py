@@ -236,7 +236,7 @@ def test_the_limit_of_gurobis_licence_is_seen_before_anything_is_built() -> None
     assert "licence" in refusals[0].because
     assert "highs" in refusals[0].instead
     with pytest.raises(RefusedError, match="gurobi"):
-        solve("mip", parity(7, 3, (leafy(6),)), solver="gurobi", formulation="cover", presolve=False)
+        solve("mip", hard(60, 3), solver="gurobi", formulation="cover", presolve=False)
 
 
 @pytest.mark.parametrize(
@@ -390,14 +390,14 @@ HARD = [
 ]
 
 
-def hard(rows: int) -> Problem:
+def hard(rows: int, depth: int = 4) -> Problem:
     """No solver proves this in a second, nor builds it where there are many rows: noise, and a coupling requirement."""
     make = np.random.default_rng(3)
     bits = make.random((40, rows)) < 0.5
     actual = (make.random(rows) < 0.5).astype(int)
     features = tuple(Feature(f"x{j}", "binary", 2, None, j, 1) for j in range(40))
     tests = tuple(Question(j, "true") for j in range(40))
-    bounds = (Bound(Sum(((ONE, Depth()),)), "<=", Fraction(4), "deep"), leafy(11))
+    bounds = (Bound(Sum(((ONE, Depth()),)), "<=", Fraction(depth), "deep"), leafy(11))
     return Problem(features, tests, np.ones(rows, np.int64), 2, (Goal(errors(actual)),), bounds, bits)
 
 
