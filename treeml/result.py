@@ -145,7 +145,9 @@ def assemble(answer: Answer, chosen: Chosen, dataset: Dataset, request: Request,
         claimed = None
         if answer.objective is not None:
             claimed = [-value if goal.negated else value for goal, value in zip(goals, answer.objective, strict=True)]
-        found = verify(tree, dataset, claimed, answer.tolerance)
+        begun_with = answer.trace[0].tree if request.spec.improve is not None and answer.trace else None
+        before = None if begun_with is None else raise_tree(begun_with, chosen.lowered.questions, dataset)
+        found = verify(tree, dataset, claimed, answer.tolerance, before)
         if not found.verified:
             raise BackendError(_not_verified(result.backend, found.mismatches))
         values = tuple(plain(goal.value) for goal in found.goals)

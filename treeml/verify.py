@@ -23,6 +23,7 @@ STANDARD = {
     "clusters": (),
 }
 SHAPE = ("depth", "leaves", "support")
+SHAPE_GOALS = frozenset({*SHAPE, "splits", "test_cost", "features_used"})  # goals that say nothing of predictions
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +95,12 @@ def verify(
     dataset: Dataset,
     claimed: Sequence[Fraction] | None = None,
     tolerance: Fraction = Fraction(0),
+    before: Tree | None = None,
 ) -> Verification:
-    """Recompute all from the rows. `claimed` holds one value per goal in the user's sense, true within `tolerance`."""
+    """Recompute all from the rows. `claimed` holds one value per goal in the user's sense, true within `tolerance`.
+
+    `before` is the tree that this one was made of, than which it must not be worse.
+    """
     outcome = outcome_of(tree, dataset)
     values: dict[Use, Fraction | None] = {}
     goals = _goals(dataset, outcome, values, claimed)
@@ -106,6 +111,7 @@ def verify(
         *(_missed(requirement) for requirement in requirements if not requirement.met),
         *_wrong_columns(tree, dataset),
         *_wrong_leaves(tree, dataset, outcome),
+        *(_worse(goals, measures, before, dataset) if before is not None else ()),
     )
     return Verification(goals, requirements, measures, tuple(mismatches), _confusion(tree, dataset, outcome))
 
@@ -235,6 +241,27 @@ def _wrong_claims(goals: tuple[GoalCheck, ...], claimed: Sequence[Fraction] | No
 def _missed(requirement: RequirementCheck) -> str:
     assert requirement.value is not None
     return f"`{requirement.text or requirement.name}` is not met: it is {_shown(requirement.value)}"
+
+
+def _worse(goals: tuple[GoalCheck, ...], measures: Mapping[str, Fraction], before: Tree, dataset: Dataset) -> list[str]:
+    """Where an improved tree falls behind its start: in the goals, or, where these are about its shape, in errors."""
+    outcome = outcome_of(before, dataset)
+    values: dict[Use, Fraction | None] = {}
+    old = _goals(dataset, outcome, values, None)
+    signs = [1 if goal.sense == "minimize" else -1 for goal in goals]
+    now_values = [sign * goal.value for sign, goal in zip(signs, goals, strict=True)]
+    old_values = [sign * goal.value for sign, goal in zip(signs, old, strict=True)]
+    if now_values > old_values:
+        first = next(i for i, (now, then) in enumerate(zip(now_values, old_values, strict=True)) if now != then)
+        return [f"`{goals[first].text}` is {_shown(goals[first].value)}, and was {_shown(old[first].value)} before"]
+    uses = {use.measure for goal in dataset.spec.goals for _, use in goal.expression.parts}
+    if "errors" not in measures or not uses <= SHAPE_GOALS:
+        return []
+    errors = evaluate(Use("errors"), dataset, outcome)
+    assert errors is not None
+    if measures["errors"] <= errors:
+        return []
+    return [f"it makes {_shown(measures['errors'])} errors, and its start made {_shown(errors)}"]
 
 
 def _wrong_columns(tree: Tree, dataset: Dataset) -> list[str]:

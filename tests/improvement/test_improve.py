@@ -30,8 +30,10 @@ from treeml.backends.oracle import Oracle
 from treeml.backends.plan import Plan, plan
 from treeml.backends.run import run
 from treeml.lang.diagnostic import BackendError, Diagnostic
+from treeml.request import prepare
 from treeml.spec import Method
 from treeml.testing.problems import binary, bound, errors, minimize, single
+from treeml.verify import verify
 
 SEEDS = range(8)
 
@@ -330,3 +332,18 @@ def test_a_goal_that_is_no_sum_over_leaves_is_refused(tmp_path: Path) -> None:
     path = write_csv(tmp_path / "bits.csv", 9)
     with pytest.raises(tml.RefusedError, match=r"piece by piece"):
         model("maximize purity", "improve by subtrees").solve(path)
+
+
+def test_verify_refuses_a_tree_that_is_worse_than_its_start(tmp_path: Path) -> None:
+    path = write_csv(tmp_path / "bits.csv", 9)
+    spec = model("minimize depth", "require errors <= 20")
+    dataset, _ = prepare(spec, path)
+    good = model("minimize errors", "require depth <= 5").solve(path, backend="cart").tree
+    bad = model("minimize errors", "require depth <= 1").solve(path, backend="cart").tree
+    assert good is not None
+    assert bad is not None
+    assert verify(good, dataset, before=good).verified
+    (errors_rose,) = verify(bad, dataset, before=good).mismatches
+    assert "its start made" in errors_rose
+    (depth_rose,) = verify(good, dataset, before=bad).mismatches
+    assert "`minimize depth` is 5, and was 1 before" in depth_rose
