@@ -14,7 +14,7 @@ VARIANTS = [
     {"cell": 64},
     {"kernel": 1, "cell": 32},
     {"threads": 3},
-    {"cross": 0, "lazy": 0, "greedy": 0, "slack": 0},
+    {"cross": 0, "lazy": 0, "greedy": 0, "slack": 0, "near": 0},
     {"slack": 1000},
 ]
 

@@ -28,7 +28,16 @@ def solve(
     return solver.solve()
 
 
-VARIANTS = [{"kernel": 1}, {"cell": 32}, {"cell": 64}, {"threads": 2}, {"lazy": 0}, {"cross": 0}, {"slack": 0}]
+VARIANTS = [
+    {"kernel": 1},
+    {"kernel": 2},
+    {"cell": 32},
+    {"cell": 64},
+    {"threads": 2},
+    {"lazy": 0},
+    {"cross": 0},
+    {"slack": 0},
+]
 
 
 @pytest.mark.parametrize("options", VARIANTS, ids=str)
@@ -37,7 +46,21 @@ def test_same_value(classes: int, options: dict[str, int]) -> None:
     codes, labels = table(classes)
     labels = labels % classes
     plain = solve(codes, labels, classes, depth=3)
+    if options == {"kernel": 2} and "avx" not in plain.kernel:
+        pytest.skip("this processor has no AVX2")
     other = solve(codes, labels, classes, depth=3, **options)
+    assert plain.status == other.status == "optimal"
+    assert plain.value == other.value == other.bound
+
+
+@pytest.mark.parametrize("options", [{"near": 0}, {"threads": 3}, {"deepen": 0}, {"greedy": 0}, {"deepen": 1}], ids=str)
+@pytest.mark.parametrize("classes", [2, 4])
+def test_same_value_of_deep_trees(classes: int, options: dict[str, int]) -> None:
+    """Deep enough for bounds of neighbours, and for shallower searches to begin with."""
+    codes, labels = table(classes + 10, rows=90, columns=4)
+    weight = None if classes == 2 else np.random.default_rng(4).integers(1, 4, 90)
+    plain = solve(codes, labels % classes, classes, weight, depth=4)
+    other = solve(codes, labels % classes, classes, weight, depth=4, **options)
     assert plain.status == other.status == "optimal"
     assert plain.value == other.value == other.bound
 

@@ -15,6 +15,7 @@
   OPTION (memory, 1 << 16, INT64_MAX, INT64_MAX, "limit on allocated bytes") \
   OPTION (threads, 1, 256, 1, "worker threads") \
   OPTION (cross, 0, 1, 1, "bound the thresholds of a column by those solved of the others") \
+  OPTION (near, 0, 1, 1, "begin with the bounds learnt of sets that differ in few rows") \
   OPTION (lazy, 0, 1, 1, "sweep only the columns that may hold the best stump") \
   OPTION (greedy, 0, 1, 1, "begin with a greedy tree") \
   OPTION (deepen, 0, INT64_MAX, 200, "work on shallower trees that show where to begin, in millions of rows swept") \

@@ -5,6 +5,7 @@
    leaving rows out of a set lowers its optimum by at most their worth: if A was solved, then
    opt (B) >= opt (A) - worth (A without B) for any set B. The next cut to solve is the middle of the longest run of
    cuts that are open. At the root, several threads take cuts from the same table. */
+#include "numeric_near.h"
 #include "numeric_solver.h"
 
 #include <pthread.h>
@@ -29,6 +30,7 @@ struct node {
   int bounds; /* whether the open cuts are all that is left of the whole problem */
   struct numeric_tree *tree;
   struct column *column;
+  struct numeric_near **near; /* solved sides of the cuts of every column, for their neighbours; or NULL */
   int64_t busy;
   int32_t first_column; /* a cut to begin with, or -1 */
   int64_t first_cut;
@@ -178,6 +180,73 @@ static int choose (struct node *node, struct choice *choice) {
   return 1;
 }
 
+/* Most leaves that a tree of this depth can have. */
+static int64_t full (int64_t depth) { return depth < 62 ? INT64_C (1) << depth : INT64_MAX; }
+
+/* Whether what is learnt of a side may serve its neighbours: every code makes a cut, and leaves are no matter. */
+static int has_near (const struct node *node, int64_t leaves) {
+  const treeml_numeric *solver = node->solver;
+  return solver->options.near && node->depth > 2 && solver->goal != numeric_goal_squared && !solver->count &&
+         solver->options.support == 1 && leaves >= 2 * full (node->depth);
+}
+
+static void find_near (struct node *node, int32_t f, int32_t position, int s, struct numeric_warm *warm) {
+  *warm = (struct numeric_warm){0};
+  if (!node->near)
+    return;
+  lock (node);
+  numeric_near_find (node->near[2 * f + s], position, warm->from);
+  unlock (node);
+  for (int i = 0; i < 2; i++)
+    if (warm->from[i] && (warm->from[i]->position > position) != s) {
+      const int64_t here = numeric_worth (node->set, f, position);
+      const int64_t there = numeric_worth (node->set, f, warm->from[i]->position);
+      warm->loss[i] = here > there ? here - there : there - here;
+    }
+}
+
+static void keep_near (struct node *node, int32_t f, int32_t position, int s, struct numeric_warm *warm) {
+  if (!node->near)
+    return;
+  lock (node);
+  for (int i = 0; i < 2; i++)
+    if (warm->from[i])
+      warm->from[i]->used--;
+  if (warm->made) {
+    warm->made->position = position;
+    numeric_near_add (&node->solver->arena, &node->near[2 * f + s], warm->made);
+  }
+  unlock (node);
+}
+
+/* Codes of the cuts of a column, and the bounds where they are. 0 without memory. */
+static int tabulate (const struct node *node, int32_t f, struct numeric_table *table) {
+  const struct column *column = &node->column[f];
+  const int32_t *order = node->set->order[f], *rank = node->solver->rank[f];
+  *table = (struct numeric_table){.cuts = column->cuts, .low = {column->low[0], column->low[1]}};
+  table->top = rank[order[node->set->rows - 1]];
+  table->code = arena_reserve (&node->solver->arena, (size_t) column->cuts + 1, sizeof *table->code);
+  for (int32_t i = 0; table->code && i < column->cuts; i++)
+    table->code[i] = rank[order[column->position[i] - 1]];
+  return !!table->code;
+}
+
+/* Begins with what neighbours know. What is learnt here goes into the same tables. */
+static void warm_up (struct node *node, struct numeric_warm *warm) {
+  treeml_numeric *solver = node->solver;
+  if (!(warm->made = numeric_near_create (&solver->arena, solver->columns)))
+    return;
+  for (int32_t g = 0; g < solver->columns; g++) {
+    struct numeric_table *table = &warm->made->table[g];
+    const int fine = tabulate (node, g, table);
+    for (int i = 0; fine && i < 2; i++)
+      if (warm->from[i])
+        numeric_near_raise (&warm->from[i]->table[g], warm->loss[i], table);
+    if (!fine)
+      table->cuts = 0;
+  }
+}
+
 /* What is known of one side of a cut: its best tree below the budget, or a bound. */
 static struct numeric_outcome solve_side (struct node *node, struct numeric_worker *worker, int32_t f, int64_t cut,
                                           int s, int64_t budget, struct side *side) {
@@ -190,11 +259,17 @@ static struct numeric_outcome solve_side (struct node *node, struct numeric_work
     return side->outcome;
   }
   struct numeric_set set;
+  struct numeric_warm warm;
   side->outcome = (struct numeric_outcome){NUMERIC_NONE, 0};
-  if (numeric_set_split (worker, node->set, f, cut, s, &set))
-    side->outcome = numeric_search (worker, &set, depth, node->leaves[s], budget, 0, &side->tree);
-  else
+  if (!numeric_set_split (worker, node->set, f, cut, s, &set)) {
     numeric_stop_search (solver, TREEML_MEMORY);
+    numeric_set_release (solver, &set);
+    return side->outcome;
+  }
+  const int32_t position = (int32_t) (s ? node->set->rows - set.rows : set.rows);
+  find_near (node, f, position, s, &warm);
+  side->outcome = numeric_search (worker, &set, depth, node->leaves[s], budget, 0, &side->tree, node->near ? &warm : NULL);
+  keep_near (node, f, position, s, &warm);
   numeric_set_release (solver, &set);
   return side->outcome;
 }
@@ -318,6 +393,8 @@ static void solve_cut (struct node *node, struct numeric_worker *worker, const s
       improve (node, worker, choice, code, value[0] + value[1], side);
     node->lowest = least (node->lowest, bound[0] + bound[1]);
     column->busy[choice->index] = 2;
+    column->low[0][choice->index] = bound[0];
+    column->low[1][choice->index] = bound[1];
     remove_cut (column, choice->index);
     raise_own (node, f, choice->index, bound);
     if (solver->options.cross && solver->goal != numeric_goal_squared)
@@ -430,24 +507,30 @@ static void work_together (struct node *node, struct numeric_worker *worker) {
   arena_release (&solver->arena, thread);
 }
 
-static void release (struct node *node) {
+/* Bounds that are kept for neighbours stay. */
+static void release (struct node *node, const struct numeric_near *kept) {
   struct arena *arena = &node->solver->arena;
   for (int32_t f = 0; node->column && f < node->solver->columns; f++) {
     struct column *column = &node->column[f];
     arena_release (arena, column->position);
     arena_release (arena, column->alive);
-    arena_release (arena, column->low[0]);
-    arena_release (arena, column->low[1]);
+    arena_release (arena, kept ? NULL : column->low[0]);
+    arena_release (arena, kept ? NULL : column->low[1]);
     arena_release (arena, column->busy);
   }
   arena_release (arena, node->column);
+  for (int64_t i = 0; node->near && i < 2 * (int64_t) node->solver->columns; i++)
+    while (node->near[i]) {
+      struct numeric_near *next = node->near[i]->next;
+      numeric_near_destroy (arena, node->near[i]);
+      node->near[i] = next;
+    }
+  arena_release (arena, node->near);
 }
 
-/* Most leaves that a tree of this depth can have. */
-static int64_t full (int64_t depth) { return depth < 62 ? INT64_C (1) << depth : INT64_MAX; }
-
 struct numeric_outcome numeric_search (struct numeric_worker *worker, struct numeric_set *set, int64_t depth,
-                                       int64_t leaves, int64_t budget, int root, struct numeric_tree *tree) {
+                                       int64_t leaves, int64_t budget, int root, struct numeric_tree *tree,
+                                       struct numeric_warm *warm) {
   treeml_numeric *solver = worker->solver;
   worker->statistics.nodes++;
   struct node node = {.solver = solver,
@@ -477,6 +560,8 @@ struct numeric_outcome numeric_search (struct numeric_worker *worker, struct num
   int fine = node.column && numeric_set_values (worker, set);
   for (int32_t f = 0; fine && f < solver->columns; f++)
     fine = list_cuts (&node, worker, f);
+  if (fine && has_near (&node, leaves))
+    fine = !!(node.near = arena_allocate (&solver->arena, 2 * (size_t) solver->columns, sizeof *node.near));
   if (!fine)
     numeric_stop_search (solver, TREEML_MEMORY);
   /* With few leaves, every way to share them out. */
@@ -487,6 +572,8 @@ struct numeric_outcome numeric_search (struct numeric_worker *worker, struct num
     node.symmetric = node.leaves[0] == node.leaves[1];
     node.bounds = root && leaves >= 2 * most;
     open_cuts (&node);
+    if (warm)
+      warm_up (&node, warm);
     if (root && solver->options.threads > 1)
       work_together (&node, worker);
     else
@@ -496,7 +583,7 @@ struct numeric_outcome numeric_search (struct numeric_worker *worker, struct num
   }
   if (numeric_stopping (solver))
     node.lowest = 0;
-  release (&node);
+  release (&node, warm ? warm->made : NULL);
   if (!node.found) {
     worker->statistics.failures++;
     return (struct numeric_outcome){NUMERIC_NONE, node.lowest};

@@ -323,7 +323,7 @@ static void deepen (struct numeric_worker *worker, struct numeric_set *set) {
   for (int64_t depth = 3; depth < solver->depth && !numeric_stopping (solver); depth++) {
     const int64_t most = depth < 62 ? INT64_C (1) << depth : INT64_MAX;
     worker->allowance = solver->options.deepen;
-    numeric_search (worker, set, depth, solver->leaves < most ? solver->leaves : most, NUMERIC_NONE, 0, &tree);
+    numeric_search (worker, set, depth, solver->leaves < most ? solver->leaves : most, NUMERIC_NONE, 0, &tree, NULL);
     worker->allowance = 0;
     int pause = 1 + paused;
     atomic_compare_exchange_strong (&solver->stopping, &pause, 0);
@@ -378,7 +378,7 @@ static void search_all (struct numeric_worker *worker, struct numeric_set *set) 
       numeric_raise_bound (solver, outcome.bound);
   } else {
     struct numeric_tree tree = {0};
-    numeric_search (worker, set, solver->depth, solver->leaves, budget, 1, &tree);
+    numeric_search (worker, set, solver->depth, solver->leaves, budget, 1, &tree, NULL);
     numeric_tree_release (&solver->arena, &tree);
   }
 }

@@ -182,9 +182,10 @@ struct numeric_outcome numeric_pair (struct numeric_worker *, const struct numer
 int numeric_pair_tree (struct numeric_worker *, const struct numeric_part *, int64_t leaves,
                        const struct numeric_found *, struct numeric_tree *);
 
-/* Any depth. */
+/* Any depth. `warm`, or NULL: what neighbours know, and what is learnt for them. */
+struct numeric_warm;
 struct numeric_outcome numeric_search (struct numeric_worker *, struct numeric_set *, int64_t depth, int64_t leaves,
-                                       int64_t budget, int root, struct numeric_tree *);
+                                       int64_t budget, int root, struct numeric_tree *, struct numeric_warm *warm);
 /* With a guide, a tree over the same rows, its splits are taken but for the last two of a path, which are solved. */
 int numeric_greedy (struct numeric_worker *, struct numeric_set *, int64_t depth, int64_t leaves,
                     const struct numeric_tree *guide, int64_t at, struct numeric_tree *);
