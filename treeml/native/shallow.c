@@ -14,32 +14,17 @@
 #include <string.h>
 #include <time.h>
 
-#include "arena.h"
+#include "shallow_pack.h"
 
-enum { leaf_choice = -1, guide_choice = -2, constant_yes = -1, constant_no = -2, unlimited = INT_MAX / 2 };
+enum { leaf_choice = -1, guide_choice = -2, unlimited = INT_MAX / 2 };
 enum { pack_rows = 64, pack_share = 3, first_entries = 1 << 12 };
 
-typedef uint64_t word;
-
-struct key {
-  uint64_t first, second;
-};
 
 /* What is known of a set: no tree of fewer than `least` levels, one of `most` by `choice`, none found at `missed`. */
 struct entry {
   struct key key;
   int16_t least, most, missed, missed_slack;
   int32_t choice;
-};
-
-/* Rows with the tests that tell some of them apart, packed. */
-struct pack {
-  int32_t rows, words, tests;
-  word *bits;         /* tests x words */
-  word *classes;      /* classes x words */
-  struct key *key;    /* of every row */
-  int32_t *number;    /* of every test: the caller's */
-  int32_t *place;     /* of every test of the caller: 2 * place + (1 if exchanged), or a constant */
 };
 
 struct candidate {
@@ -68,49 +53,6 @@ static double now (void) {
   struct timespec moment;
   clock_gettime (CLOCK_MONOTONIC, &moment);
   return (double) moment.tv_sec + 1e-9 * (double) moment.tv_nsec;
-}
-
-static uint64_t mixed (uint64_t *state) {
-  uint64_t value = (*state += 0x9e3779b97f4a7c15u);
-  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9u;
-  value = (value ^ (value >> 27)) * 0x94d049bb133111ebu;
-  return value ^ (value >> 31);
-}
-
-/* -- counting -------------------------------------------------------------------------------------------------- */
-
-/* For every class the rows of the set that answer yes: sets x class bit sets, with the test's bits. */
-static inline __attribute__ ((always_inline)) void count_body (const word *set, const word *test, const word *classes,
-                                                               int32_t class_count, int32_t words, int32_t *counts) {
-  for (int32_t c = 0; c < class_count; c++) {
-    const word *members = classes + (int64_t) c * words;
-    int32_t sum = 0;
-    for (int32_t w = 0; w < words; w++)
-      sum += __builtin_popcountll (set[w] & test[w] & members[w]);
-    counts[c] = sum;
-  }
-}
-
-static void count_portable (const word *set, const word *test, const word *classes, int32_t class_count, int32_t words,
-                            int32_t *counts) {
-  count_body (set, test, classes, class_count, words, counts);
-}
-
-#if defined(__x86_64__) && defined(__GNUC__)
-__attribute__ ((target ("popcnt"))) static void count_popcnt (const word *set, const word *test, const word *classes,
-                                                              int32_t class_count, int32_t words, int32_t *counts) {
-  count_body (set, test, classes, class_count, words, counts);
-}
-#endif
-
-typedef void (*counter) (const word *, const word *, const word *, int32_t, int32_t, int32_t *);
-
-static counter best_counter (void) {
-#if defined(__x86_64__) && defined(__GNUC__)
-  if (__builtin_cpu_supports ("popcnt"))
-    return count_popcnt;
-#endif
-  return count_portable;
 }
 
 /* -- what is remembered ---------------------------------------------------------------------------------------- */
@@ -147,186 +89,13 @@ static struct entry *remembered (struct treeml_shallow *s, struct key key) {
   return entry;
 }
 
-/* -- packing --------------------------------------------------------------------------------------------------- */
-
-static void pack_free (struct treeml_shallow *s, struct pack *pack) {
-  arena_release (&s->arena, pack->bits);
-  arena_release (&s->arena, pack->classes);
-  arena_release (&s->arena, pack->key);
-  arena_release (&s->arena, pack->number);
-  arena_release (&s->arena, pack->place);
-  memset (pack, 0, sizeof *pack);
-}
-
-static int pack_allocate (struct treeml_shallow *s, struct pack *pack, int32_t rows, int32_t tests) {
-  memset (pack, 0, sizeof *pack);
-  pack->rows = rows;
-  pack->words = (rows + 63) / 64;
-  pack->bits = arena_allocate (&s->arena, (size_t) tests * (size_t) pack->words, sizeof (word));
-  pack->classes = arena_allocate (&s->arena, (size_t) s->classes * (size_t) pack->words, sizeof (word));
-  pack->key = arena_allocate (&s->arena, (size_t) rows, sizeof *pack->key);
-  pack->number = arena_allocate (&s->arena, (size_t) tests, sizeof *pack->number);
-  pack->place = arena_allocate (&s->arena, (size_t) s->all_tests, sizeof *pack->place);
-  if (pack->bits && pack->classes && pack->key && pack->number && pack->place)
-    return 1;
-  pack_free (s, pack);
-  return 0;
-}
-
-struct sorted {
-  uint64_t hash;
-  int32_t test;
-};
-
-static int by_hash (const void *left, const void *right) {
-  const struct sorted *a = left, *b = right;
-  if (a->hash != b->hash)
-    return a->hash < b->hash ? -1 : 1;
-  return (a->test > b->test) - (a->test < b->test);
-}
-
-/* Of equal and of opposite tests the first stays. `bits` holds a row of words for every test of the caller; a test
-   that is given as a constant in `place` stays one. */
-static int pack_tests (struct treeml_shallow *s, struct pack *pack, word *bits, int32_t tests, const int32_t *number) {
-  int32_t words = pack->words, distinct = 0;
-  word last = pack->rows % 64 ? ((word) 1 << (pack->rows % 64)) - 1 : ~(word) 0;
-  struct sorted *order = arena_allocate (&s->arena, (size_t) tests + 1, sizeof *order);
-  char *flipped = arena_allocate (&s->arena, (size_t) tests + 1, 1);
-  if (!order || !flipped) {
-    arena_release (&s->arena, order);
-    arena_release (&s->arena, flipped);
-    return 0;
-  }
-  for (int32_t t = 0; t < tests; t++) {
-    word *row = bits + (int64_t) t * words;
-    int any = 0, all = 1;
-    for (int32_t w = 0; w < words; w++) {
-      any |= row[w] != 0;
-      all &= row[w] == (w + 1 < words ? ~(word) 0 : last);
-    }
-    if (!any || all) {
-      pack->place[number[t]] = any ? constant_yes : constant_no;
-      continue;
-    }
-    flipped[t] = (char) (row[0] & 1);
-    if (flipped[t])
-      for (int32_t w = 0; w < words; w++)
-        row[w] = ~row[w] & (w + 1 < words ? ~(word) 0 : last);
-    uint64_t hash = 0;
-    for (int32_t w = 0; w < words; w++) {
-      uint64_t state = row[w] ^ hash;
-      hash = mixed (&state);
-    }
-    order[distinct++] = (struct sorted){hash, t};
-  }
-  qsort (order, (size_t) distinct, sizeof *order, by_hash);
-  for (int32_t i = 0; i < distinct; i++) {
-    int32_t t = order[i].test, like = pack->tests - 1;
-    const word *row = bits + (int64_t) t * words;
-    for (; like >= 0 && i && order[i].hash == order[i - 1].hash; like--)
-      if (!memcmp (pack->bits + (int64_t) like * words, row, (size_t) words * sizeof *row))
-        break;
-    if (!i || order[i].hash != order[i - 1].hash || like < 0) {
-      like = pack->tests++;
-      memcpy (pack->bits + (int64_t) like * words, row, (size_t) words * sizeof *row);
-      pack->number[like] = number[t];
-      /* The caller's own sense of the test that stays is restored below. */
-    }
-    pack->place[number[t]] = 2 * like + flipped[t];
-  }
-  for (int32_t i = 0; i < pack->tests; i++) {
-    int32_t sense = pack->place[pack->number[i]] & 1;
-    if (sense) {
-      word *row = pack->bits + (int64_t) i * words;
-      for (int32_t w = 0; w < words; w++)
-        row[w] = ~row[w] & (w + 1 < words ? ~(word) 0 : last);
-    }
-    flipped[i] = (char) sense;
-  }
-  for (int32_t t = 0; t < tests; t++) {
-    int32_t *place = &pack->place[number[t]];
-    if (*place >= 0 && flipped[*place / 2])
-      *place ^= 1;
-  }
-  arena_release (&s->arena, order);
-  arena_release (&s->arena, flipped);
-  return 1;
-}
-
-/* The rows of a set, and the tests that tell some of them apart, on their own. */
-static int pack_set (struct treeml_shallow *s, const struct pack *old, const word *set, int32_t rows,
-                     struct pack *pack) {
-  if (!pack_allocate (s, pack, rows, old->tests))
-    return 0;
-  int32_t *kept = arena_allocate (&s->arena, (size_t) rows, sizeof *kept);
-  word *bits = arena_allocate (&s->arena, (size_t) old->tests * (size_t) pack->words + 1, sizeof *bits);
-  int done = kept && bits;
-  if (done) {
-    int32_t place = 0;
-    for (int32_t w = 0; w < old->words; w++)
-      for (word rest = set[w]; rest; rest &= rest - 1)
-        kept[place++] = 64 * w + __builtin_ctzll (rest);
-    for (int32_t r = 0; r < rows; r++) {
-      int32_t from = kept[r];
-      pack->key[r] = old->key[from];
-      for (int32_t c = 0; c < s->classes; c++)
-        if (old->classes[(int64_t) c * old->words + from / 64] >> (from % 64) & 1)
-          pack->classes[(int64_t) c * pack->words + r / 64] |= (word) 1 << (r % 64);
-    }
-    for (int32_t t = 0; t < old->tests; t++) {
-      const word *source = old->bits + (int64_t) t * old->words;
-      word *target = bits + (int64_t) t * pack->words;
-      for (int32_t r = 0; r < rows; r++)
-        target[r / 64] |= (source[kept[r] / 64] >> (kept[r] % 64) & 1) << (r % 64);
-    }
-    s->work += (int64_t) old->tests * rows / 16;
-    done = pack_tests (s, pack, bits, old->tests, old->number);
-    /* Tests that were like another one before are like it, or like what it is now like. */
-    for (int32_t t = 0; done && t < s->all_tests; t++) {
-      int32_t before = old->place[t];
-      if (before < 0) {
-        pack->place[t] = before;
-      } else if (old->number[before / 2] != t) {
-        int32_t after = pack->place[old->number[before / 2]];
-        if (before & 1)
-          after = after >= 0 ? after ^ 1 : after == constant_yes ? constant_no : constant_yes;
-        pack->place[t] = after;
-      }
-    }
-  }
-  arena_release (&s->arena, kept);
-  arena_release (&s->arena, bits);
-  if (!done)
-    pack_free (s, pack);
-  return done;
-}
-
 /* -- the guide --------------------------------------------------------------------------------------------------- */
-
-static int is_uniform (const struct treeml_shallow *s, const struct pack *pack, const word *set, int32_t *which) {
-  int32_t w = 0;
-  while (w < pack->words && !set[w])
-    w++;
-  if (w == pack->words)
-    return 0;
-  word first = set[w] & (~set[w] + 1);
-  int32_t c = 0;
-  while (!(pack->classes[(int64_t) c * pack->words + w] & first))
-    c++;
-  *which = c;
-  const word *members = pack->classes + (int64_t) c * pack->words;
-  for (; w < pack->words; w++)
-    if (set[w] & ~members[w])
-      return 0;
-  (void) s;
-  return 1;
-}
 
 /* The levels that the guide needs for the set; more than `limit` where it needs more. */
 static int guide_depth (struct treeml_shallow *s, const struct pack *pack, const word *set, int32_t node, int limit) {
   int32_t which = 0;
   s->work += 2 * pack->words;
-  if (is_uniform (s, pack, set, &which))
+  if (shallow_is_uniform (pack, set, &which))
     return s->weight[which];
   if (limit <= 0 || s->guide_test[node] < 0)
     return unlimited; /* a leaf of the guide with two classes: the guide is none for these rows */
@@ -411,17 +180,6 @@ static int enough_nodes (int64_t pairs, int64_t parted, int depth) {
   return depth >= 40 || pairs <= parted * (((int64_t) 1 << depth) - 1);
 }
 
-static struct key key_of (const struct pack *pack, const word *set) {
-  struct key key = {0, 0};
-  for (int32_t w = 0; w < pack->words; w++)
-    for (word rest = set[w]; rest; rest &= rest - 1) {
-      const struct key *row = &pack->key[64 * w + __builtin_ctzll (rest)];
-      key.first ^= row->first;
-      key.second ^= row->second;
-    }
-  return key;
-}
-
 /* Both sides of one test, the one with more pairs to part first. */
 static int try_test (struct treeml_shallow *s, const struct pack *pack, const word *set, struct key key,
                      const int32_t *counts, int32_t test, int depth, int slack, word *side, int32_t *side_counts) {
@@ -432,10 +190,10 @@ static int try_test (struct treeml_shallow *s, const struct pack *pack, const wo
     no[w] = set[w] & ~bits[w];
   }
   int32_t *yes_counts = side_counts, *no_counts = side_counts + s->classes;
-  best_counter () (set, bits, pack->classes, s->classes, pack->words, yes_counts);
+  shallow_best_counter () (set, bits, pack->classes, s->classes, pack->words, yes_counts);
   for (int32_t c = 0; c < s->classes; c++)
     no_counts[c] = counts[c] - yes_counts[c];
-  struct key yes_key = key_of (pack, yes);
+  struct key yes_key = shallow_key_of (pack, yes);
   struct key no_key = {key.first ^ yes_key.first, key.second ^ yes_key.second};
   int yes_first = pairs_of (yes_counts, s->classes) >= pairs_of (no_counts, s->classes);
   int answer = yes_first ? search (s, pack, yes, yes_key, yes_counts, depth - 1, slack)
@@ -463,7 +221,7 @@ static void note_none (struct treeml_shallow *s, struct key key, int depth) {
 /* How the tests part the set: the promising ones in order; the most pairs that one of them parts. */
 static int32_t weigh_tests (struct treeml_shallow *s, const struct pack *pack, const word *set, const int32_t *counts,
                             struct candidate *found, int64_t *most_parted) {
-  counter count = best_counter ();
+  shallow_counter count = shallow_best_counter ();
   int32_t yes[64], *yes_counts = s->classes <= 64 ? yes : malloc ((size_t) s->classes * sizeof *yes_counts);
   int32_t kept = 0, rows = 0;
   *most_parted = 0;
@@ -569,7 +327,7 @@ static int search (struct treeml_shallow *s, const struct pack *pack, const word
     return TREEML_SHALLOW_NONE;
   if (entry->missed >= depth && entry->missed_slack >= slack)
     return TREEML_SHALLOW_MISSED;
-  if (s->guide_nodes && entry->missed < depth) {
+  if (s->guide_nodes && depth > 1 && entry->missed < depth) {
     int known = guide_depth (s, pack, set, 0, depth);
     if (known <= depth) {
       note_found (s, key, known, guide_choice);
@@ -579,8 +337,9 @@ static int search (struct treeml_shallow *s, const struct pack *pack, const word
   if (pack->rows <= pack_rows || rows * pack_share > pack->rows)
     return split (s, pack, set, key, counts, depth, slack);
   struct pack smaller;
-  if (!pack_set (s, pack, set, rows, &smaller))
+  if (!shallow_pack_set (&s->arena, pack, set, rows, &smaller))
     return s->answer = TREEML_SHALLOW_MEMORY;
+  s->work += (int64_t) pack->tests * rows / 16;
   word *all = arena_allocate (&s->arena, (size_t) smaller.words, sizeof *all);
   int answer = TREEML_SHALLOW_MEMORY;
   if (all) {
@@ -590,7 +349,7 @@ static int search (struct treeml_shallow *s, const struct pack *pack, const word
   } else
     s->answer = answer;
   arena_release (&s->arena, all);
-  pack_free (s, &smaller);
+  shallow_pack_free (&s->arena, &smaller);
   return answer;
 }
 
@@ -610,11 +369,11 @@ static int64_t emit (struct treeml_shallow *s, int32_t test, int32_t label) {
 static int64_t write_tree (struct treeml_shallow *s, const word *set, int32_t node) {
   const struct pack *pack = &s->root;
   int32_t which = 0;
-  if (is_uniform (s, pack, set, &which))
+  if (shallow_is_uniform (pack, set, &which))
     return emit (s, -1, which);
   int32_t test;
   if (node < 0) {
-    struct entry *entry = remembered (s, key_of (pack, set));
+    struct entry *entry = remembered (s, shallow_key_of (pack, set));
     if (!entry || entry->most == INT16_MAX)
       return -1;
     if (entry->choice == guide_choice)
@@ -691,7 +450,7 @@ static int fill (struct treeml_shallow *s, const struct treeml_shallow_input *in
   word *bits = arena_allocate (&s->arena, tests * ((rows + 63) / 64) + 1, sizeof *bits);
   int32_t *number = arena_allocate (&s->arena, tests + 1, sizeof *number);
   int done = s->weight && s->entries && s->guide_test && bits && number &&
-             pack_allocate (s, &s->root, input->rows, input->tests);
+             shallow_pack_allocate (&s->arena, &s->root, input->rows, input->tests, s->classes, s->all_tests);
   if (done) {
     s->room = first_entries;
     memcpy (s->weight, input->weight, (size_t) s->classes * sizeof *s->weight);
@@ -704,8 +463,8 @@ static int fill (struct treeml_shallow *s, const struct treeml_shallow_input *in
     }
     uint64_t state = 20210118;
     for (size_t r = 0; r < rows; r++) {
-      s->root.key[r].first = mixed (&state);
-      s->root.key[r].second = mixed (&state) | 1;
+      s->root.key[r].first = shallow_mixed (&state);
+      s->root.key[r].second = shallow_mixed (&state) | 1;
       s->root.classes[(size_t) input->label[r] * (size_t) s->root.words + r / 64] |= (word) 1 << (r % 64);
     }
     for (size_t t = 0; t < tests; t++) {
@@ -713,7 +472,7 @@ static int fill (struct treeml_shallow *s, const struct treeml_shallow_input *in
       for (size_t r = 0; r < rows; r++)
         bits[t * (size_t) s->root.words + r / 64] |= (word) (input->bits[t * rows + r] != 0) << (r % 64);
     }
-    done = pack_tests (s, &s->root, bits, input->tests, number);
+    done = shallow_pack_tests (&s->arena, &s->root, bits, input->tests, number);
   }
   arena_release (&s->arena, bits);
   arena_release (&s->arena, number);
@@ -741,7 +500,7 @@ treeml_shallow *treeml_shallow_create (const struct treeml_shallow_input *input)
 void treeml_shallow_free (treeml_shallow *s) {
   if (!s)
     return;
-  pack_free (s, &s->root);
+  shallow_pack_free (&s->arena, &s->root);
   arena_release (&s->arena, s->weight);
   arena_release (&s->arena, s->entries);
   arena_release (&s->arena, s->guide_test);
@@ -761,8 +520,8 @@ int32_t treeml_shallow_search (treeml_shallow *s, int32_t depth, int32_t slack, 
   int32_t *counts = arena_allocate (&s->arena, (size_t) s->classes, sizeof *counts);
   int answer = TREEML_SHALLOW_MEMORY;
   if (all && counts) {
-    best_counter () (all, all, s->root.classes, s->classes, s->root.words, counts);
-    answer = search (s, &s->root, all, key_of (&s->root, all), counts, depth, slack < 0 ? unlimited : slack);
+    shallow_best_counter () (all, all, s->root.classes, s->classes, s->root.words, counts);
+    answer = search (s, &s->root, all, shallow_key_of (&s->root, all), counts, depth, slack < 0 ? unlimited : slack);
   }
   s->depth = answer == TREEML_SHALLOW_FOUND ? depth : -1;
   arena_release (&s->arena, all);
