@@ -68,7 +68,7 @@ def test_depth_falls_to_the_optimum_of_small_problems_and_rows_keep_their_classe
 
 @pytest.mark.parametrize("options", [
     {"depth": 2}, {"depth": 3, "rows": 20}, {"features": "tree", "rows": 10}, {"features": "support", "rows": 12},
-    {"features": "all", "rows": 8}, {"patience": 0.001},
+    {"features": "all", "rows": 8}, {"features": "tree"}, {"features": "support"}, {"patience": 0.001},
 ])  # fmt: skip
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_smaller_reach_never_makes_it_worse(seed: int, options: dict[str, Any]) -> None:
@@ -326,6 +326,27 @@ def test_contradictory_rows_are_named_before_anything_is_mended(tmp_path: Path) 
     result = model("minimize depth", "require errors = 0", "improve by subtrees").solve(path)
     assert result.status is tml.Status.INFEASIBLE
     assert result.because is not None
+
+
+def test_an_option_that_would_do_nothing_is_refused() -> None:
+    depth, other = faultless(1), goal_worlds()["errors"]
+    for problem, options in ((depth, {"limits": "d60"}), (other, {"limits": "d60"}), (other, {"features": "tree"})):
+        outcome = plan(problem, registry.get("improve"), options)
+        assert not isinstance(outcome, Plan)
+        assert [refusal.feature for refusal in outcome] == [f"the option {next(iter(options))}"]
+    assert isinstance(plan(depth, registry.get("improve"), {"limits": "d60", "backends": (Method("sat"),)}), Plan)
+
+
+def test_the_first_solver_named_does_the_subtrees(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`sat, native`: what sat does not find, native may; the native search for shallow trees is not asked."""
+    from treeml.improvement.inner import Native
+
+    monkeypatch.delattr(Native, "shallower")
+    problem = faultless(1, rows=18, tests=5)
+    start = chain(problem, labels_of(problem))
+    answer = improved(problem, start, backends=(Method("sat"), Method("native")), depth=4, rows=12)
+    assert answer.objective is not None
+    assert answer.objective < evaluate_goals(problem, start)
 
 
 def test_a_goal_that_is_no_sum_over_leaves_is_refused(tmp_path: Path) -> None:

@@ -78,6 +78,12 @@ class Improve:
             missing = registry.get(name).missing()
             if missing is not None:
                 yield Refusal(f"the back-end {name}", f"what it needs is not installed: {missing}", missing)
+        is_native = _named(options)[0][0] == "native"
+        if "limits" in options and (is_native or not minimizes_depth(problem)):
+            because = "`limits` are for the goal depth and solvers other than native"
+            yield Refusal("the option limits", because, "give `rows` and `depth`")
+        if "features" in options and not minimizes_depth(problem):
+            yield Refusal("the option features", "`features` are reduced for the goal depth only", "remove `features`")
         if not problem.goals or minimizes_depth(problem):
             return
         goal = problem.goals[0]

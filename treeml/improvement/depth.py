@@ -105,8 +105,10 @@ class Shallower:
         return None
 
     def instances(self, vertex: Vertex) -> Iterator[Instance]:
-        whole = whole_instance(vertex, self.problem, self.classes, self.reach)
-        if whole is not None and (self.inner.weighs or "none" in self.reductions):
+        whole = None
+        if "none" in self.reductions:
+            whole = whole_instance(vertex, self.problem, self.classes, self.reach)
+        if whole is not None:
             yield whole
             if self.inner.weighs:
                 return  # it holds every cut instance of this vertex

@@ -30,6 +30,7 @@ from treeml.improvement.instance import Instance
 from treeml.native import shallow
 
 WORDS_PER_SECOND = 15 * 10**7  # of the native search, so that its effort is counted and not timed
+MOST_MEMORY = 1 << 29  # bytes of one native search, where no limit is given
 SLACKS: tuple[int | None, ...] = (0, 1, 2, 3, 5, 8, 12, 20, 40, None)  # of the native search, one after the other
 
 
@@ -66,7 +67,7 @@ class Native:
         found = None
         try:
             with shallow.Shallow(
-                instance.bits, instance.labels, instance.weights, instance.guide, self.memory
+                instance.bits, instance.labels, instance.weights, instance.guide, self.memory or MOST_MEMORY
             ) as solver:
                 depth = instance.weighted_depth - 1
                 while depth >= 0:

@@ -153,7 +153,7 @@ class _Rounds:
 
     def searches(self) -> list[_Search]:
         """What is tried, one after the other: shallower subtrees first where depth is the first goal."""
-        native = any(backend.name == "native" for backend, _ in self.inners)
+        native = self.inners[0][0].name == "native"
         found: list[_Search] = []
         if minimizes_depth(self.problem):
             found.append(self.shallower(native))
@@ -164,6 +164,8 @@ class _Rounds:
 
     def shallower(self, native: bool) -> Shallower:
         if native:
+            if self.inners[0][1]:
+                self.notes.append("native's options do not concern its search for shallower subtrees")
             inner: Native | ByBackend = Native(self.settings.patience, self.limits.memory)
             deepest = self.settings.depth or self.problem.rows
             most = self.settings.rows or self.problem.rows
@@ -171,9 +173,9 @@ class _Rounds:
         else:
             inner = ByBackend(self.inners, self.limits, self.settings.patience)
             reach = reach_of(self.settings.limits, self.settings.depth, self.settings.rows)
-        asked = self.settings.features
-        reductions = {"auto": ("tree", "support") if native else ("none", "tree", "support"), "all": ("none",)}
-        return Shallower(self.problem, self.kept(), inner, reach, reductions.get(asked, (asked,)), self.settled)
+        reductions = {"auto": ("none", "tree", "support"), "all": ("none",)}
+        asked = reductions.get(self.settings.features, (self.settings.features,))
+        return Shallower(self.problem, self.kept(), inner, reach, asked, self.settled)
 
     def keeping(self) -> Problem:
         """The problem in which rows keep what is predicted for them, where no goal says what else they should get.

@@ -7,6 +7,7 @@ known only if it is declared or if `is` names a class; `data/bind.py` asks again
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 
 from treeml.lang.findings import Findings
 from treeml.lang.source import Span
@@ -216,7 +217,7 @@ def _is_margin_alone(goals: Sequence[Goal]) -> bool:
     if len(goals) != 1 or goals[0].sense != "maximize":
         return False
     expression = goals[0].expression
-    return expression.constant == 0 and [(f, use.measure) for f, use in expression.parts] == [(1, "margin")]
+    return expression.constant == 0 and [(f, use.measure) for f, use in expression.parts] == [(Fraction(1), "margin")]
 
 
 def _report_improved_ensemble(ensemble: Ensemble | None, statements: Sequence[Statement], findings: Findings) -> None:

@@ -19,7 +19,6 @@
 enum { leaf_choice = -1, guide_choice = -2, unlimited = INT_MAX / 2 };
 enum { pack_rows = 64, pack_share = 3, first_entries = 1 << 12 };
 
-
 /* What is known of a set: no tree of fewer than `least` levels, one of `most` by `choice`, none found at `missed`. */
 struct entry {
   struct key key;
