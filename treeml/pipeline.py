@@ -36,7 +36,8 @@ def solve(
     """The best tree or forest for a model: from `data` (a path, a frame, or X with `y`), or from the file it names.
 
     What is asked here beats the model's own `solve` statement: `backend`, `within` (seconds, or text such as "5 min"),
-    `gap`, `seed`, `threads`, `memory`, `options` of the back-end, `start` (a Tree), `params`, `weight` (one per row).
+    `gap`, `seed`, `threads`, `memory`, `options` of the back-end, `params`, `weight` (one per row),
+    `start` (a Tree, a fitted tree of scikit-learn, or the path of a tree).
     """
     from treeml.backends.run import run
     from treeml.feasibility import impossible

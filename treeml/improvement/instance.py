@@ -22,7 +22,7 @@ from treeml.improvement.growth import Rows, Vertex, flat_of, node_of, node_of_fl
 from treeml.native.shallow import Flat
 
 Bits = NDArray[np.bool_]
-REDUCTIONS = ("none", "tree", "support")
+SUPPORT_CELLS = 4_000_000  # answers among which a support set is looked for; with more it takes longer than it saves
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -126,7 +126,7 @@ def _reduced(
         if len(support.distinct_rows(bits)) > most:
             return None
         return _collapsed(_instance(root, cut, classes, own, bits))
-    found = local_tests(problem, root.rows, reach.cells)
+    found = local_tests(problem, root.rows, min(reach.cells, SUPPORT_CELLS))
     if found is None:
         return None
     made = _instance(root, cut, classes, *found)
