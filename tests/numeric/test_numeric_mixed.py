@@ -8,8 +8,10 @@ from fractions import Fraction
 from random import Random
 
 import numpy as np
+import polars as pl
 import pytest
 
+import treeml as tml
 from treeml.backends.contract import (
     NO_LIMITS,
     Bound,
@@ -103,6 +105,35 @@ def test_equal_to_the_binary_kernel(part: int) -> None:
     for seed in range(5000 + 100 * part, 5000 + 100 * part + 40):
         random = Random(seed)
         check(problem(random, rows=40, columns=4, depth=3), random.choice((1, 1, 2)), oracle=False)
+
+
+@pytest.mark.parametrize("missing", ["separate", "median"])
+@pytest.mark.parametrize("seed", range(4))
+def test_missing_values_through_the_language(missing: str, seed: int) -> None:
+    """The whole way with numbers, a Boolean column, ordered levels and names of levels; the tree is applied again."""
+    random = Random(seed)
+    rows = range(30)
+    frame = pl.DataFrame(
+        {
+            "size": [None if random.random() < 0.3 else random.randint(0, 90) / 8 for _ in rows],
+            "age": [None if random.random() < 0.2 else random.randint(0, 40) for _ in rows],
+            "member": [random.random() < 0.5 for _ in rows],
+            "color": [random.choice(("red", "green", "blue")) for _ in rows],
+            "grade": [random.choice(("1 low", "2 middle", "3 high")) for _ in rows],
+            "y": [random.choice("abc") for _ in rows],
+        }
+    )
+    text = f"""
+        predict y
+        column size, age : number, missing {missing}
+        column grade : ordered
+        minimize errors
+        require depth <= 2
+    """
+    results = [tml.parse(text).solve(frame, backend=f"native(kernel = {kernel})") for kernel in ("numeric", "binary")]
+    results.append(tml.parse(text).solve(frame, backend="oracle"))
+    assert all(result.verified and result.is_optimal for result in results)
+    assert len({result.objective for result in results}) == 1
 
 
 @pytest.mark.slow

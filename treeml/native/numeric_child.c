@@ -37,7 +37,6 @@ static int32_t planes_of (const treeml_numeric *solver) {
 }
 
 static void deal_column (treeml_numeric *solver, struct numeric_child *child, int32_t g, struct dealer *dealer) {
-  struct numeric_lanes *lanes = &child->lanes[g];
   const size_t planes = (size_t) solver->planes, bytes = cell_bytes (solver);
   const size_t sums = planes * (sizeof (int64_t) * (8 + LANES) + 3 * 64) + 128;
   uint64_t *bits = deal (dealer, (size_t) child->room / 64 + 2, sizeof *bits);
@@ -52,8 +51,9 @@ static void deal_column (treeml_numeric *solver, struct numeric_child *child, in
   made.sum = deal (dealer, sums, 1);
   made.before = deal (dealer, planes * LANES, sizeof *made.before);
   made.label = solver->labelled ? deal (dealer, bytes, 1) : NULL;
-  int64_t *worth = child->worth ? deal (dealer, (size_t) child->room + 1, sizeof *worth) : NULL;
-  double *square = child->square ? deal (dealer, (size_t) child->room + 1, sizeof *square) : NULL;
+  const int squared = solver->goal == numeric_goal_squared;
+  int64_t *worth = solver->unit_worth ? NULL : deal (dealer, (size_t) child->room + 1, sizeof *worth);
+  double *square = squared ? deal (dealer, (size_t) child->room + 1, sizeof *square) : NULL;
   for (int32_t k = 0; k < planes_of (solver); k++) {
     void *plane = deal (dealer, bytes, 1), *total = deal (dealer, bytes, 1);
     if (dealer->block) {
@@ -63,7 +63,7 @@ static void deal_column (treeml_numeric *solver, struct numeric_child *child, in
   }
   if (!dealer->block)
     return;
-  *lanes = made;
+  child->lanes[g] = made;
   child->bits[g] = bits;
   child->own[g] = own;
   if (worth)
@@ -83,15 +83,8 @@ static void deal_child (treeml_numeric *solver, struct numeric_child *child, str
   child->turn = deal (dealer, columns, sizeof *child->turn);
   child->active = deal (dealer, (size_t) solver->planes, sizeof *child->active);
   child->scratch = deal (dealer, cell_bytes (solver), 1);
-  /* Only whether there are any is asked while the parts are measured. */
-  static int64_t *no_worth;
-  static double *no_square;
   child->worth = solver->unit_worth ? NULL : deal (dealer, columns, sizeof *child->worth);
-  child->square = solver->goal != numeric_goal_squared ? NULL : deal (dealer, columns, sizeof *child->square);
-  if (!dealer->block) {
-    child->worth = solver->unit_worth ? NULL : &no_worth;
-    child->square = solver->goal != numeric_goal_squared ? NULL : &no_square;
-  }
+  child->square = solver->goal == numeric_goal_squared ? deal (dealer, columns, sizeof *child->square) : NULL;
   for (int32_t g = 0; g < solver->columns; g++)
     deal_column (solver, child, g, dealer);
 }
