@@ -1,9 +1,10 @@
-"""data folder -> a table of solving times of the native solver beside other exact solvers.
+"""data folder -> a table of solving times of TreeML beside other exact solvers.
 
 `python -m benchmarks.race --data-dir DIR --depth 4 5`. Every fit runs in a process of its own, one thread each, and its
-time is that of the fit alone; ours is the whole call from numpy arrays to a tree that was checked. Files are CSV with a
-header, the label first, the features 0 or 1. `--weights` gives the rows random weights, `--numbers` makes the label a
-number and the loss squared.
+time is that of the fit alone. `model` is the whole call from numpy arrays to a verified Result, `solver` the C solver
+alone with its tree checked; ratios are those of the whole call. Files are CSV with a header, the label first, the
+features 0 or 1. `--weights` gives the rows random weights, `--numbers` makes a label of two classes a number; the loss
+is then squared.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from typing import Any
 
 import numpy as np
 
-SOLVERS = ("native", "pystreed", "pydl8.5")
+OURS = ("model", "solver")
+PEERS = ("pystreed", "pydl8.5")
 SLOW = 0.05  # seconds of the fastest peer from which a set counts in the mean
 
 
@@ -39,33 +41,33 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--data-dir", type=Path, required=True)
     parser.add_argument("--depth", type=int, nargs="*", default=[4])
     parser.add_argument("--sets", nargs="*", help="names of files without .csv; all by default")
-    parser.add_argument("--peers", nargs="*", default=["pystreed"], choices=SOLVERS[1:])
+    parser.add_argument("--peers", nargs="*", default=["pystreed"], choices=PEERS)
     parser.add_argument("--within", type=float, default=120, help="seconds for each fit")
     parser.add_argument("--repeat", type=int, default=3, help="fits of which the fastest counts")
-    parser.add_argument("--threads", type=int, default=1, help="of the native solver")
-    parser.add_argument("--memory", type=int, help="limit of the native solver, in megabytes")
+    parser.add_argument("--threads", type=int, default=1, help="of ours")
+    parser.add_argument("--memory", type=int, help="limit of ours, in megabytes")
     parser.add_argument("--weights", choices=("none", "whole", "real"), default="none")
     parser.add_argument("--numbers", action="store_true", help="squared loss on numbers made from the labels")
-    parser.add_argument("--one", choices=SOLVERS, help=argparse.SUPPRESS)
+    parser.add_argument("--one", choices=(*OURS, *PEERS), help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
 def race(options: argparse.Namespace, depth: int) -> None:
     names = options.sets or sorted(path.stem for path in options.data_dir.glob("*.csv"))
-    solvers = ["native", *options.peers]
+    solvers = [*OURS, *options.peers]
     print(f"depth {depth}: seconds (peak MB of the fit), value; {options.weights} weights")
-    print(f"{'set':20}" + "".join(f"{name:>24}" for name in solvers) + f"{'ratio':>9}")
+    print(f"{'set':20}" + "".join(f"{name:>26}" for name in solvers) + f"{'ratio':>9}")
     ratios, small = [], []
     for name in names:
         results = {solver: run(options, solver, name, depth) for solver in solvers}
-        ours, peers = results["native"], [results[peer] for peer in options.peers]
+        ours, peers = results["model"], [results[peer] for peer in options.peers]
         proved = [peer["seconds"] for peer in peers if peer["proved"]]
         fastest = min(proved, default=math.inf)
         ratio = fastest / ours["seconds"] if ours["proved"] and proved else math.nan
-        cells = "".join(f"{cell(results[solver]):>24}" for solver in solvers)
-        values = {round(result["value"], 3) for result in results.values() if result["proved"]}
-        note = "" if len(values) <= 1 else "  VALUES DIFFER"
-        print(f"{name:20}{cells}{ratio:9.1f}{note}", flush=True)
+        cells = "".join(f"{cell(results[solver]):>26}" for solver in solvers)
+        values = [result["value"] for result in results.values() if result["proved"]]
+        same = all(math.isclose(value, values[0], rel_tol=1e-6) for value in values)
+        print(f"{name:20}{cells}{ratio:9.1f}{'' if same else '  VALUES DIFFER'}", flush=True)
         if not math.isnan(ratio):
             (ratios if fastest > SLOW else small).append(ratio)
     for title, group in ((f"peer above {SLOW * 1000:.0f} ms", ratios), ("the others", small)):
@@ -115,12 +117,13 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     random = np.random.default_rng(0)
     weight = None
     if options.weights == "whole":
-        weight = random.integers(1, 11, len(labels))
+        weight = random.integers(1, 10**6, len(labels))
     elif options.weights == "real":
         weight = np.round(random.random(len(labels)), 6)
-    if options.numbers:
+    if options.numbers and set(labels) <= {0, 1}:
         labels = 10 * labels + random.integers(0, 10, len(labels))
-    fit = {"native": native, "pystreed": streed, "pydl8.5": dl85}[options.one](options, rows, labels, weight)
+    fits = {"model": whole_call, "solver": native, "pystreed": streed, "pydl8.5": dl85}
+    fit = fits[options.one](options, rows, labels, weight)
     best = math.inf
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     for _ in range(options.repeat):
@@ -138,14 +141,31 @@ Judge = Callable[[], tuple[float, bool]]  # the value, and whether it is proved 
 Fit = Callable[[], Judge]
 
 
+def whole_call(options: argparse.Namespace, rows: Any, labels: Any, weight: Any) -> Fit:
+    import treeml as tml
+
+    answers = labels if options.numbers else labels.astype(np.int64)
+    memory = options.memory * 2**20 if options.memory else None
+    tml.Model().predict("y").minimize(tml.errors).require(tml.depth <= 1).solve(rows[:2], [0, 1])  # imports are no work
+
+    def fit() -> Judge:
+        model = tml.Model().predict("y").minimize(tml.squared_loss if options.numbers else tml.errors)
+        model.require(tml.depth <= options.depth[0]).solve_with("native", within=options.within)
+        result = model.solve(rows, answers, weight=weight, threads=options.threads, memory=memory)
+        return lambda: (float(result.objective), result.verified and result.status is tml.Status.OPTIMAL)
+
+    return fit
+
+
 def native(options: argparse.Namespace, rows: Any, labels: Any, weight: Any) -> Fit:
     from treeml.native.solver import Solver
 
     bits = np.ascontiguousarray(rows.T)
-    # Real weights have six digits here, so they are whole millionths.
+    # Real weights have six digits here and real labels three, so they are whole millionths and thousandths.
     scale = 10**6 if options.weights == "real" else 1
     whole = None if weight is None else np.round(weight * scale).astype(np.int64)
-    numbers = labels.astype(np.int64)
+    unit = 1000 if options.numbers else 1
+    numbers = np.round(labels * unit).astype(np.int64)
     memory = options.memory * 2**20 if options.memory else None
 
     def fit() -> Judge:
@@ -157,9 +177,8 @@ def native(options: argparse.Namespace, rows: Any, labels: Any, weight: Any) -> 
         value = float(found.value) if found.value is not None else math.nan
         if not options.numbers:
             wrong = found.predict(bits) != numbers
-            checked = int(wrong.sum() if whole is None else whole[wrong].sum())
-            assert checked == value
-        return lambda: (value / scale, found.status == "optimal")
+            assert value == int(wrong.sum() if whole is None else whole[wrong].sum())
+        return lambda: (value / scale / unit**2, found.status == "optimal")
 
     return fit
 

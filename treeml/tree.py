@@ -444,7 +444,8 @@ def _class_leaf(dataset: Dataset, label: Any, rows: NDArray[np.intp], alike: boo
     counts: list[int] = np.bincount(actual, minlength=len(dataset.classes)).tolist()
     if alike:
         each = int(dataset.weight[0]) * dataset.weight_scale
-        return Leaf(label, len(rows), tuple(counts), tuple(count * each for count in counts))
+        weights = map(Fraction, counts) if each == 1 else (count * each for count in counts)
+        return Leaf(label, len(rows), tuple(counts), tuple(weights))
     weight = dataset.weight[rows]
     weights = (exact_sum(weight[actual == number]) * dataset.weight_scale for number in range(len(counts)))
     return Leaf(label, len(rows), tuple(counts), tuple(weights))

@@ -607,7 +607,7 @@ class _Solve:
             return Answer(
                 Status.OPTIMAL, Stop.PROVED, tree, (), statistics=self.statistics(found, None, None), raw_status=raw
             )
-        goals = evaluate_goals(self.problem, tree)
+        goals = self.claimed(found, objective, tree)
         tolerance = found.tolerance / objective.scale
         if status is Status.OPTIMAL:
             statistics = self.statistics(found, goals[-1], goals[-1])
@@ -632,6 +632,13 @@ class _Solve:
             tolerance=tolerance,
             bounded_goal=0,
         )
+
+    def claimed(self, found: Found, objective: _Objective, tree: Node) -> tuple[Fraction, ...]:
+        """What the tree is worth by each goal. One goal in whole numbers is the solver's own value: whoever runs the
+        back-end recomputes it from the rows anyway."""
+        if len(self.problem.goals) > 1 or found.tolerance or found.value is None:
+            return evaluate_goals(self.problem, tree)
+        return (self.first_goal(objective, Fraction(found.value), 0),)
 
     def statistics(self, found: Found, objective: Fraction | None, bound: Fraction | None) -> dict[str, float]:
         own = {name: value for name, value in found.statistics.items() if not name.endswith("_microseconds")}

@@ -136,6 +136,11 @@ def _plan(reductions: _Reductions, backend: Backend, options: Mapping[str, Any] 
 def stages(problem: Problem, can: Capabilities) -> Iterator[Problem]:
     """What the back-end will be asked, stage by stage; for limits that are not known yet stand small ones."""
     goals = problem.goals
+    if not successive(problem, can) and not any(
+        needs_deepening(goal, can) or needs_descending(goal, can) for goal in goals
+    ):
+        yield problem
+        return
     in_turn = [(goal,) for goal in goals] if successive(problem, can) else [goals]
     for number, asked in enumerate(in_turn):
         stage = problem.asking(asked, (*problem.bounds, *(_held(goal) for goal in goals[:number])))

@@ -41,7 +41,7 @@ def names() -> tuple[str, ...]:
 def get(name: str) -> Backend:
     """The back-end of this name, or an error that says which names there are, or why this one does not load."""
     # Looking through the installed packages takes longer than many a solve: it is done for foreign names only.
-    entry = _own().get(name) or _entries().get(name)
+    entry = EntryPoint(name, BUILT_IN[name], GROUP) if name in BUILT_IN else _entries().get(name)
     if entry is None:
         raise RefusedError(_unknown(name))
     problem = _load(name, entry)

@@ -68,7 +68,8 @@ def path() -> Path | None:
 
 def missing() -> str | None:
     """None if the library is there, or what to do."""
-    if path() is None:
+    # Once it is loaded there is no need to look for it: that takes longer than some solves.
+    if not library.cache_info().currsize and path() is None:
         return "the C library is not built; install the package with `pip install .` where a C compiler is present"
     return None
 
