@@ -146,12 +146,17 @@ def whole_call(options: argparse.Namespace, rows: Any, labels: Any, weight: Any)
 
     answers = labels if options.numbers else labels.astype(np.int64)
     memory = options.memory * 2**20 if options.memory else None
-    tml.Model().predict("y").minimize(tml.errors).require(tml.depth <= 1).solve(rows[:2], [0, 1])  # imports are no work
+
+    def model() -> tml.Model:
+        goal = tml.squared_loss if options.numbers else tml.errors
+        return tml.Model().predict("y").minimize(goal).require(tml.depth <= options.depth[0])
+
+    few = slice(0, None, max(1, len(rows) // 8))
+    model().solve(rows[few], answers[few], weight=None if weight is None else weight[few])  # imports are no work
 
     def fit() -> Judge:
-        model = tml.Model().predict("y").minimize(tml.squared_loss if options.numbers else tml.errors)
-        model.require(tml.depth <= options.depth[0]).solve_with("native", within=options.within)
-        result = model.solve(rows, answers, weight=weight, threads=options.threads, memory=memory)
+        asked = model().solve_with("native", within=options.within)
+        result = asked.solve(rows, answers, weight=weight, threads=options.threads, memory=memory)
         return lambda: (float(result.objective), result.verified and result.status is tml.Status.OPTIMAL)
 
     return fit

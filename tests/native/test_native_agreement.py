@@ -17,6 +17,7 @@ VARIANTS: tuple[dict[str, int], ...] = (
     {"kernel": 1},
     {"kernel": 2},
     {"kernel": 3},
+    {"kernel": 4},
     {"threads": 4},
     {"threads": 2, "cache_kind": 0},
     {"cache_kind": 0},
@@ -92,6 +93,21 @@ def test_variants_agree(kind: str, options: dict[str, int]) -> None:
         other = solver.solve(depth=depth, options=options)
         assert plain.status == other.status == "optimal"
         assert close(plain, other)
+
+
+@pytest.mark.parametrize("kernel", [1, 2, 3, 4])
+@pytest.mark.parametrize("largest", [10**6, 10**8, 2**40], ids=str)
+def test_heavy_rows_agree_with_the_general_search(kernel: int, largest: int) -> None:
+    """Lanes of 32 and 64 bits and the change between them, several chunks of rows, lanes without a test."""
+    if not kernel_is_there({"kernel": kernel}):
+        pytest.skip("this processor lacks the kernel")
+    for seed, (tests, rows, depth) in enumerate([(5, 40, 4), (19, 300, 3), (70, 150, 2), (33, 1100, 2)]):
+        random, bits = data(700 + seed, tests, rows)
+        weight = random.integers(1, largest, rows)
+        solver = Solver(bits, labels=random.integers(0, 2, rows), classes=2, weight=weight)
+        found = solver.solve(depth=depth, options={"kernel": kernel})
+        assert found.status == "optimal"
+        assert found.value == solver.solve(depth=depth, options={"general": 1}).value
 
 
 @pytest.mark.parametrize("kind", ["two classes", "small weights", "three classes", "squared"])

@@ -124,6 +124,62 @@ def test_constraints(kind: str, general: int) -> None:
         check(found, least(bits, class_cost(cost), depth, columns=columns, once=True))
 
 
+def combination(seed: int) -> None:
+    """Leaves, a price of leaves, support, weights, costs and a depth drawn at once, under options drawn at random."""
+    random, bits = problem(seed, tests=6, rows=14)
+    rows = bits.shape[1]
+    given, cost = goal(str(random.choice(KINDS)), random, rows)
+    depth = int(random.integers(0, 5))
+    leaves = int(random.integers(1, 10)) if random.random() < 0.7 else None
+    price = int(random.choice([0, 0, 1, 7]))
+    support = int(random.integers(1, 5)) if random.random() < 0.4 else 1
+    count = random.integers(1, 4, rows)
+    switches = (
+        "similarity",
+        "dynamic",
+        "deepening",
+        "infeasible",
+        "hierarchical",
+        "strong",
+        "small_cache",
+        "small_side",
+    )
+    options = {name: 0 for name in switches if random.random() < 0.15}
+    options |= {"cache_kind": int(random.integers(0, 4))} if random.random() < 0.3 else {}
+    options |= {"cache": int(random.integers(2, 9))} if random.random() < 0.2 else {}
+
+    def allowed(members: tuple[int, ...]) -> Fraction | None:
+        return class_cost(cost)(members) if support == 1 or count[list(members)].sum() >= support else None
+
+    solver = Solver(bits, **given, **({"count": count} if support > 1 else {}))
+    found = solver.solve(depth=depth, leaves=leaves, leaf_price=price, support=support, options=options)
+    expected = least(bits, allowed, depth, leaves=leaves, price=price)
+    check(found, expected)
+    if expected is not None:
+        assert found.leaves <= (leaves or found.leaves)
+        assert found.depth <= depth
+        assert value_of(found, bits, cost, price) == expected
+
+
+def test_combinations() -> None:
+    for seed in range(9000, 9200):
+        combination(seed)
+
+
+def test_leaves_agree_with_the_general_search() -> None:
+    """The search with a bound on leaves on problems that a brute force cannot try."""
+    for seed in range(60):
+        random, bits = problem(7000 + seed, tests=9, rows=70)
+        given, _ = goal(str(random.choice(["labels", "weights", "negative costs"])), random, bits.shape[1])
+        solver = Solver(bits, **given)
+        asked = {"depth": int(random.integers(3, 6)), "leaves": int(random.integers(3, 12))}
+        asked["leaf_price"] = int(random.choice([0, 0, 2]))
+        found, other = solver.solve(**asked), solver.solve(**asked, options={"general": 1})
+        assert found.status == other.status == "optimal"
+        assert (found.value, found.bound) == (other.value, found.value)
+        assert found.leaves <= asked["leaves"]
+
+
 def test_column_costs() -> None:
     for seed in SEEDS:
         random, bits = problem(2000 + seed)

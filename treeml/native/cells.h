@@ -19,6 +19,7 @@ struct cell_sums {
 struct cell_question {
   int32_t classes; /* channels that are compared, or targets that are summed */
   int32_t support;
+  int32_t from, to; /* root tests; `from` is a multiple of 16 */
 };
 
 /* For each root test: what its yes and no side save as a leaf and at best with one more test; INVALID if they may not be
@@ -36,11 +37,13 @@ struct cells {
                    const struct cell_sums *minus, struct cell_answer *);
   void (*moments) (const struct shape *, const struct cell_question *, const struct cell_sums *,
                    const struct cell_sums *minus, struct cell_answer *);
-  /* Adds the numbers of rows to the pairs of their tests; scratch has room for 64 rows of every channel. */
+  /* Adds the numbers of rows to the pairs of their tests, those in the lines from .. to - 1; scratch has room for 64 rows
+     of every channel. */
   void (*add_moments) (const struct shape *, const uint8_t *row_bits, int64_t row_bytes, const int32_t *ids,
-                       int32_t count, const double *moment, int32_t moment_stride, struct cell_sums *, double *scratch);
-  /* Completes the matrix and the sums of tests, once all rows are added. */
-  void (*mirror_moments) (const struct shape *, struct cell_sums *);
+                       int32_t count, const double *moment, int32_t moment_stride, struct cell_sums *, double *scratch,
+                       int32_t from, int32_t to);
+  /* Completes a channel of the matrix and of the sums of tests, once all rows are added. */
+  void (*mirror_moments) (const struct shape *, struct cell_sums *, int32_t channel);
   /* See kernel.h; on whole and on real weights. */
   void (*similar_whole) (int32_t tests, const int32_t *common, const int32_t *weights, int64_t all_weight, int32_t test,
                          int64_t scale, int64_t yes, int64_t no, int64_t *low_yes, int64_t *low_no);

@@ -40,7 +40,7 @@ classes_of (const struct shape *shape, const struct cell_question *question, con
   int32_t total[most_lists];
   for (int32_t k = 0; k < classes + supported; k++)
     total[k] = (int32_t) (sums->whole_total[k] - (without ? without->whole_total[k] : 0));
-  for (int32_t j = 0; j < shape->tests; j += whole_lanes) {
+  for (int32_t j = question->from; j < question->to; j += whole_lanes) {
     wholes mine[most_lists], rest[most_lists], leaf_yes = {0}, leaf_no = {0};
     for (int32_t k = 0; k < classes + supported; k++) {
       mine[k] = wholes_at (test, less_test, k * stride + j);
@@ -118,14 +118,14 @@ static inline double shares (double one, double one_weight, double two, double t
 
 static inline __attribute__ ((always_inline)) void
 moments_of (const struct shape *shape, const struct cell_question *question, const struct cell_sums *sums,
-            const struct cell_sums *without, struct cell_answer *answer, const int supported) {
+            const struct cell_sums *without, struct cell_answer *answer, const int supported, const int32_t outputs) {
   enum { width = 8 };
   const int64_t stride = shape->stride, matrix = (int64_t) shape->padded * stride;
-  const int32_t outputs = question->classes, counting = 1 + outputs;
+  const int32_t counting = 1 + outputs;
   const double *test_without = without ? without->real_test : NULL, *pair_without = without ? without->real : NULL;
   const double *total_without = without ? without->real_total : NULL;
   const double invalid = -1e300, support = question->support;
-  for (int32_t j = 0; j < shape->tests; j += width) {
+  for (int32_t j = question->from; j < question->to; j += width) {
     double best[2][width], leaf[2][width] = {{0}}, weight[width];
     const double total_weight = real_at (sums->real_total, total_without, 0);
     for (int l = 0; l < width; l++)
@@ -188,16 +188,35 @@ moments_of (const struct shape *shape, const struct cell_question *question, con
 static void moments (const struct shape *shape, const struct cell_question *question, const struct cell_sums *sums,
                      const struct cell_sums *without, struct cell_answer *answer) {
   if (question->support > 1)
-    moments_of (shape, question, sums, without, answer, 1);
+    moments_of (shape, question, sums, without, answer, 1, question->classes);
+  else if (question->classes > 1)
+    moments_of (shape, question, sums, without, answer, 0, question->classes);
+  else if (without) /* what there is most of, without loops over outputs */
+    moments_of (shape, question, sums, without, answer, 0, 1);
   else
-    moments_of (shape, question, sums, without, answer, 0);
+    moments_of (shape, question, sums, NULL, answer, 0, 1);
+}
+
+/* Some vectors of the rows listed onto a line, held in registers meanwhile. */
+static inline __attribute__ ((always_inline)) void add_lines (double *line, const double *lanes, const int32_t *rows,
+                                                              int32_t count, int64_t stride, const int vectors) {
+  eight_reals sum[4];
+  for (int v = 0; v < vectors; v++)
+    sum[v] = *(const eight_reals *) (line + 8 * v);
+  for (int32_t r = 0; r < count; r++) {
+    const double *row = lanes + rows[r] * stride;
+    for (int v = 0; v < vectors; v++)
+      sum[v] += *(const eight_reals *) (row + 8 * v);
+  }
+  for (int v = 0; v < vectors; v++)
+    *(eight_reals *) (line + 8 * v) = sum[v];
 }
 
 /* Rows in chunks: their numbers stand in the lanes of the tests they pass, and the line of a test sums the rows that pass
    it, in registers. Only lines at or above the diagonal are complete until they are mirrored. */
 static void add_moments (const struct shape *shape, const uint8_t *row_bits, int64_t row_bytes, const int32_t *ids,
                          int32_t count, const double *moment, int32_t moment_stride, struct cell_sums *sums,
-                         double *scratch) {
+                         double *scratch, int32_t from, int32_t to) {
   enum { chunk = 64, width = 8 };
   const int64_t stride = shape->stride, matrix = (int64_t) shape->padded * stride;
   const int32_t channels = sums->channels, tests = shape->tests;
@@ -210,14 +229,15 @@ static void add_moments (const struct shape *shape, const uint8_t *row_bits, int
       for (int32_t c = 0; c < channels; c++) {
         const eight_reals number = numbers[c] - (eight_reals){0};
         double *lanes = scratch + (c * chunk + r) * stride;
-        sums->real_total[c] += numbers[c];
+        if (!from)
+          sums->real_total[c] += numbers[c];
         for (int32_t j = 0; j < stride; j += width) {
           const eight_wholes on = ((lane & (int64_t) row[j >> 3]) != 0) & (eight_wholes) number;
           *(eight_reals *) (lanes + j) = (eight_reals) on;
         }
       }
     }
-    for (int32_t i = 0; i < tests; i++) {
+    for (int32_t i = from; i < to; i++) {
       int32_t passing[chunk], length = 0;
       for (int32_t r = 0; r < here; r++) {
         passing[length] = r;
@@ -226,29 +246,31 @@ static void add_moments (const struct shape *shape, const uint8_t *row_bits, int
       for (int32_t c = 0; c < channels; c++) {
         double *line = sums->real + c * matrix + i * stride;
         const double *lanes = scratch + (int64_t) c * chunk * stride;
-        for (int32_t j = i / width * width; j < tests; j += width) {
-          eight_reals sum = *(const eight_reals *) (line + j);
-          for (int32_t p = 0; p < length; p++)
-            sum += *(const eight_reals *) (lanes + passing[p] * stride + j);
-          *(eight_reals *) (line + j) = sum;
-        }
+        int32_t j = i / width * width;
+        for (; j + 4 * width <= stride && j < tests; j += 4 * width)
+          add_lines (line + j, lanes + j, passing, length, stride, 4);
+        for (; j < tests; j += width)
+          add_lines (line + j, lanes + j, passing, length, stride, 1);
       }
     }
   }
 }
 
-static void mirror_moments (const struct shape *shape, struct cell_sums *sums) {
-  enum { width = 8 };
+/* In squares, so that a line is not fetched again for every number of it. */
+static void mirror_moments (const struct shape *shape, struct cell_sums *sums, int32_t channel) {
+  enum { width = 8, square = 64 };
   const int64_t stride = shape->stride, matrix = (int64_t) shape->padded * stride;
   const int32_t tests = shape->tests;
-  for (int32_t c = 0; c < sums->channels; c++) {
-    double *restrict pairs = sums->real + c * matrix;
-    for (int32_t i = 0; i < tests; i++) {
-      sums->real_test[c * stride + i] = pairs[i * stride + i];
-      for (int32_t j = i / width * width + width; j < tests; j++)
-        pairs[j * stride + i] = pairs[i * stride + j];
-    }
-  }
+  double *restrict pairs = sums->real + channel * matrix;
+  for (int32_t i = 0; i < tests; i++)
+    sums->real_test[channel * stride + i] = pairs[i * stride + i];
+  for (int32_t top = 0; top < tests; top += square)
+    for (int32_t left = top; left < tests; left += square)
+      for (int32_t i = top; i < top + square && i < tests; i++) {
+        const int32_t begin = i / width * width + width;
+        for (int32_t j = begin > left ? begin : left; j < left + square && j < tests; j++)
+          pairs[j * stride + i] = pairs[i * stride + j];
+      }
 }
 
 static void similar_whole (int32_t tests, const int32_t *restrict common, const int32_t *restrict weights,

@@ -8,15 +8,16 @@ static int supported (const struct worker *worker) { return worker->solver->opti
 
 static int32_t worth_channel (const struct worker *worker) { return worker->rows->channels - 1; }
 
-static int sums_make (struct worker *worker, struct cell_sums *sums) {
+static int sums_make (struct worker *worker, struct cell_sums *sums, int with_pairs) {
   struct arena *arena = &worker->solver->arena;
   const struct shape *shape = &worker->rows->shape;
   const size_t channels = (size_t) worker->rows->channels, stride = (size_t) shape->stride;
   sums->channels = worker->rows->channels;
-  sums->whole = arena_allocate (arena, channels * (size_t) shape->padded * stride + 64, sizeof *sums->whole);
+  if (with_pairs)
+    sums->whole = arena_allocate (arena, channels * (size_t) shape->padded * stride + 64, sizeof *sums->whole);
   sums->whole_test = arena_allocate (arena, channels * stride + 64, sizeof *sums->whole_test);
   sums->whole_total = arena_allocate (arena, channels, sizeof *sums->whole_total);
-  return sums->whole && sums->whole_test && sums->whole_total;
+  return (sums->whole || !with_pairs) && sums->whole_test && sums->whole_total;
 }
 
 static void sums_release (struct worker *worker, struct cell_sums *sums) {
@@ -27,7 +28,7 @@ static void sums_release (struct worker *worker, struct cell_sums *sums) {
 
 static int level_make (struct worker *worker, struct level *level) {
   const int slice = slice_allocate (worker, &level->slice);
-  return sums_make (worker, &level->sums) && slice;
+  return sums_make (worker, &level->sums, !level->spare) && slice;
 }
 
 static void level_release (struct worker *worker, struct level *level) {
@@ -39,7 +40,7 @@ static int worker_make (struct worker *worker) {
   struct arena *arena = &worker->solver->arena;
   const struct shape *shape = &worker->rows->shape;
   int fits = slice_allocate (worker, &worker->small);
-  fits = sums_make (worker, &worker->small_sums) && fits;
+  fits = sums_make (worker, &worker->small_sums, 1) && fits;
   worker->workspace = arena_allocate (arena, (size_t) (shape->padded + 4) * (size_t) shape->stride, sizeof (int32_t));
   for (int side = 0; side < 2; side++) {
     struct cell_answer *answer = &worker->answer;
@@ -121,21 +122,30 @@ static struct slice view (const struct worker *worker, const struct slice *slice
 static void count_tests (struct worker *worker, const struct slice *slice, struct cell_sums *sums) {
   const struct shape *shape = &worker->rows->shape;
   for (int32_t channel = 0; channel < worker->rows->channels; channel++) {
-    const struct slice one = view (worker, slice, channel);
+    struct slice one = view (worker, slice, channel);
     worker->kernel->sums (&one, shape, worker->scratch, sums->whole_test + (int64_t) channel * shape->stride);
   }
 }
 
-static void count_pairs (struct worker *worker, const struct slice *slice, struct cell_sums *sums, int with_worth) {
+/* Wide problems are counted in pieces, so that a deadline is kept. Returns 0 if the search was stopped meanwhile. */
+static int count_pairs (struct worker *worker, const struct slice *slice, struct cell_sums *sums, int with_worth) {
   const struct shape *shape = &worker->rows->shape;
+  const int64_t groups = slice->group[worker->rows->lists] / worker->rows->channels + 8;
+  const int64_t wide = 8000000 / (shape->padded * groups) / 64 * 64, piece = wide < 64 ? 64 : wide;
   const int64_t matrix = (int64_t) shape->padded * shape->stride;
   for (int32_t channel = 0; channel < worker->rows->channels; channel++) {
     if (channel == worth_channel (worker) && !with_worth)
       continue;
-    const struct slice one = view (worker, slice, channel);
-    worker->kernel->pairs (&one, shape, worker->workspace, sums->whole + channel * matrix, 0, shape->tests);
+    struct slice one = view (worker, slice, channel);
+    for (int64_t from = 0; from < shape->tests; from += piece) {
+      const int64_t to = smaller (from + piece, shape->tests);
+      worker->kernel->pairs (&one, shape, worker->workspace, sums->whole + channel * matrix, (int32_t) from, (int32_t) to);
+      worker->work += shape->padded * (to - from) * groups / 4;
+      if (poll_search (worker))
+        return 0;
+    }
   }
-  worker->work += matrix * (slice->group[worker->rows->lists] + 8 * worker->rows->channels) / 4;
+  return 1;
 }
 
 static void sums (struct worker *worker, struct level *level) {
@@ -155,10 +165,19 @@ static int64_t root_value (const struct worker *worker, const struct cell_answer
   return plus (plus (yes, no), worker->rows->scale * worth);
 }
 
-static void ask (struct worker *worker, const struct cell_sums *all, const struct cell_sums *without) {
-  const struct cell_question question = {worker->solver->classes,
-                                         supported (worker) ? (int32_t) worker->solver->options.support : 0};
-  worker->cells->classes (&worker->rows->shape, &question, all, without, &worker->answer);
+static int ask (struct worker *worker, const struct cell_sums *all, const struct cell_sums *without) {
+  const struct shape *shape = &worker->rows->shape;
+  const int32_t classes = worker->solver->classes;
+  const int64_t wide = 4000000 / ((int64_t) shape->stride * classes) / 16 * 16, piece = wide < 16 ? 16 : wide;
+  struct cell_question question = {classes, supported (worker) ? (int32_t) worker->solver->options.support : 0, 0, 0};
+  for (; question.to < shape->tests; question.from = question.to) {
+    question.to = (int32_t) smaller (question.from + piece, shape->tests);
+    worker->cells->classes (shape, &question, all, without, &worker->answer);
+    worker->work += (int64_t) (question.to - question.from) * shape->stride * classes;
+    if (poll_search (worker))
+      return 0;
+  }
+  return 1;
 }
 
 static int idle (const struct worker *worker, const struct level *level, int32_t test) {
@@ -169,8 +188,8 @@ static int idle (const struct worker *worker, const struct level *level, int32_t
 
 static int pairs (struct worker *worker, struct level *level) {
   sums (worker, level);
-  count_pairs (worker, &level->slice, &level->sums, worker->shared->similar);
-  ask (worker, &level->sums, NULL);
+  if (!count_pairs (worker, &level->slice, &level->sums, worker->shared->similar) || !ask (worker, &level->sums, NULL))
+    return 0;
   const int64_t worth = level->sums.whole_total[worth_channel (worker)];
   for (int32_t test = 0; test < worker->rows->shape.tests; test++)
     level->root_value[test] = root_value (worker, &worker->answer, worth, test);
@@ -217,7 +236,8 @@ static int64_t best_value (struct worker *worker, const struct cell_sums *all, c
     total[channel] = all->whole_total[channel] - (without ? without->whole_total[channel] : 0);
   const int64_t worth = total[worth_channel (worker)];
   int64_t best = value_of (worker, worth, leaf_gain (worker, total), 1);
-  ask (worker, all, without);
+  if (!ask (worker, all, without))
+    return UNREACHABLE;
   for (int32_t test = 0; test < worker->rows->shape.tests; test++)
     best = smaller (best, root_value (worker, &worker->answer, worth, test));
   return best;
@@ -235,10 +255,11 @@ static int pass (struct worker *worker, struct level *level, int32_t test, int s
   count_totals (worker, worker->small_start, worker->small_sums.whole_total);
   build_slice (worker, &worker->small, worker->small_ids, worker->small_start);
   count_tests (worker, &worker->small, &worker->small_sums);
-  count_pairs (worker, &worker->small, &worker->small_sums, 0);
+  if (!count_pairs (worker, &worker->small, &worker->small_sums, 0))
+    return 0;
   *(small_is_yes ? yes : no) = best_value (worker, &worker->small_sums, NULL);
   *(small_is_yes ? no : yes) = best_value (worker, &level->sums, &worker->small_sums);
-  return 1;
+  return !solver_stopping (worker->solver);
 }
 
 static void similar (struct worker *worker, struct level *level, int32_t test, int64_t yes, int64_t no) {
@@ -252,4 +273,4 @@ static void similar (struct worker *worker, struct level *level, int32_t test, i
 }
 
 const struct model class_model = {level_make, level_release, worker_make, worker_release, measure,     leaf, sums, pairs,
-                                  idle,       side_leaf,     information, gather, pass, larger_side, similar};
+                                  idle,       side_leaf,     information, gather, pass, NULL, NULL, larger_side, similar};

@@ -1,6 +1,7 @@
 /* Which kernels this processor can run. */
 #include "cells.h"
 #include "kernel.h"
+#include "products.h"
 
 static int has_avx2 (void) {
 #if defined(__x86_64__)
@@ -21,7 +22,7 @@ static int has_avx512 (void) {
 
 const struct kernel *kernel_find (int choice, int lane_bits) {
   const struct kernel *found = 0;
-  if ((choice == 0 || choice == 3) && has_avx512 ())
+  if ((choice == 0 || choice == 3 || choice == 4) && has_avx512 () && (choice != 4 || products_find ()))
     found = kernel_avx512 (lane_bits);
   if (!found && (choice == 0 || choice == 2) && has_avx2 ())
     found = kernel_avx2 (lane_bits);
@@ -32,7 +33,7 @@ const struct kernel *kernel_find (int choice, int lane_bits) {
 
 const struct cells *cells_find (int choice) {
   const struct cells *found = 0;
-  if ((choice == 0 || choice == 3) && has_avx512 ())
+  if ((choice == 0 || choice == 3 || choice == 4) && has_avx512 ())
     found = cells_avx512 ();
   if (!found && (choice == 0 || choice == 2) && has_avx2 ())
     found = cells_avx2 ();

@@ -22,11 +22,21 @@ struct slice {
   uint32_t *twice; /* 16-bit lanes only: each word twice, for broadcasts straight from memory */
   int32_t planes;
   int32_t group[most_lists + 1]; /* first group of each list */
-  /* Rows of large weights, instead: each row's weight in the lanes of the tests it passes. 32- and 64-bit lanes. */
+  /* Rows of large weights, instead: one list, and each row's weight in the lanes of the tests it passes, for a chunk of
+     the rows at a time. 32- and 64-bit lanes. */
   void *dense;
-  int32_t dense_rows;
-  int32_t *passing; /* room for where each row of a test begins in `dense` */
+  int32_t dense_rows, filled; /* in all; the first row of the chunk in `dense`, or -1 */
+  int32_t *passing;           /* room for where each row of a test begins in `dense` */
+  void *chunk;                /* sums and weights of the tests in it */
+  void *before;               /* room for the pair sums of earlier chunks */
+  const int32_t *ids;
+  const uint8_t *row_bits;
+  int64_t row_bytes;
+  const int64_t *sign;
+  const struct products *products; /* instead of lists of rows, where there are units for it */
 };
+
+enum { dense_bytes = 96 * 1024 }; /* of a chunk, unless 64 rows need more */
 
 struct shape {
   int32_t tests;  /* F */
@@ -51,18 +61,17 @@ struct kernel {
      room for 16 more. */
   int32_t (*select) (const struct slice *, const struct shape *, int32_t group, int32_t count, int32_t test, int passing,
                      const int32_t *ids, int32_t *to);
-  /* The weights of rows into `dense`; their words are built as one list. Not for 16-bit lanes. */
-  void (*fill) (struct slice *, const struct shape *, const uint8_t *row_bits, int64_t row_bytes, const int32_t *ids,
-                int32_t count, const int64_t *sign);
   /* Signed sums and weights of every test. */
-  void (*sums) (const struct slice *, const struct shape *, void *sum, void *weight);
+  void (*sums) (struct slice *, const struct shape *, void *sum, void *weight);
   /* Twice the signed sum, and the weight, of every pair whose second test is in from .. to - 1; from is a multiple of 64. */
-  void (*pairs) (const struct slice *, const struct shape *, void *doubled, void *weight, int32_t from, int32_t to);
+  void (*pairs) (struct slice *, const struct shape *, void *doubled, void *weight, int32_t from, int32_t to);
   /* Depth two on the rows of a matrix. */
   void (*own) (const struct shape *, const void *doubled, struct side *, void *scratch);
-  /* Depth two on a slice and on the rest of the matrix's rows. */
-  void (*both) (const struct slice *, const struct shape *, const void *doubled, struct side *counted,
+  /* Depth two on a slice and on the rest of the matrix's rows; scratch holds six lines of lanes. */
+  void (*both) (struct slice *, const struct shape *, const void *doubled, struct side *counted,
                 struct side *rest, void *scratch);
+  /* The largest gains of two, three and four leaves over all tests, into gain[2] to gain[4]. */
+  void (*sizes) (const struct shape *, const struct side *, int64_t *gain);
   /* The largest yes + no over all tests. */
   int64_t (*best) (const struct shape *, const struct side *);
   /* Bounds of all splits from one solved split: see similar.h. */

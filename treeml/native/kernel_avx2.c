@@ -1,5 +1,6 @@
 /* The kernel for AVX2: no vector population count, so nibbles are looked up. */
 #include "kernel.h"
+#include "products.h"
 
 #if defined(__x86_64__) && defined(__AVX2__)
 
@@ -24,6 +25,8 @@ static inline int32_t select_bits (uint64_t word, const int32_t *ids, int32_t *t
 }
 
 #define SELECT select_bits
+#define EXPAND expand_bits
+#define VECTORS 4 /* of sums held at once */
 
 static inline __m256i popcount_bytes (__m256i v) {
   const __m256i table = _mm256_setr_epi8 (0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4, 0, 1, 1, 2, 1, 2, 2, 3, 1, 2,
@@ -138,16 +141,7 @@ static void build_64 (struct slice *slice, const struct shape *shape, int32_t gr
 #define MAX _mm256_max_epi16
 #define POPCOUNT popcount_16
 #include "kernel_body.h"
-#undef BITS
-#undef LANES
-#undef T
-#undef ADD
-#undef SUB
-#undef SET
-#undef BROADCAST
-#undef ABS
-#undef MAX
-#undef POPCOUNT
+#include "kernel_next.h"
 
 #define BITS 32
 #define LANES 8
@@ -160,18 +154,8 @@ static void build_64 (struct slice *slice, const struct shape *shape, int32_t gr
 #define MAX _mm256_max_epi32
 #define POPCOUNT popcount_32
 #define CHOOSE choose_32
-#define EXPAND(W, R, S, TO) expand_bits ((uint32_t) (W), R, S, TO)
 #include "kernel_body.h"
-#undef BITS
-#undef LANES
-#undef T
-#undef ADD
-#undef SUB
-#undef SET
-#undef BROADCAST
-#undef ABS
-#undef MAX
-#undef POPCOUNT
+#include "kernel_next.h"
 
 #define BITS 64
 #define LANES 4
@@ -183,10 +167,7 @@ static void build_64 (struct slice *slice, const struct shape *shape, int32_t gr
 #define ABS absolute_64
 #define MAX maximum_64
 #define POPCOUNT popcount_64
-#undef CHOOSE
-#undef EXPAND
 #define CHOOSE choose_64
-#define EXPAND(W, R, S, TO) expand_bits ((uint64_t) (W), R, S, TO)
 #include "kernel_body.h"
 
 const struct kernel *kernel_avx2 (int lane_bits) {

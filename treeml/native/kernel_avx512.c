@@ -1,5 +1,6 @@
 /* The kernel for AVX-512 with BITALG and VPOPCNTDQ. */
 #include "kernel.h"
+#include "products.h"
 
 #if defined(__x86_64__) && defined(__AVX512BW__) && defined(__AVX512BITALG__) && defined(__AVX512VPOPCNTDQ__)
 
@@ -30,6 +31,8 @@ static inline int32_t select_bits (uint64_t word, const int32_t *ids, int32_t *t
 }
 
 #define SELECT select_bits
+#define EXPAND expand_bits
+#define VECTORS 8 /* of sums held at once */
 
 /* The rows of a word's bits, as places in the dense lanes, sixteen at a time. */
 static inline int32_t expand_bits (uint64_t word, int32_t row, int32_t stride, int32_t *to) {
@@ -121,16 +124,7 @@ static void build_64 (struct slice *slice, const struct shape *shape, int32_t gr
 #define MAX _mm512_max_epi16
 #define POPCOUNT _mm512_popcnt_epi16
 #include "kernel_body.h"
-#undef BITS
-#undef LANES
-#undef T
-#undef ADD
-#undef SUB
-#undef SET
-#undef BROADCAST
-#undef ABS
-#undef MAX
-#undef POPCOUNT
+#include "kernel_next.h"
 
 #define BITS 32
 #define LANES 16
@@ -143,18 +137,9 @@ static void build_64 (struct slice *slice, const struct shape *shape, int32_t gr
 #define MAX _mm512_max_epi32
 #define POPCOUNT _mm512_popcnt_epi32
 #define CHOOSE choose_32
-#define EXPAND(W, R, S, TO) expand_bits ((uint32_t) (W), R, S, TO)
+#define HIGHEST _mm512_reduce_max_epi32
 #include "kernel_body.h"
-#undef BITS
-#undef LANES
-#undef T
-#undef ADD
-#undef SUB
-#undef SET
-#undef BROADCAST
-#undef ABS
-#undef MAX
-#undef POPCOUNT
+#include "kernel_next.h"
 
 #define BITS 64
 #define LANES 8
@@ -166,10 +151,8 @@ static void build_64 (struct slice *slice, const struct shape *shape, int32_t gr
 #define ABS _mm512_abs_epi64
 #define MAX _mm512_max_epi64
 #define POPCOUNT _mm512_popcnt_epi64
-#undef CHOOSE
-#undef EXPAND
 #define CHOOSE choose_64
-#define EXPAND(W, R, S, TO) expand_bits ((uint64_t) (W), R, S, TO)
+#define HIGHEST _mm512_reduce_max_epi64
 #include "kernel_body.h"
 
 const struct kernel *kernel_avx512 (int lane_bits) {

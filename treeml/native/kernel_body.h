@@ -25,64 +25,15 @@ static int32_t NAME (select) (const struct slice *slice, const struct shape *sha
 }
 
 #if BITS > 16
-static void NAME (fill) (struct slice *slice, const struct shape *shape, const uint8_t *row_bits, int64_t row_bytes,
-                         const int32_t *ids, int32_t count, const int64_t *sign) {
-  T *lanes = slice->dense;
-  for (int32_t r = 0; r < count; r++, lanes += shape->stride) {
-    const uint8_t *row = row_bits + ids[r] * row_bytes;
-    for (int32_t j = 0; j < shape->stride; j += LANES)
-      STORE (lanes + j, CHOOSE (row, j, (T) sign[ids[r]]));
-  }
-  slice->dense_rows = count;
-}
-
-/* Where the rows that pass a test begin in the dense lanes. */
-static inline int32_t NAME (find_passing) (const struct slice *slice, const struct shape *shape, int32_t test) {
-  const T *words = (const T *) slice->words + test;
-  int32_t length = 0;
-  for (int32_t row = 0; row < slice->dense_rows; row += BITS, words += shape->stride)
-    length += EXPAND (*words, row, shape->stride, slice->passing + length);
-  return length;
-}
-
-/* The sum of these rows in one block of lanes. */
-static inline V NAME (passing_sum) (const struct slice *slice, int32_t length, int32_t j) {
-  const T *lanes = (const T *) slice->dense + j;
-  const int32_t *at = slice->passing, *end = at + length;
-  V first = ZERO (), second = ZERO ();
-  for (; at + 1 < end; at += 2) {
-    first = ADD (first, LOAD (lanes + at[0]));
-    second = ADD (second, LOAD (lanes + at[1]));
-  }
-  if (at < end)
-    first = ADD (first, LOAD (lanes + *at));
-  return ADD (first, second);
-}
-
-static inline V NAME (passing_weight) (const struct slice *slice, int32_t length, int32_t j) {
-  const T *lanes = (const T *) slice->dense + j;
-  V sum = ZERO ();
-  for (int32_t p = 0; p < length; p++)
-    sum = ADD (sum, ABS (LOAD (lanes + slice->passing[p])));
-  return sum;
-}
+#include "kernel_dense_body.h"
 #endif
 
-static void NAME (sums) (const struct slice *slice, const struct shape *shape, void *sum_, void *weight_) {
+static void NAME (sums) (struct slice *slice, const struct shape *shape, void *sum_, void *weight_) {
   const T *words = slice->words;
   T *sum = sum_, *weight = weight_;
 #if BITS > 16
   if (slice->dense) {
-    for (int32_t j = 0; j < shape->stride; j += LANES) {
-      V signed_sum = ZERO (), all = ZERO ();
-      for (int32_t r = 0; r < slice->dense_rows; r++) {
-        const V lanes = LOAD ((const T *) slice->dense + (int64_t) r * shape->stride + j);
-        signed_sum = ADD (signed_sum, lanes);
-        all = ADD (all, ABS (lanes));
-      }
-      STORE (sum + j, signed_sum);
-      STORE (weight + j, all);
-    }
+    NAME (weigh) (slice, shape, sum, weight);
     return;
   }
 #endif
@@ -102,21 +53,14 @@ static void NAME (sums) (const struct slice *slice, const struct shape *shape, v
   }
 }
 
-static void NAME (pairs) (const struct slice *slice, const struct shape *shape, void *doubled_, void *weight_,
-                          int32_t from, int32_t to) {
+static void NAME (pairs) (struct slice *slice, const struct shape *shape, void *doubled_, void *weight_, int32_t from,
+                          int32_t to) {
   const T *words = slice->words;
   T *doubled = doubled_, *weight = weight_;
   const int64_t stride = shape->stride;
 #if BITS > 16
   if (slice->dense) {
-    for (int32_t i = 0; i < shape->tests; i++) {
-      const int32_t length = NAME (find_passing) (slice, shape, i);
-      for (int32_t j = from; j < to; j += LANES) {
-        const V sum = NAME (passing_sum) (slice, length, j);
-        STORE (doubled + i * stride + j, ADD (sum, sum));
-        STORE (weight + i * stride + j, NAME (passing_weight) (slice, length, j));
-      }
-    }
+    NAME (dense_pairs) (slice, shape, doubled, weight, from, to);
     return;
   }
 #endif
@@ -180,8 +124,8 @@ static void NAME (own) (const struct shape *shape, const void *doubled_, struct 
   }
 }
 
-static void NAME (both) (const struct slice *slice, const struct shape *shape, const void *doubled_,
-                         struct side *counted, struct side *rest, void *scratch) {
+static void NAME (both) (struct slice *slice, const struct shape *shape, const void *doubled_, struct side *counted,
+                         struct side *rest, void *scratch) {
   const T *words = slice->words, *doubled = doubled_;
   const T *counted_sum = counted->sum, *rest_sum = rest->sum;
   T *counted_shift = scratch, *rest_shift = (T *) scratch + shape->stride;
@@ -192,27 +136,7 @@ static void NAME (both) (const struct slice *slice, const struct shape *shape, c
   const int32_t planes = slice->planes;
 #if BITS > 16
   if (slice->dense) {
-    T *yes[2] = {counted->yes, rest->yes}, *no[2] = {counted->no, rest->no};
-    for (int32_t j = 0; j < shape->tests; j += LANES) {
-      const V a = LOAD (counted_sum + j), b = LOAD (rest_sum + j);
-      STORE (yes[0] + j, ABS (a));
-      STORE (no[0] + j, ABS (SUB (counted_total, a)));
-      STORE (yes[1] + j, ABS (b));
-      STORE (no[1] + j, ABS (SUB (rest_total, b)));
-    }
-    for (int32_t i = 0; i < shape->tests; i++) {
-      const int32_t length = NAME (find_passing) (slice, shape, i);
-      const V counted_i = BROADCAST (counted_shift + i), rest_i = BROADCAST (rest_shift + i);
-      for (int32_t j = 0; j < shape->tests; j += LANES) {
-        const V sum = NAME (passing_sum) (slice, length, j), twice = ADD (sum, sum);
-        const V difference = SUB (twice, LOAD (counted_sum + j));
-        const V other = SUB (SUB (LOAD (doubled + i * stride + j), twice), LOAD (rest_sum + j));
-        STORE (yes[0] + j, MAX (LOAD (yes[0] + j), ABS (difference)));
-        STORE (no[0] + j, MAX (LOAD (no[0] + j), ABS (ADD (difference, counted_i))));
-        STORE (yes[1] + j, MAX (LOAD (yes[1] + j), ABS (other)));
-        STORE (no[1] + j, MAX (LOAD (no[1] + j), ABS (ADD (other, rest_i))));
-      }
-    }
+    NAME (dense_both) (slice, shape, doubled, counted, rest, counted_shift, rest_shift, rest_shift + shape->stride);
     return;
   }
 #endif
@@ -255,11 +179,7 @@ static void NAME (both) (const struct slice *slice, const struct shape *shape, c
   }
 }
 
-static int64_t NAME (best) (const struct shape *shape, const struct side *side) {
-  const T *yes = side->yes, *no = side->no;
-  V best = ZERO ();
-  for (int32_t j = 0; j < shape->tests; j += LANES)
-    best = MAX (best, ADD (LOAD (yes + j), LOAD (no + j)));
+static int64_t NAME (largest) (V best) {
   T lanes[LANES];
   STORE_UNALIGNED (lanes, best);
   int64_t result = 0;
@@ -267,6 +187,31 @@ static int64_t NAME (best) (const struct shape *shape, const struct side *side) 
     if (lanes[i] > result)
       result = lanes[i];
   return result;
+}
+
+static int64_t NAME (best) (const struct shape *shape, const struct side *side) {
+  const T *yes = side->yes, *no = side->no;
+  V best = ZERO ();
+  for (int32_t j = 0; j < shape->tests; j += LANES)
+    best = MAX (best, ADD (LOAD (yes + j), LOAD (no + j)));
+  return NAME (largest) (best);
+}
+
+/* A side may stay a leaf or become a stump. Lanes without a test have the gains of the leaf alone, or less. */
+static void NAME (sizes) (const struct shape *shape, const struct side *side, int64_t *gain) {
+  const T *sum = side->sum, *yes = side->yes, *no = side->no;
+  const V total = SET ((T) side->total);
+  V two = ZERO (), three = ZERO (), four = ZERO ();
+  for (int32_t j = 0; j < shape->tests; j += LANES) {
+    const V mine = LOAD (sum + j), leaf_yes = ABS (mine), leaf_no = ABS (SUB (total, mine));
+    const V stump_yes = LOAD (yes + j), stump_no = LOAD (no + j);
+    two = MAX (two, ADD (leaf_yes, leaf_no));
+    three = MAX (three, MAX (ADD (stump_yes, leaf_no), ADD (leaf_yes, stump_no)));
+    four = MAX (four, ADD (stump_yes, stump_no));
+  }
+  gain[2] = NAME (largest) (two);
+  gain[3] = NAME (largest) (three);
+  gain[4] = NAME (largest) (four);
 }
 
 static void NAME (similar) (const struct shape *shape, const void *weight_row_, const void *weights_,
@@ -292,14 +237,12 @@ static const struct kernel NAME (kernel) = {
     .lane_bits = BITS,
     .build = NAME (build),
     .select = NAME (select),
-#if BITS > 16
-    .fill = NAME (fill),
-#endif
     .sums = NAME (sums),
     .pairs = NAME (pairs),
     .own = NAME (own),
     .both = NAME (both),
     .best = NAME (best),
+    .sizes = NAME (sizes),
     .similar = NAME (similar),
 };
 

@@ -1,5 +1,6 @@
 /* The kernel in 16-byte vectors of the compiler's own, for any processor. */
 #include "kernel.h"
+#include "products.h"
 
 #include <string.h>
 
@@ -92,6 +93,8 @@ static inline int32_t select_bits (uint64_t word, const int32_t *ids, int32_t *t
 }
 
 #define SELECT select_bits
+#define EXPAND expand_bits
+#define VECTORS 4 /* of sums held at once */
 
 #define BROADCAST_TWICE(P) SET ((int16_t) *(P))
 #define BROADCAST(P) SET (*(P))
@@ -124,7 +127,6 @@ static inline int32_t select_bits (uint64_t word, const int32_t *ids, int32_t *t
 #define MAX maximum_32
 #define POPCOUNT popcount_32
 #define CHOOSE choose_32
-#define EXPAND(W, R, S, TO) expand_bits ((uint32_t) (W), R, S, TO)
 #include "kernel_body.h"
 #include "kernel_undefine.h"
 
@@ -141,7 +143,6 @@ static inline int32_t select_bits (uint64_t word, const int32_t *ids, int32_t *t
 #define MAX maximum_64
 #define POPCOUNT popcount_64
 #define CHOOSE choose_64
-#define EXPAND(W, R, S, TO) expand_bits ((uint64_t) (W), R, S, TO)
 #include "kernel_body.h"
 #include "kernel_undefine.h"
 

@@ -12,4 +12,3 @@
 #undef MAX
 #undef POPCOUNT
 #undef CHOOSE
-#undef EXPAND

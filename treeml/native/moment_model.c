@@ -4,15 +4,16 @@
 #include <math.h>
 #include <string.h>
 
-static int sums_make (struct worker *worker, struct cell_sums *sums) {
+static int sums_make (struct worker *worker, struct cell_sums *sums, int with_pairs) {
   struct arena *arena = &worker->solver->arena;
   const struct shape *shape = &worker->rows->shape;
   const size_t channels = (size_t) worker->rows->channels, stride = (size_t) shape->stride;
   sums->channels = worker->rows->channels;
-  sums->real = arena_allocate (arena, channels * (size_t) shape->padded * stride + 64, sizeof *sums->real);
+  if (with_pairs)
+    sums->real = arena_allocate (arena, channels * (size_t) shape->padded * stride + 64, sizeof *sums->real);
   sums->real_test = arena_allocate (arena, channels * stride + 64, sizeof *sums->real_test);
   sums->real_total = arena_allocate (arena, channels, sizeof *sums->real_total);
-  return sums->real && sums->real_test && sums->real_total;
+  return (sums->real || !with_pairs) && sums->real_test && sums->real_total;
 }
 
 static void sums_release (struct worker *worker, struct cell_sums *sums) {
@@ -21,14 +22,16 @@ static void sums_release (struct worker *worker, struct cell_sums *sums) {
   arena_release (&worker->solver->arena, sums->real_total);
 }
 
-static int level_make (struct worker *worker, struct level *level) { return sums_make (worker, &level->sums); }
+static int level_make (struct worker *worker, struct level *level) {
+  return sums_make (worker, &level->sums, !level->spare);
+}
 
 static void level_release (struct worker *worker, struct level *level) { sums_release (worker, &level->sums); }
 
 static int worker_make (struct worker *worker) {
   struct arena *arena = &worker->solver->arena;
   const size_t tests = (size_t) worker->rows->shape.stride + 64;
-  int fits = sums_make (worker, &worker->small_sums);
+  int fits = sums_make (worker, &worker->small_sums, 1);
   /* A pass asks for no worth, and for the count only where support is bounded. */
   worker->small_sums.channels = worker->rows->outputs + 1 + (worker->solver->options.support > 1);
   worker->workspace = arena_allocate (arena, 64 * tests * (size_t) worker->rows->channels, sizeof (double));
@@ -91,21 +94,35 @@ static int64_t leaf (const struct worker *worker, const struct level *level) {
 
 /* Returns 0 if the search was stopped meanwhile: then the sums are of no use. */
 static int add_rows (struct worker *worker, const int32_t *ids, int32_t count, struct cell_sums *sums) {
-  enum { piece = 256 };
+  enum { piece = 64 };
   const struct rows *rows = worker->rows;
+  const int32_t tests = rows->shape.tests;
   const int64_t matrix = (int64_t) rows->shape.padded * rows->shape.stride;
-  memset (sums->real, 0, (size_t) (sums->channels * matrix) * sizeof *sums->real);
-  memset (sums->real_total, 0, (size_t) sums->channels * sizeof *sums->real_total);
-  for (int32_t first = 0; first < count; first += piece) {
-    const int32_t here = count - first < piece ? count - first : piece;
-    worker->cells->add_moments (&rows->shape, rows->row_bits, rows->row_bytes, ids + first, here, rows->moment,
-                                rows->channels, sums, worker->workspace);
-    worker->work += matrix * here / 16;
+  const int64_t wide = 4000000 / ((int64_t) rows->shape.stride * sums->channels), lines = wide < 16 ? 16 : wide;
+  for (int32_t channel = 0; channel < sums->channels; channel++) {
+    memset (sums->real + channel * matrix, 0, (size_t) matrix * sizeof *sums->real);
+    worker->work += matrix;
     if (poll_search (worker))
       return 0;
   }
-  worker->cells->mirror_moments (&rows->shape, sums);
-  worker->work += matrix * 8;
+  memset (sums->real_total, 0, (size_t) sums->channels * sizeof *sums->real_total);
+  for (int32_t first = 0; first < count; first += piece) {
+    const int32_t here = count - first < piece ? count - first : piece;
+    for (int64_t from = 0; from < tests; from += lines) {
+      const int64_t to = smaller (from + lines, tests);
+      worker->cells->add_moments (&rows->shape, rows->row_bits, rows->row_bytes, ids + first, here, rows->moment,
+                                  rows->channels, sums, worker->workspace, (int32_t) from, (int32_t) to);
+      worker->work += (to - from) * rows->shape.stride * (here + 16) / 16;
+      if (poll_search (worker))
+        return 0;
+    }
+  }
+  for (int32_t channel = 0; channel < sums->channels; channel++) {
+    worker->cells->mirror_moments (&rows->shape, sums, channel);
+    worker->work += matrix * 2;
+    if (poll_search (worker))
+      return 0;
+  }
   return 1;
 }
 
@@ -137,10 +154,20 @@ static int64_t root_value (const struct worker *worker, const struct cell_answer
   return yes < 0 || no < 0 ? UNREACHABLE : value_of (worker, squares, yes + no, leaves);
 }
 
-static void ask (struct worker *worker, const struct cell_sums *all, const struct cell_sums *without) {
+/* Wide problems are asked in pieces, so that a deadline is kept. Returns 0 if the search was stopped meanwhile. */
+static int ask (struct worker *worker, const struct cell_sums *all, const struct cell_sums *without) {
+  const struct shape *shape = &worker->rows->shape;
   const int64_t support = worker->solver->options.support;
-  const struct cell_question question = {worker->rows->outputs, support > INT32_MAX ? INT32_MAX : (int32_t) support};
-  worker->cells->moments (&worker->rows->shape, &question, all, without, &worker->answer);
+  const int64_t wide = 2000000 / ((int64_t) shape->stride * worker->rows->outputs) / 16 * 16, piece = wide < 16 ? 16 : wide;
+  struct cell_question question = {worker->rows->outputs, support > INT32_MAX ? INT32_MAX : (int32_t) support, 0, 0};
+  for (; question.to < shape->tests; question.from = question.to) {
+    question.to = (int32_t) smaller (question.from + piece, shape->tests);
+    worker->cells->moments (shape, &question, all, without, &worker->answer);
+    worker->work += (int64_t) (question.to - question.from) * shape->stride * worker->rows->outputs * 2;
+    if (poll_search (worker))
+      return 0;
+  }
+  return 1;
 }
 
 static double test_count (const struct worker *worker, const struct level *level, int32_t test) {
@@ -155,7 +182,8 @@ static int idle (const struct worker *worker, const struct level *level, int32_t
 static int pairs (struct worker *worker, struct level *level) {
   if (!add_rows (worker, level->ids, level->start[1], &level->sums))
     return 0;
-  ask (worker, &level->sums, NULL);
+  if (!ask (worker, &level->sums, NULL))
+    return 0;
   for (int32_t test = 0; test < worker->rows->shape.tests; test++)
     level->root_value[test] = root_value (worker, &worker->answer, level->squares, test);
   return 1;
@@ -192,7 +220,8 @@ static int64_t best_value (struct worker *worker, const struct cell_sums *all, c
   for (int32_t channel = 0; channel < worker->small_sums.channels; channel++)
     total[channel] = all->real_total[channel] - (without ? without->real_total[channel] : 0);
   int64_t best = value_of (worker, squares, leaf_gain (worker, total), 1);
-  ask (worker, all, without);
+  if (!ask (worker, all, without))
+    return UNREACHABLE;
   for (int32_t test = 0; test < worker->rows->shape.tests; test++)
     best = smaller (best, root_value (worker, &worker->answer, squares, test));
   return best;
@@ -213,7 +242,7 @@ static int pass (struct worker *worker, struct level *level, int32_t test, int s
   const double squares = squares_of (worker, worker->small_ids, count);
   *(small_is_yes ? yes : no) = best_value (worker, &worker->small_sums, NULL, squares);
   *(small_is_yes ? no : yes) = best_value (worker, &level->sums, &worker->small_sums, level->squares - squares);
-  return 1;
+  return !solver_stopping (worker->solver);
 }
 
 static void similar (struct worker *worker, struct level *level, int32_t test, int64_t yes, int64_t no) {
@@ -225,4 +254,4 @@ static void similar (struct worker *worker, struct level *level, int32_t test, i
 }
 
 const struct model moment_model = {level_make, level_release, worker_make, worker_release, measure,     leaf, sums, pairs,
-                                   idle,       side_leaf,     information, gather, pass, larger_side, similar};
+                                   idle,       side_leaf,     information, gather, pass, NULL, NULL, larger_side, similar};

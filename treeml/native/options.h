@@ -19,7 +19,7 @@
   OPTION (threads, 1, 256, 1, "most worker threads; goals and constraints without pair counts use one") \
   OPTION (cache, 1, UNLIMITED, UNLIMITED, "most sub-problems kept in the cache") \
   OPTION (cache_kind, 0, 3, 1, "0 none, 1 hash of the row set, 2 hash of the path, 3 trie of paths") \
-  OPTION (small_cache, 0, 1 << 26, 1 << 18, "most depth-two results kept by a thread; a power of two, 0 for none") \
+  OPTION (small_cache, 0, 1 << 26, 1 << 18, "most depth-two results kept; a power of two, 0 for none") \
   OPTION (wipe, 0, 2, 0, "when memory is full keep: 0 the most reused, 1 those with most descendants, 2 only what is required") \
   OPTION (wipe_share, 1, 100, 40, "percentage of the cache that a wipe removes") \
   OPTION (pairs, 0, 1, 1, "solve depth two from pair counts") \
@@ -38,7 +38,7 @@
   OPTION (nonnegative, 0, 1, 0, "the user's leaf cost is never negative, so that it can be bounded") \
   OPTION (reversible, 0, 1, 0, "general search: reversible sparse bitsets instead of plain ones") \
   OPTION (general, 0, 1, 0, "always use the general search") \
-  OPTION (kernel, 0, 3, 0, "0 best for this processor, 1 portable, 2 AVX2, 3 AVX-512") \
+  OPTION (kernel, 0, 4, 0, "0 best for this processor, 1 portable, 2 AVX2, 3 AVX-512, 4 AVX-512 and AMX") \
   OPTION (poll_milliseconds, 1, 1000, 20, "time between two calls of the progress function") \
   OPTION (seed, 0, UNLIMITED, 0, "of the keys of row sets") \
   OPTION (fail_allocation, 0, UNLIMITED, 0, "the number of the allocation that fails, for tests; 0 for none")

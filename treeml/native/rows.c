@@ -3,6 +3,8 @@
    to its bounds. */
 #include "rows.h"
 
+#include "products.h"
+
 #include <string.h>
 
 static uint64_t next_random (uint64_t *state) {
@@ -141,6 +143,38 @@ static int choose_planes (struct rows *rows, const int64_t *sign, int64_t count)
   return expand;
 }
 
+static void cut (int64_t number, int8_t *digits, int32_t count) {
+  const int64_t base = 1 << digit_bits;
+  for (int32_t d = 0; d < count; d++) {
+    const int64_t digit = ((number + base / 2) & (base - 1)) - base / 2;
+    digits[d] = (int8_t) digit;
+    number = (number - digit) / base;
+  }
+}
+
+/* Weights as digits with a sign, as many as the largest one needs. */
+static int make_digits (treeml_solver *solver, struct rows *rows) {
+  int64_t most = 0, reach = 0;
+  for (int32_t i = 0; i < rows->rows; i++)
+    most = most > rows->worth[i] ? most : rows->worth[i];
+  for (rows->digits = 0; reach < most && rows->digits < most_digits; rows->digits++)
+    reach = reach << digit_bits | ((1 << (digit_bits - 1)) - 1);
+  if (reach < most) { /* too large to be cut: added row by row */
+    rows->digits = 0;
+    return 1;
+  }
+  const size_t size = (size_t) rows->rows * (size_t) rows->digits;
+  rows->sign_digits = arena_allocate (&solver->arena, size, 1);
+  rows->worth_digits = arena_allocate (&solver->arena, size, 1);
+  if (!rows->sign_digits || !rows->worth_digits)
+    return 0;
+  for (int64_t i = 0; i < rows->rows; i++) {
+    cut (rows->sign[i], rows->sign_digits + i * rows->digits, rows->digits);
+    cut (rows->worth[i], rows->worth_digits + i * rows->digits, rows->digits);
+  }
+  return 1;
+}
+
 int rows_make_signed (treeml_solver *solver, struct rows *rows) {
   struct arena *arena = &solver->arena;
   if (begin (solver, rows))
@@ -196,7 +230,7 @@ int rows_make_signed (treeml_solver *solver, struct rows *rows) {
       sign[i] = sign[i] < 0 ? -sign[i] : sign[i];
     }
     rows->start[1] = rows->rows;
-    return TREEML_OK;
+    return make_digits (solver, rows) ? TREEML_OK : no_memory (solver, rows);
   }
   rows->ids = arena_allocate (arena, (size_t) rows->entries, sizeof *rows->ids);
   if (!rows->ids || !make_codes (solver, rows))
@@ -398,7 +432,7 @@ int rows_make_moments (treeml_solver *solver, struct rows *rows) {
 
 void rows_release (treeml_solver *solver, struct rows *rows) {
   void *blocks[] = {rows->kept, rows->row_bits, rows->code, rows->worth, rows->ids, rows->moment, rows->square,
-                    rows->sign};
+                    rows->sign, rows->sign_digits, rows->worth_digits};
   for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
     arena_release (&solver->arena, blocks[i]);
   memset (rows, 0, sizeof *rows);

@@ -18,6 +18,8 @@ struct rows {
   uint64_t *code;    /* two random words a row */
   int dense;         /* weights are added row by row: one list with all rows */
   int64_t *sign;     /* then: their signed weights */
+  int32_t digits;    /* and the digits of these and of the worths, for products */
+  int8_t *sign_digits, *worth_digits;
   int64_t *worth;    /* what a row can cost more than its cheapest class, in units of `scale` */
   int32_t channels, planes, lists;
   int32_t *ids;      /* the rows of each list, list after list */

@@ -3,6 +3,7 @@
 #define TREEML_SEARCH_H
 
 #include "cells.h"
+#include "products.h"
 #include "rows.h"
 #include "two_table.h"
 
@@ -12,6 +13,8 @@ struct worker;
 
 /* One sub-problem under search; there is one for each depth left. */
 struct level {
+  int spare;  /* for sums alone, not for pairs */
+  int paired; /* are the pairs those of these rows? Only the search with a bound on leaves asks */
   int32_t *ids;
   int32_t start[most_lists + 1];
   uint64_t hash[2];
@@ -20,6 +23,7 @@ struct level {
   int32_t *order;
 
   /* Signed rows. */
+  const struct kernel *kernel; /* as wide as their weight needs */
   int64_t total, weight;
   struct slice slice;
   void *doubled, *weights; /* pair matrices */
@@ -47,6 +51,9 @@ struct model {
   int (*gather) (struct worker *, const struct level *, int32_t test);
   /* Both sides of the test gathered, solved to depth two; 0 if stopped. */
   int (*pass) (struct worker *, struct level *, int32_t test, int small_is_yes, int64_t *yes, int64_t *no);
+  /* The same by the number of leaves, [1] to [4]; NULL where the search with a bound on leaves is not for the model. */
+  int (*pass_sizes) (struct worker *, struct level *, int32_t test, int small_is_yes, int64_t *yes, int64_t *no);
+  int64_t (*side_stump) (const struct worker *, const struct level *, int32_t test, int yes); /* after pairs */
   int (*larger_side) (const struct worker *, const struct level *, int32_t test); /* 1 for yes */
   void (*similar) (struct worker *, struct level *, int32_t test, int64_t yes, int64_t no);
 };
@@ -64,6 +71,7 @@ struct worker {
   struct level *spare;
   int32_t level_count;
   struct slice small;
+  struct products products;
   int32_t *small_ids;
   int32_t small_start[most_lists + 1];
   struct side counted, rest;
@@ -75,7 +83,8 @@ struct worker {
   int32_t *path_kept; /* while helping others */
   int32_t path_length;
   struct leaf_state *leaf;
-  struct two_table two;
+  struct two_table *two; /* the thread's own, or that of all */
+  struct two_table own_two;
   int64_t work; /* since the last poll */
   int first;    /* the thread that may call back */
   struct statistics statistics;
@@ -94,12 +103,14 @@ struct shared {
   atomic_llong value;   /* of the best known, without the offset */
   atomic_llong bound;   /* of the root */
   int64_t price;
+  int64_t leaves;       /* at most; 0 where depth alone bounds them */
   int64_t slack;        /* by which real values may be off */
   int32_t depth;        /* of the root now */
   int32_t whole_depth;
   int has_tree;
   int similar;          /* does the similarity bound hold? */
   struct pool *pool;    /* of threads, or NULL */
+  struct two_table two; /* of all threads, where there are several */
 };
 
 static inline int64_t larger (int64_t a, int64_t b) { return a > b ? a : b; }

@@ -7,14 +7,10 @@
 
 static size_t lane_bytes (const struct worker *worker) { return (size_t) worker->kernel->lane_bits / 8; }
 
-static int64_t lane (const struct worker *worker, const void *lanes, int64_t index) {
-  return worker->kernel->lane_bits == 16   ? ((const int16_t *) lanes)[index]
-         : worker->kernel->lane_bits == 32 ? ((const int32_t *) lanes)[index]
-                                           : ((const int64_t *) lanes)[index];
-}
-
-static const void *lane_row (const struct worker *worker, const void *lanes, int64_t row) {
-  return (const char *) lanes + row * worker->rows->shape.stride * (int64_t) lane_bytes (worker);
+static int64_t lane (const struct kernel *kernel, const void *lanes, int64_t index) {
+  return kernel->lane_bits == 16   ? ((const int16_t *) lanes)[index]
+         : kernel->lane_bits == 32 ? ((const int32_t *) lanes)[index]
+                                   : ((const int64_t *) lanes)[index];
 }
 
 static int side_allocate (struct worker *worker, struct side *side) {
@@ -36,11 +32,13 @@ static int level_make (struct worker *worker, struct level *level) {
   struct arena *arena = &worker->solver->arena;
   const struct shape *shape = &worker->rows->shape;
   const size_t pairs = (size_t) (shape->padded + 4) * (size_t) shape->stride;
-  level->doubled = arena_allocate (arena, pairs, lane_bytes (worker));
-  level->weights = arena_allocate (arena, pairs, lane_bytes (worker));
+  if (!level->spare) {
+    level->doubled = arena_allocate (arena, pairs, lane_bytes (worker));
+    level->weights = arena_allocate (arena, pairs, lane_bytes (worker));
+  }
   level->test_weights = arena_allocate (arena, (size_t) shape->stride + 64, lane_bytes (worker));
   const int slice = slice_allocate (worker, &level->slice), side = side_allocate (worker, &level->side);
-  return slice && side && level->doubled && level->weights && level->test_weights;
+  return slice && side && (level->spare || (level->doubled && level->weights)) && level->test_weights;
 }
 
 static void level_release (struct worker *worker, struct level *level) {
@@ -52,12 +50,34 @@ static void level_release (struct worker *worker, struct level *level) {
   side_release (worker, &level->side);
 }
 
+/* Weights are multiplied where the processor has units for it. */
+static int products_make (struct worker *worker) {
+  const struct rows *rows = worker->rows;
+  const int choice = worker->solver->kernel_choice;
+  product_function *multiply = rows->digits && (choice == 0 || choice == 4) ? products_find () : NULL;
+  if (!multiply)
+    return 1;
+  const int32_t piece = rows->rows < 512 ? (rows->rows + 63) / 64 * 64 : 512;
+  void *room = arena_allocate (&worker->solver->arena, (size_t) product_room (&rows->shape, rows->digits, piece), 1);
+  worker->products = (struct products){multiply, rows->sign_digits, rows->worth_digits, rows->digits, piece, room};
+  return room != NULL;
+}
+
 static int worker_make (struct worker *worker) {
+  const struct shape *shape = &worker->rows->shape;
+  if (worker->rows->dense) {
+    const size_t pairs = (size_t) (shape->padded + 4) * (size_t) shape->stride;
+    worker->small.before = arena_allocate (&worker->solver->arena, pairs, lane_bytes (worker));
+    if (!worker->small.before || !products_make (worker))
+      return 0;
+  }
   return slice_allocate (worker, &worker->small) && side_allocate (worker, &worker->counted) &&
          side_allocate (worker, &worker->rest);
 }
 
 static void worker_release (struct worker *worker) {
+  arena_release (&worker->solver->arena, worker->small.before);
+  arena_release (&worker->solver->arena, worker->products.room);
   slice_release (worker, &worker->small);
   side_release (worker, &worker->counted);
   side_release (worker, &worker->rest);
@@ -75,22 +95,28 @@ static void measure (struct worker *worker, struct level *level) {
     level->weight += size;
     level->total += list & 1 ? -size : size;
   }
+  level->kernel = level->weight <= INT32_MAX / 2 ? worker->solver->narrow_kernel : worker->kernel;
 }
 
 static int64_t leaf (const struct worker *worker, const struct level *level) {
   return worker->rows->scale * ((level->weight - llabs (level->total)) / 2) + worker->shared->price;
 }
 
-static void build_slice (struct worker *worker, struct slice *slice, const int32_t *ids, const int32_t *start) {
+static void build_slice (const struct worker *worker, const struct kernel *kernel, struct slice *slice,
+                         const int32_t *ids, const int32_t *start) {
   const struct rows *rows = worker->rows;
-  if (rows->dense)
-    worker->kernel->fill (slice, &rows->shape, rows->row_bits, rows->row_bytes, ids, start[1], rows->sign);
+  slice->ids = ids;
+  slice->row_bits = rows->row_bits;
+  slice->row_bytes = rows->row_bytes;
+  slice->sign = rows->sign;
+  slice->dense_rows = rows->dense ? start[1] : 0;
+  slice->filled = -1;
   int32_t group = 0;
   for (int32_t list = 0; list < rows->lists; list++) {
     const int32_t count = start[list + 1] - start[list];
     slice->group[list] = group;
-    worker->kernel->build (slice, &rows->shape, group, rows->row_bits, rows->row_bytes, ids + start[list], count);
-    group += (count + worker->kernel->lane_bits - 1) / worker->kernel->lane_bits;
+    kernel->build (slice, &rows->shape, group, rows->row_bits, rows->row_bytes, ids + start[list], count);
+    group += (count + kernel->lane_bits - 1) / kernel->lane_bits;
   }
   slice->group[rows->lists] = group;
 }
@@ -111,18 +137,19 @@ static int64_t depth_two (const struct worker *worker, int64_t weight, int64_t y
   return scale * ((weight - gain) / 2) + leaves * price;
 }
 
-static int64_t best_of_side (struct worker *worker, const struct side *side, int64_t weight) {
+static int64_t best_of_side (struct worker *worker, const struct kernel *kernel, const struct side *side,
+                             int64_t weight) {
   const int64_t price = worker->shared->price;
   const int64_t leaf = worker->rows->scale * ((weight - llabs (side->total)) / 2) + price;
   if (!price) {
-    const int64_t gain = worker->kernel->best (&worker->rows->shape, side);
+    const int64_t gain = kernel->best (&worker->rows->shape, side);
     const int64_t value = worker->rows->scale * ((weight - gain) / 2);
     return value < leaf ? value : leaf;
   }
   int64_t best = leaf;
   for (int32_t test = 0; test < worker->rows->shape.tests; test++) {
-    const int64_t sum = lane (worker, side->sum, test);
-    const int64_t value = depth_two (worker, weight, lane (worker, side->yes, test), lane (worker, side->no, test),
+    const int64_t sum = lane (kernel, side->sum, test);
+    const int64_t value = depth_two (worker, weight, lane (kernel, side->yes, test), lane (kernel, side->no, test),
                                      llabs (sum), llabs (side->total - sum));
     if (value < best)
       best = value;
@@ -131,47 +158,73 @@ static int64_t best_of_side (struct worker *worker, const struct side *side, int
 }
 
 static void sums (struct worker *worker, struct level *level) {
-  build_slice (worker, &level->slice, level->ids, level->start);
-  worker->kernel->sums (&level->slice, &worker->rows->shape, level->side.sum, level->test_weights);
+  build_slice (worker, level->kernel, &level->slice, level->ids, level->start);
+  level->kernel->sums (&level->slice, &worker->rows->shape, level->side.sum, level->test_weights);
+  level->side.total = level->total;
+}
+
+/* The sums of the tests out of those of the pairs; lanes without a test are empty. */
+static void take_diagonal (struct worker *worker, struct level *level) {
+  const int64_t tests = worker->rows->shape.tests, stride = worker->rows->shape.stride;
+  for (int64_t test = 0; test < stride; test++) {
+    const int64_t at = test * (stride + 1);
+    const int64_t sum = test < tests ? lane (level->kernel, level->doubled, at) / 2 : 0;
+    const int64_t weight = test < tests ? lane (level->kernel, level->weights, at) : 0;
+    if (level->kernel->lane_bits == 32) {
+      ((int32_t *) level->side.sum)[test] = (int32_t) sum;
+      ((int32_t *) level->test_weights)[test] = (int32_t) weight;
+    } else {
+      ((int64_t *) level->side.sum)[test] = sum;
+      ((int64_t *) level->test_weights)[test] = weight;
+    }
+  }
   level->side.total = level->total;
 }
 
 static int pairs (struct worker *worker, struct level *level) {
   const struct shape *shape = &worker->rows->shape;
-  sums (worker, level);
+  const int multiplied = level->slice.products != NULL;
+  if (multiplied)
+    build_slice (worker, level->kernel, &level->slice, level->ids, level->start);
+  else
+    sums (worker, level);
   /* Wide problems are counted in pieces, so that a deadline is kept. */
   const int64_t groups = level->slice.group[worker->rows->lists] + level->slice.dense_rows;
   int64_t piece = 8000000 / (shape->padded * (8 + groups)) / 64 * 64;
   piece = piece < 64 ? 64 : piece;
   for (int64_t from = 0; from < shape->tests; from += piece) {
     const int64_t to = smaller (from + piece, shape->tests);
-    worker->kernel->pairs (&level->slice, shape, level->doubled, level->weights, (int32_t) from, (int32_t) to);
+    level->kernel->pairs (&level->slice, shape, level->doubled, level->weights, (int32_t) from, (int32_t) to);
     worker->work += shape->padded * (to - from) * (8 + groups) / 8;
     if (to < shape->tests && poll_search (worker))
       return 0;
   }
-  worker->kernel->own (shape, level->doubled, &level->side, worker->scratch);
+  if (multiplied)
+    take_diagonal (worker, level);
+  level->kernel->own (shape, level->doubled, &level->side, worker->scratch);
   for (int32_t test = 0; test < shape->tests; test++) {
-    const int64_t sum = lane (worker, level->side.sum, test);
-    level->root_value[test] = depth_two (worker, level->weight, lane (worker, level->side.yes, test),
-                                         lane (worker, level->side.no, test), llabs (sum), llabs (level->total - sum));
+    const int64_t sum = lane (level->kernel, level->side.sum, test);
+    level->root_value[test] = depth_two (worker, level->weight, lane (level->kernel, level->side.yes, test),
+                                         lane (level->kernel, level->side.no, test), llabs (sum), llabs (level->total - sum));
   }
   return 1;
 }
 
 static int idle (const struct worker *worker, const struct level *level, int32_t test) {
-  const int64_t weight = lane (worker, level->test_weights, test);
+  (void) worker;
+  const int64_t weight = lane (level->kernel, level->test_weights, test);
   return !weight || weight == level->weight;
 }
 
 static int64_t side_leaf (const struct worker *worker, const struct level *level, int32_t test, int yes) {
-  const int64_t sum = lane (worker, level->side.sum, test), total = yes ? sum : level->total - sum;
-  const int64_t mine = lane (worker, level->test_weights, test), weight = yes ? mine : level->weight - mine;
+  const int64_t sum = lane (level->kernel, level->side.sum, test), total = yes ? sum : level->total - sum;
+  const int64_t mine = lane (level->kernel, level->test_weights, test), weight = yes ? mine : level->weight - mine;
   return worker->rows->scale * ((weight - llabs (total)) / 2) + worker->shared->price;
 }
 
 static int larger_side (const struct worker *worker, const struct level *level, int32_t test) {
-  return 2 * lane (worker, level->test_weights, test) >= level->weight;
+  (void) worker;
+  return 2 * lane (level->kernel, level->test_weights, test) >= level->weight;
 }
 
 static double entropy (double a, double b) {
@@ -180,41 +233,39 @@ static double entropy (double a, double b) {
 }
 
 static double information (const struct worker *worker, const struct level *level, int32_t test) {
-  const double sum = (double) lane (worker, level->side.sum, test);
-  const double all = (double) lane (worker, level->test_weights, test);
+  (void) worker;
+  const double sum = (double) lane (level->kernel, level->side.sum, test);
+  const double all = (double) lane (level->kernel, level->test_weights, test);
   const double rest = (double) level->total - sum, others = (double) level->weight - all;
   return entropy ((all + sum) / 2, (all - sum) / 2) + entropy ((others + rest) / 2, (others - rest) / 2);
 }
 
 static int gather (struct worker *worker, const struct level *level, int32_t test) {
   const struct rows *rows = worker->rows;
-  const int64_t yes_weight = lane (worker, level->test_weights, test);
+  const int64_t yes_weight = lane (level->kernel, level->test_weights, test);
   const int small_is_yes = !worker->solver->options.small_side || 2 * yes_weight <= level->weight;
-  if (rows->dense) {
-    side_rows (worker, level, test, small_is_yes, worker->small_ids, worker->small_start);
-    return small_is_yes;
-  }
   int32_t *start = worker->small_start, at = 0;
   for (int32_t list = 0; list < rows->lists; list++) {
     start[list] = at;
     const int32_t count = level->start[list + 1] - level->start[list];
-    at += worker->kernel->select (&level->slice, &rows->shape, level->slice.group[list], count, test, small_is_yes,
+    at += level->kernel->select (&level->slice, &rows->shape, level->slice.group[list], count, test, small_is_yes,
                                   level->ids + level->start[list], worker->small_ids + at);
   }
   start[rows->lists] = at;
   return small_is_yes;
 }
 
-static int pass (struct worker *worker, struct level *level, int32_t test, int small_is_yes, int64_t *yes,
-                 int64_t *no) {
+/* The gains of both sides of a test into `counted` and `rest`; returns the weight of what is counted. */
+static int64_t count_sides (struct worker *worker, struct level *level, int32_t test, int small_is_yes) {
   const struct rows *rows = worker->rows;
   const struct shape *shape = &rows->shape;
-  const int bits = worker->kernel->lane_bits;
-  const int64_t yes_weight = lane (worker, level->test_weights, test);
+  const struct kernel *kernel = level->kernel;
+  const int bits = kernel->lane_bits;
+  const int64_t yes_weight = lane (level->kernel, level->test_weights, test);
   struct side *counted = &worker->counted, *rest = &worker->rest;
-  build_slice (worker, &worker->small, worker->small_ids, worker->small_start);
-  worker->kernel->sums (&worker->small, shape, counted->sum, counted->yes); /* the weights are not needed */
-  const int64_t yes_total = lane (worker, level->side.sum, test);
+  build_slice (worker, kernel, &worker->small, worker->small_ids, worker->small_start);
+  kernel->sums (&worker->small, shape, counted->sum, counted->yes); /* the weights are not needed */
+  const int64_t yes_total = lane (level->kernel, level->side.sum, test);
   counted->total = small_is_yes ? yes_total : level->total - yes_total;
   rest->total = level->total - counted->total;
   if (bits == 16)
@@ -226,21 +277,57 @@ static int pass (struct worker *worker, struct level *level, int32_t test, int s
   else
     for (int32_t i = 0; i < shape->stride; i++)
       ((int64_t *) rest->sum)[i] = ((int64_t *) level->side.sum)[i] - ((int64_t *) counted->sum)[i];
-  worker->kernel->both (&worker->small, shape, level->doubled, counted, rest, worker->scratch);
-  const int64_t counted_weight = small_is_yes ? yes_weight : level->weight - yes_weight;
-  const int64_t counted_value = best_of_side (worker, counted, counted_weight);
-  const int64_t rest_value = best_of_side (worker, rest, level->weight - counted_weight);
+  kernel->both (&worker->small, shape, level->doubled, counted, rest, worker->scratch);
+  worker->work += (int64_t) shape->padded * shape->stride *
+                  (12 + worker->small.group[rows->lists] + worker->small.dense_rows) / 8;
+  return small_is_yes ? yes_weight : level->weight - yes_weight;
+}
+
+static int pass (struct worker *worker, struct level *level, int32_t test, int small_is_yes, int64_t *yes,
+                 int64_t *no) {
+  const struct kernel *kernel = level->kernel;
+  const struct side *counted = &worker->counted, *rest = &worker->rest;
+  const int64_t counted_weight = count_sides (worker, level, test, small_is_yes);
+  const int64_t counted_value = best_of_side (worker, kernel, counted, counted_weight);
+  const int64_t rest_value = best_of_side (worker, kernel, rest, level->weight - counted_weight);
   *yes = small_is_yes ? counted_value : rest_value;
   *no = small_is_yes ? rest_value : counted_value;
-  worker->work += (int64_t) shape->padded * shape->stride * (12 + worker->small.group[rows->lists] + worker->small.dense_rows) / 8;
   return 1;
 }
 
+/* The least that trees of at most one, two, three and four leaves cost on a side. */
+static void values_by_size (const struct worker *worker, const struct kernel *kernel, const struct side *side,
+                            int64_t weight, int64_t *value) {
+  int64_t gain[5] = {0, llabs (side->total)};
+  kernel->sizes (&worker->rows->shape, side, gain);
+  for (int size = 1; size <= 4; size++) {
+    value[size] = worker->rows->scale * ((weight - gain[size]) / 2) + size * worker->shared->price;
+    if (size > 1)
+      value[size] = smaller (value[size], value[size - 1]);
+  }
+}
+
+static int pass_sizes (struct worker *worker, struct level *level, int32_t test, int small_is_yes, int64_t *yes,
+                       int64_t *no) {
+  const int64_t weight = count_sides (worker, level, test, small_is_yes);
+  values_by_size (worker, level->kernel, &worker->counted, weight, small_is_yes ? yes : no);
+  values_by_size (worker, level->kernel, &worker->rest, level->weight - weight, small_is_yes ? no : yes);
+  return 1;
+}
+
+static int64_t side_stump (const struct worker *worker, const struct level *level, int32_t test, int yes) {
+  const int64_t mine = lane (level->kernel, level->test_weights, test), weight = yes ? mine : level->weight - mine;
+  const int64_t gain = lane (level->kernel, yes ? level->side.yes : level->side.no, test);
+  return worker->rows->scale * ((weight - gain) / 2) + 2 * worker->shared->price;
+}
+
 static void similar (struct worker *worker, struct level *level, int32_t test, int64_t yes, int64_t no) {
-  worker->kernel->similar (&worker->rows->shape, lane_row (worker, level->weights, test), level->test_weights,
-                           lane (worker, level->test_weights, test), level->weight, worker->rows->scale, yes, no,
-                           level->low_yes, level->low_no);
+  const struct shape *shape = &worker->rows->shape;
+  const struct kernel *kernel = level->kernel;
+  const char *row = (const char *) level->weights + (int64_t) test * shape->stride * kernel->lane_bits / 8;
+  kernel->similar (shape, row, level->test_weights, lane (kernel, level->test_weights, test), level->weight,
+                   worker->rows->scale, yes, no, level->low_yes, level->low_no);
 }
 
 const struct model signed_model = {level_make, level_release, worker_make, worker_release, measure,     leaf, sums, pairs,
-                                   idle,       side_leaf,     information, gather, pass, larger_side, similar};
+                                   idle,       side_leaf,     information, gather, pass, pass_sizes, side_stump, larger_side, similar};

@@ -65,7 +65,7 @@ struct treeml_solver {
   atomic_int stopping; /* 1 + enum treeml_stop, or 0 */
   atomic_int interrupted;
   struct cache *cache;
-  const struct kernel *kernel;
+  const struct kernel *kernel, *narrow_kernel; /* the second for small sums */
   int kernel_choice;
   double unit;
   struct answer *answers;

@@ -1,11 +1,11 @@
 /* Two places for every key; grows while more than half is in use, up to its limit. */
 #include "two_table.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 struct two_entry {
-  uint64_t hash[2];
-  int64_t value; /* plus one; 0 where the place is free */
+  atomic_ullong mixed[2], value; /* the value plus one; 0 where the place is free */
 };
 
 enum { first_size = 1024 };
@@ -15,32 +15,37 @@ void two_table_release (struct arena *arena, struct two_table *table) {
   memset (table, 0, sizeof *table);
 }
 
-static int same (const struct two_entry *entry, const uint64_t hash[2]) {
-  return entry->value && entry->hash[0] == hash[0] && entry->hash[1] == hash[1];
+static uint64_t look (const atomic_ullong *word) { return atomic_load_explicit (word, memory_order_relaxed); }
+
+static void set (atomic_ullong *word, uint64_t to) { atomic_store_explicit (word, to, memory_order_relaxed); }
+
+/* The value kept for a key, plus one; 0 if this is another's place. */
+static uint64_t value_at (const struct two_entry *entry, const uint64_t hash[2]) {
+  const uint64_t value = look (&entry->value);
+  return (look (&entry->mixed[0]) ^ value) == hash[0] && (look (&entry->mixed[1]) ^ value) == hash[1] ? value : 0;
 }
 
 int two_table_find (const struct two_table *table, const uint64_t hash[2], int64_t *value) {
   if (!table->size)
     return 0;
-  const struct two_entry *entry = &table->entries[hash[0] & (uint64_t) (table->size - 1)];
-  if (!same (entry, hash)) {
-    entry = &table->entries[(hash[0] & (uint64_t) (table->size - 1)) ^ 1];
-    if (!same (entry, hash))
-      return 0;
-  }
-  *value = entry->value - 1;
-  return 1;
+  const uint64_t place = hash[0] & (uint64_t) (table->size - 1);
+  uint64_t found = value_at (&table->entries[place], hash);
+  if (!found)
+    found = value_at (&table->entries[place ^ 1], hash);
+  *value = (int64_t) found - 1;
+  return found != 0;
 }
 
-static void put (struct two_table *table, const uint64_t hash[2], int64_t value) {
-  struct two_entry *entry = &table->entries[hash[0] & (uint64_t) (table->size - 1)];
-  struct two_entry *beside = &table->entries[(hash[0] & (uint64_t) (table->size - 1)) ^ 1];
-  if (entry->value && !beside->value)
+static void put (struct two_table *table, const uint64_t hash[2], uint64_t value) {
+  const uint64_t place = hash[0] & (uint64_t) (table->size - 1);
+  struct two_entry *entry = &table->entries[place], *beside = &table->entries[place ^ 1];
+  if (look (&entry->value) && !look (&beside->value))
     entry = beside;
-  table->used += !entry->value;
-  entry->hash[0] = hash[0];
-  entry->hash[1] = hash[1];
-  entry->value = value + 1;
+  if (!table->shared)
+    table->used += !look (&entry->value);
+  set (&entry->mixed[0], hash[0] ^ value);
+  set (&entry->mixed[1], hash[1] ^ value);
+  set (&entry->value, value);
 }
 
 static void grow (struct arena *arena, struct two_table *table) {
@@ -52,16 +57,27 @@ static void grow (struct arena *arena, struct two_table *table) {
     table->most = table->size;
     return;
   }
-  for (int64_t i = 0; i < table->size; i++)
-    if (table->entries[i].value)
-      put (&larger, table->entries[i].hash, table->entries[i].value - 1);
+  for (int64_t i = 0; i < table->size; i++) {
+    const uint64_t value = look (&table->entries[i].value);
+    const uint64_t hash[2] = {look (&table->entries[i].mixed[0]) ^ value, look (&table->entries[i].mixed[1]) ^ value};
+    if (value)
+      put (&larger, hash, value);
+  }
   arena_release (arena, table->entries);
   *table = larger;
 }
 
+void two_table_share (struct arena *arena, struct two_table *table) {
+  if (table->most <= 1)
+    return;
+  table->entries = arena_allocate (arena, (size_t) table->most, sizeof *table->entries);
+  table->size = table->entries ? table->most : 0;
+  table->shared = 1;
+}
+
 void two_table_store (struct arena *arena, struct two_table *table, const uint64_t hash[2], int64_t value) {
-  if (2 * table->used >= table->size && table->size < table->most && table->most > 1)
+  if (!table->shared && 2 * table->used >= table->size && table->size < table->most && table->most > 1)
     grow (arena, table);
   if (table->size)
-    put (table, hash, value);
+    put (table, hash, (uint64_t) value + 1);
 }

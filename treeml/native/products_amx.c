@@ -1,0 +1,189 @@
+/* Products of matrices by the tiles of AMX: sixteen tests by sixteen tests and sixty-four rows an instruction. */
+#if defined(__linux__) && !defined(_GNU_SOURCE)
+#define _GNU_SOURCE /* for syscall */
+#endif
+#include "products.h"
+
+/* A tile holds sixteen lines of sixty-four bytes. */
+enum { tile = 16, tile_rows = 64, group_digits = 3 };
+
+int64_t product_room (const struct shape *shape, int32_t digits, int32_t piece) {
+  const int64_t tests = (shape->tests + tile - 1) / tile * tile;
+  return piece * (tests * digits + shape->stride + digits) + group_digits * tile * tile * 4 + 256;
+}
+
+#if defined(__x86_64__) && defined(__linux__) && defined(__AMX_TILE__) && defined(__AMX_INT8__) && defined(__AVX512BW__)
+
+#include <cpuid.h>
+#include <immintrin.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Numbers of digits and bits are constants where these are inlined. */
+#define INLINE static inline __attribute__ ((always_inline))
+
+/* The left matrix: for every test and digit the digits of the rows that pass, and nothing for the others. */
+INLINE void fill_left (const struct product *product, int8_t *left, int8_t *digits, int32_t first, int32_t rows,
+                       const int32_t count, const int32_t bits) {
+  const struct slice *slice = product->slice;
+  const int32_t tests = product->shape->tests, padded = (tests + tile - 1) / tile * tile;
+  const int64_t stride = product->shape->stride;
+  memset (digits, 0, (size_t) (count * product->piece));
+  const int32_t some = slice->dense_rows - first < rows ? slice->dense_rows - first : rows;
+  for (int32_t r = 0; r < some; r++)
+    for (int32_t d = 0; d < count; d++)
+      digits[d * product->piece + r] = product->digits[(int64_t) slice->ids[first + r] * count + d];
+  const int64_t groups = (slice->dense_rows + bits - 1) / bits;
+  for (int32_t block = 0; block < rows; block += tile_rows)
+    for (int32_t test = 0; test < padded; test++) {
+      uint64_t passing = 0;
+      if (test < tests && bits == 64)
+        passing = ((const uint64_t *) slice->words)[(first + block) / 64 * stride + test];
+      else if (test < tests) {
+        const int64_t group = (first + block) / 32;
+        const uint32_t *words = (const uint32_t *) slice->words + group * stride + test;
+        passing = *words;
+        if (group + 1 < groups)
+          passing |= (uint64_t) words[stride] << 32;
+      }
+      for (int32_t d = 0; d < count; d++) {
+        const __m512i number = _mm512_load_si512 (digits + d * product->piece + block);
+        _mm512_store_si512 (left + ((int64_t) block / tile_rows * padded + test) * count * tile_rows + d * tile_rows,
+                            _mm512_maskz_mov_epi8 (passing, number));
+      }
+    }
+}
+
+/* The right matrix: ones where a row passes, four rows beside each other in the lane of a test. */
+static void fill_right (const struct product *product, uint8_t *right, int32_t first, int32_t rows) {
+  const struct slice *slice = product->slice;
+  const int64_t stride = product->shape->stride;
+  /* What stands beyond the last row does not count: its digits are 0. */
+  const uint8_t *nobody = slice->row_bits;
+  for (int32_t r = 0; r < rows; r += 4) {
+    const uint8_t *row[4];
+    for (int32_t k = 0; k < 4; k++)
+      row[k] = first + r + k < slice->dense_rows ? slice->row_bits + slice->ids[first + r + k] * slice->row_bytes : nobody;
+    for (int32_t j = product->from / tile * tile; j < product->to; j += tile) {
+      __m512i ones = _mm512_setzero_si512 ();
+      for (int32_t k = 0; k < 4; k++) {
+        uint16_t mask;
+        memcpy (&mask, row[k] + j / 8, sizeof mask);
+        ones = _mm512_mask_or_epi32 (ones, mask, ones, _mm512_set1_epi32 (1 << (8 * k)));
+      }
+      _mm512_store_si512 (right + (r / 4 * stride + j) * 4, ones);
+    }
+  }
+}
+
+/* Sixteen by sixteen sums of some digits, from `counts`, into or onto the sums. */
+INLINE void put (const struct product *product, const int32_t *counts, const int32_t digits, int32_t lowest, int32_t i,
+                 int32_t j, int onto, const int32_t bits) {
+  const int64_t stride = product->shape->stride;
+  const int32_t lines = product->shape->tests - i < tile ? product->shape->tests - i : tile;
+  for (int32_t line = 0; line < lines; line++) {
+    __m512i low = _mm512_setzero_si512 (), high = low;
+    for (int32_t d = digits - 1; d >= 0; d--) {
+      const __m512i count = _mm512_load_si512 (counts + (d * tile + line) * tile);
+      const unsigned shift = (unsigned) (digit_bits * (lowest + d) + product->doubled);
+      if (bits == 32)
+        low = _mm512_add_epi32 (low, _mm512_slli_epi32 (count, shift));
+      else {
+        low = _mm512_add_epi64 (low, _mm512_slli_epi64 (_mm512_cvtepi32_epi64 (_mm512_castsi512_si256 (count)), shift));
+        high = _mm512_add_epi64 (
+            high, _mm512_slli_epi64 (_mm512_cvtepi32_epi64 (_mm512_extracti64x4_epi64 (count, 1)), shift));
+      }
+    }
+    if (bits == 32) {
+      int32_t *to = (int32_t *) product->sums + (i + line) * stride + j;
+      _mm512_store_si512 (to, onto ? _mm512_add_epi32 (low, _mm512_load_si512 (to)) : low);
+    } else {
+      int64_t *to = (int64_t *) product->sums + (i + line) * stride + j;
+      _mm512_store_si512 (to, onto ? _mm512_add_epi64 (low, _mm512_load_si512 (to)) : low);
+      _mm512_store_si512 (to + 8, onto ? _mm512_add_epi64 (high, _mm512_load_si512 (to + 8)) : high);
+    }
+  }
+}
+
+INLINE void multiply_digits (const struct product *product, const int32_t count, const int32_t bits) {
+  const int32_t tests = product->shape->tests, padded = (tests + tile - 1) / tile * tile;
+  const int64_t stride = product->shape->stride, line = (int64_t) count * tile_rows;
+  int8_t *left = product->room;
+  uint8_t *right = (uint8_t *) left + (int64_t) padded * count * product->piece;
+  int32_t *counts = (int32_t *) (void *) (right + stride * product->piece);
+  int8_t *digits = (int8_t *) (counts + group_digits * tile * tile);
+  struct {
+    uint8_t palette, start, reserved[14];
+    uint16_t bytes[16];
+    uint8_t lines[16];
+  } shape = {.palette = 1};
+  for (int t = 0; t < 8; t++) {
+    shape.bytes[t] = 64;
+    shape.lines[t] = tile;
+  }
+  _tile_loadconfig (&shape);
+  for (int32_t first = 0; first == 0 || first < product->slice->dense_rows; first += product->piece) {
+    const int32_t rest = product->slice->dense_rows - first, some = rest < product->piece ? rest : product->piece;
+    const int32_t rows = (some + tile_rows - 1) / tile_rows * tile_rows;
+    fill_left (product, left, digits, first, rows, count, bits);
+    fill_right (product, right, first, rows);
+    for (int32_t i = 0; i < tests; i += tile)
+      for (int32_t j = product->triangle && i > product->from ? i : product->from; j < product->to; j += tile)
+        for (int32_t lowest = 0; lowest < count; lowest += group_digits) {
+          const int32_t here = count - lowest < group_digits ? count - lowest : group_digits;
+          const int8_t *from = left + i * line + (int64_t) lowest * tile_rows;
+          _tile_zero (0);
+          _tile_zero (1);
+          _tile_zero (2);
+          for (int32_t block = 0; block < rows; block += tile_rows, from += padded * line) {
+            _tile_loadd (6, right + (block / 4 * stride + j) * 4, (int) (4 * stride));
+            _tile_loadd (3, from, (int) line);
+            _tile_dpbsud (0, 3, 6);
+            if (here > 1) {
+              _tile_loadd (4, from + tile_rows, (int) line);
+              _tile_dpbsud (1, 4, 6);
+            }
+            if (here > 2) {
+              _tile_loadd (5, from + 2 * tile_rows, (int) line);
+              _tile_dpbsud (2, 5, 6);
+            }
+          }
+          _tile_stored (0, counts, 64);
+          _tile_stored (1, counts + tile * tile, 64);
+          _tile_stored (2, counts + 2 * tile * tile, 64);
+          put (product, counts, here, lowest, i, j, first > 0 || lowest > 0, bits);
+        }
+  }
+  _tile_release ();
+}
+
+/* Weights of six digits, which three of these hold, are what there is most of. */
+static void multiply (const struct product *product) {
+  if (product->count == 3 && product->lane_bits == 32)
+    multiply_digits (product, 3, 32);
+  else if (product->count == 3)
+    multiply_digits (product, 3, 64);
+  else if (product->lane_bits == 32)
+    multiply_digits (product, product->count, 32);
+  else
+    multiply_digits (product, product->count, 64);
+}
+
+/* The system has to allow the tiles to a process, because they are much to save when it switches threads. */
+static int allowed (void) {
+  enum { request_permission = 0x1023, tile_data = 18 };
+  unsigned a, b, c, d;
+  if (!__get_cpuid_count (7, 0, &a, &b, &c, &d) || !(d >> 24 & 1) || !(d >> 25 & 1))
+    return 0;
+  return __builtin_cpu_supports ("avx512bw") && __builtin_cpu_supports ("avx512dq") &&
+         syscall (SYS_arch_prctl, request_permission, tile_data) == 0;
+}
+
+product_function *products_find (void) { return allowed () ? multiply : NULL; }
+
+#else
+
+product_function *products_find (void) { return 0; }
+
+#endif

@@ -1,0 +1,317 @@
+"""Problem, limits -> Answer: one run of the C solver, and its findings in the terms of the problem."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treeml.backends.contract import (
+    Answer,
+    Leaf,
+    LeafErrors,
+    Limits,
+    Node,
+    OnProgress,
+    Predicted,
+    Problem,
+    Progress,
+    Purity,
+    Split,
+    Status,
+    Stop,
+    Used,
+)
+from treeml.backends.evaluate import evaluate_goals
+from treeml.native.goals import Objective, at_most, floor, kind, limit_of, objective_of, scaled_cost
+
+if TYPE_CHECKING:
+    from treeml.native.solver import Found, Solver
+    from treeml.native.thresholds import ThresholdSolver
+
+_STATUS = {
+    "optimal": Status.OPTIMAL,
+    "feasible": Status.FEASIBLE,
+    "infeasible": Status.INFEASIBLE,
+    "unknown": Status.UNKNOWN,
+}
+_STOP = {"proved": Stop.PROVED, "time": Stop.TIME, "interrupted": Stop.INTERRUPTED, "memory": Stop.MEMORY}
+
+
+@dataclass
+class Run:
+    problem: Problem
+    limits: Limits
+    start: Node | None
+    on_progress: OnProgress | None
+    began: float
+    kernel: str = "binary"
+    trace: list[Progress] = field(default_factory=list)
+    reached_gap: bool = False
+
+    def answer(self) -> Answer:
+        problem = self.problem
+        objective = objective_of(problem)
+        bounded = [bound for bound in problem.bounds if kind(bound) is Predicted]
+        only_leaves = bool(problem.goals) and problem.goals[0].sum.kinds() == {"Leaves"} and len(problem.goals) == 1
+        settings = self.settings(objective)
+        if bounded and (only_leaves or not problem.goals):
+            factor, cost, _ = at_most(bounded[0])
+            objective = Objective(cost=np.asarray(cost) * (1 if factor > 0 else -1))
+            limit = min(floor(most / abs(factor)) for factor, _, most in map(at_most, bounded))
+            solver = self.solver(objective)
+            settings |= {"upper": limit + 1, "enough": limit + 1, "leaf_price": 0}
+            return self.fewest_leaves(solver, objective, settings) if only_leaves else self.any_tree(solver, settings)
+        if bounded:
+            most = min(limit / abs(factor) for factor, _, limit in map(at_most, bounded))
+            mine = scaled_cost(problem.goals[0].sum)
+            assert mine is not None
+            settings["upper"] = floor(most * abs(mine[0]) * objective.scale) + 1
+        found = self.run(self.solver(objective), objective, settings)
+        return self.answered(found, objective)
+
+    def solver(self, objective: Objective) -> Solver | ThresholdSolver:
+        from treeml.native.solver import Solver
+
+        problem = self.problem
+        if self.kernel == "numeric":
+            return self.threshold_solver(objective)
+        given: dict[str, Any] = {"columns": np.array([test.feature for test in problem.tests], dtype=np.int32)}
+        support = problem.bound_on("Support", ">=")
+        if (support is not None and support > 1) or objective.column_cost is not None:
+            given["count"] = problem.count
+        if objective.column_cost is not None:
+            given["column_cost"] = objective.column_cost
+        forbidden = self.forbidden()
+        if forbidden:
+            given["forbidden"] = np.array([test.feature in forbidden for test in problem.tests], dtype=np.uint8)
+        for bound in problem.bounds:
+            term = bound.sum.parts[0][1]
+            if isinstance(term, Purity):
+                given["purity"] = (term.weight, min(max(limit_of(bound), Fraction(0)), Fraction(2)))
+            elif isinstance(term, LeafErrors):
+                given["leaf_limit"] = (term.cost, floor(limit_of(bound) / term.scale))
+        if objective.loss is not None:
+            loss = objective.loss
+            levels = (loss.level,) if loss.kind == "quantile" else ()
+            weight = loss.weight * objective.factor
+            return Solver(problem.bits, targets=loss.targets, loss=loss.kind, levels=levels, weight=weight, **given)
+        if objective.custom is not None:
+            function, factor = objective.custom.function, objective.factor
+            return Solver(problem.bits, custom=lambda sets: [factor * float(function(rows)) for rows in sets], **given)
+        cost = objective.cost
+        if cost is None:
+            cost = np.zeros((problem.rows, max(1, problem.classes)), dtype=np.int64)
+        return Solver(problem.bits, cost=cost, **given)
+
+    def threshold_solver(self, objective: Objective) -> ThresholdSolver:
+        from treeml.native.thresholds import ThresholdSolver
+
+        problem, loss, cost = self.problem, objective.loss, objective.cost
+        if loss is not None:
+            weight = loss.weight * objective.factor
+            return ThresholdSolver(
+                problem, targets=loss.targets, weight=weight, count=problem.count, forbidden=self.forbidden()
+            )
+        if cost is None:
+            cost = np.zeros((problem.rows, max(1, problem.classes)), dtype=np.int64)
+        return ThresholdSolver(problem, cost=cost, count=problem.count, forbidden=self.forbidden())
+
+    def forbidden(self) -> frozenset[int]:
+        return frozenset().union(
+            *(
+                bound.sum.parts[0][1].features
+                for bound in self.problem.bounds
+                if isinstance(bound.sum.parts[0][1], Used) and limit_of(bound) < 1
+            )
+        )
+
+    def settings(self, objective: Objective) -> dict[str, Any]:
+        problem, limits = self.problem, self.limits
+        settings: dict[str, Any] = {"threads": limits.threads, "leaf_price": objective.price}
+        depth, leaves = problem.max_depth, problem.bound_on("Leaves", "<=")
+        if depth is not None:
+            settings["depth"] = depth
+        if leaves is not None:
+            settings["leaves"] = floor(leaves)
+        support = problem.bound_on("Support", ">=")
+        if support is not None:
+            settings["support"] = max(1, -floor(-support))
+        if limits.memory is not None:
+            settings["memory"] = limits.memory
+        chosen = {name: int(value) for name, value in limits.options.items() if name != "kernel"}
+        if "instructions" in chosen:
+            chosen["kernel"] = chosen.pop("instructions")
+        settings["options"] = chosen if self.kernel == "numeric" else {"seed": limits.seed, **chosen}
+        return settings
+
+    def impossible(self, settings: Mapping[str, Any]) -> bool:
+        """A bound that no tree meets, whatever the rows."""
+        used = [bound for bound in self.problem.bounds if kind(bound) is Used]
+        pure = [bound for bound in self.problem.bounds if kind(bound) is Purity]
+        return (
+            settings.get("depth", 0) < 0
+            or settings.get("leaves", 1) < 1
+            or any(limit_of(bound) < 0 for bound in used)
+            or any(limit_of(bound) > 1 for bound in pure)
+        )
+
+    def run(self, solver: Solver | ThresholdSolver, objective: Objective, settings: Mapping[str, Any]) -> Found | None:
+        """None where the bounds contradict themselves."""
+        if self.impossible(settings):
+            return None
+        left = self.limits.deadline.left()
+        start = None if self.start is None else _flat(self.start)
+        return solver.solve(
+            **settings,
+            seconds=left,
+            start=start,
+            on_progress=lambda seconds, value, bound: self.progress(objective, value, bound),
+        )
+
+    def progress(self, objective: Objective, value: Any, bound: Any) -> bool:
+        """False stops the search."""
+        if value is None or not self.problem.goals:
+            return not (self.on_progress is not None and self.on_progress(Progress(monotonic() - self.began)) is False)
+        reached = self.first_goal(objective, Fraction(value), objective.later_least)
+        below = None if bound is None else self.first_goal(objective, Fraction(bound), objective.later_most)
+        last = self.trace[-1] if self.trace else None
+        if last is None or last.objective != (reached,) or last.bound != below:
+            moment = Progress(monotonic() - self.began, (reached,), below)
+            self.trace.append(moment)
+            if self.on_progress is not None and self.on_progress(moment) is False:
+                return False
+        gap = self.limits.gap
+        if gap and below is not None and reached - below <= gap * abs(reached):
+            self.reached_gap = True
+            return False
+        return True
+
+    def first_goal(self, objective: Objective, value: Fraction, later: int) -> Fraction:
+        """The first goal's value behind a value of all goals together, later goals being worth `later`."""
+        share = (value - later) / objective.first_weighs if objective.first_weighs > 1 else value
+        return share / objective.scale + objective.constant
+
+    def fewest_leaves(self, solver: Solver | ThresholdSolver, objective: Objective, settings: dict[str, Any]) -> Answer:
+        """The fewest leaves of a tree within the bounds: one leaf, two, and so on."""
+        factor, constant = self.problem.goals[0].sum.parts[0][0], self.problem.goals[0].sum.constant
+        most = settings.get("leaves", self.problem.rows)
+        for leaves in range(1, most + 1):
+            found = self.run(solver, Objective(), {**settings, "leaves": leaves})
+            if found is None or found.status == "unknown":
+                bound = factor * leaves + constant
+                return self.answered(found, objective, bound=bound)
+            if found.status != "infeasible":
+                tree = _tree(found, self.problem)
+                goals = evaluate_goals(self.problem, tree)
+                return Answer(
+                    Status.OPTIMAL,
+                    Stop.PROVED,
+                    tree,
+                    goals,
+                    goals[0],
+                    (),
+                    tuple(self.trace),
+                    self.statistics(found, goals[0], goals[0]),
+                    found.status,
+                )
+        return Answer(Status.INFEASIBLE, Stop.PROVED, raw_status="infeasible")
+
+    def any_tree(self, solver: Solver | ThresholdSolver, settings: dict[str, Any]) -> Answer:
+        found = self.run(solver, Objective(), settings)
+        return self.answered(found, Objective())
+
+    def answered(self, found: Found | None, objective: Objective, bound: Fraction | None = None) -> Answer:
+        if found is None:
+            return Answer(Status.INFEASIBLE, Stop.PROVED, raw_status="infeasible")
+        status = _STATUS[found.status]
+        raw = f"{found.status}, {found.stop}"
+        if not len(found.test):
+            stop = Stop.PROVED if status is Status.INFEASIBLE else _STOP[found.stop]
+            return Answer(
+                status,
+                stop,
+                bound=bound,
+                trace=tuple(self.trace),
+                statistics=self.statistics(found, None, bound),
+                raw_status=raw,
+            )
+        tree = _tree(found, self.problem)
+        if not self.problem.goals:
+            return Answer(
+                Status.OPTIMAL, Stop.PROVED, tree, (), statistics=self.statistics(found, None, None), raw_status=raw
+            )
+        goals = self.claimed(found, objective, tree)
+        tolerance = found.tolerance / objective.scale
+        if status is Status.OPTIMAL:
+            statistics = self.statistics(found, goals[-1], goals[-1])
+            return Answer(
+                status, Stop.PROVED, tree, goals, goals[-1], (), tuple(self.trace), statistics, raw, tolerance=tolerance
+            )
+        below = None
+        if found.bound is not None:
+            below = min(goals[0], self.first_goal(objective, Fraction(found.bound), objective.later_most))
+        stop = Stop.GAP if self.reached_gap else _STOP[found.stop]
+        statistics = self.statistics(found, goals[0], below)
+        return Answer(
+            status,
+            stop,
+            tree,
+            goals,
+            below,
+            (),
+            tuple(self.trace),
+            statistics,
+            raw,
+            tolerance=tolerance,
+            bounded_goal=0,
+        )
+
+    def claimed(self, found: Found, objective: Objective, tree: Node) -> tuple[Fraction, ...]:
+        """What the tree is worth by each goal. One goal in whole numbers is the solver's own value: whoever runs the
+        back-end recomputes it from the rows anyway."""
+        if len(self.problem.goals) > 1 or found.tolerance or found.value is None:
+            return evaluate_goals(self.problem, tree)
+        return (self.first_goal(objective, Fraction(found.value), 0),)
+
+    def statistics(self, found: Found, objective: Fraction | None, bound: Fraction | None) -> dict[str, float]:
+        own = {name: value for name, value in found.statistics.items() if not name.endswith("_microseconds")}
+        own["build_seconds"] = found.statistics["build_microseconds"] / 1e6
+        own["solve_seconds"] = found.statistics["solve_microseconds"] / 1e6
+        if objective is not None:
+            own["objective"] = float(objective)
+        if bound is not None:
+            own["objective_bound"] = float(bound)
+        return own
+
+
+def _flat(tree: Node) -> tuple[list[int], list[int], list[int]]:
+    """A tree as arrays, every child after its parent."""
+    test: list[int] = []
+    yes: list[int] = []
+    no: list[int] = []
+    waiting: list[tuple[Node, list[int] | None, int]] = [(tree, None, 0)]
+    while waiting:
+        node, side, parent = waiting.pop()
+        if side is not None:
+            side[parent] = len(test)
+        test.append(node.test if isinstance(node, Split) else -1)
+        yes.append(-1)
+        no.append(-1)
+        if isinstance(node, Split):
+            waiting += [(node.yes, yes, len(test) - 1), (node.no, no, len(test) - 1)]
+    return test, yes, no
+
+
+def _tree(found: Found, problem: Problem) -> Node:
+    nodes: list[Node] = [Leaf(-1)] * len(found.test)
+    for at in range(len(nodes) - 1, -1, -1):
+        if found.test[at] >= 0:
+            nodes[at] = Split(int(found.test[at]), nodes[found.left[at]], nodes[found.right[at]])
+        else:
+            nodes[at] = Leaf(max(0, int(found.label[at])) if problem.classes else -1)
+    return nodes[0]
