@@ -36,6 +36,7 @@ from treeml.backends.engines.sat import Sat, Stopped
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+MOST_CUBES = 64
 SMALL = 10  # up to here cores are raised one by one where weights differ
 MOST_CLAUSES = 20_000_000
 BYTES_PER_CLAUSE = 200
@@ -198,7 +199,8 @@ class _Runner:
         outputs, extra = _count(self.items, cap, self.model.clauses.top)
         sat = self.open(self.solver_name or "g4", [*self.model.clauses.clauses, *extra])
         self._hint(sat)
-        while True:
+        waiting = cubes(self.model)
+        while waiting:
             upper = self.upper()
             for value, literal in sorted(outputs.items()):
                 if upper is not None and value >= upper:
@@ -207,11 +209,15 @@ class _Runner:
                 return Stop.GAP
             if self.search.stopped:
                 raise Stopped(Stop.INTERRUPTED)
-            if not sat.solve():
-                if self.search.tree is not None and upper is not None:
-                    self.prove(upper)
-                return Stop.PROVED
-            self.take(sat)
+            if sat.solve(waiting[-1]):
+                self.take(sat)
+            else:
+                # What is not below a value is not below a lesser one either: a cube is refuted once.
+                sat.add([-literal for literal in waiting.pop()])
+        upper = self.upper()
+        if self.search.tree is not None and upper is not None:
+            self.prove(upper)
+        return Stop.PROVED
 
     def _without_penalty(self) -> bool:
         """Is there a tree that pays nothing? Units, not assumptions, so that the solver can simplify by them."""
@@ -290,6 +296,23 @@ def _count(items: list[tuple[int, int]], cap: int, top: int) -> tuple[dict[int, 
     clauses = Clauses(top)
     outputs = totalizer(clauses, items, max(1, cap))
     return outputs, clauses.clauses
+
+
+def cubes(model: OrderModel) -> list[list[int]]:
+    """Assumptions one of which every tree meets: which questions the first nodes ask, as long as these are few.
+
+    Where the question of a node is settled, its order clauses become chains of implications, which a solver follows
+    much further than it does while the question is open.
+    """
+    found: list[list[int]] = [[]]
+    for node in range(min(3, model.nodes.branches)):
+        asked = [[int(literal)] for literal in model.ask[node]]
+        if model.split is not None:
+            asked.append([-int(model.split[node])])
+        if len(found) * len(asked) > MOST_CUBES:
+            break
+        found = [[*cube, *one] for cube in found for one in asked]
+    return found
 
 
 def start_literals(model: OrderModel, tree: Node) -> list[int]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from treeml.backends.encodings.asked import Unsupported
 from treeml.backends.encodings.program import FREE, Program
-from treeml.backends.engines.highs import accept, whole_bound
+from treeml.backends.engines.highs import accept, settled, whole_bound
 from treeml.backends.engines.outcome import End, OnIncumbent, Orders, Outcome, cut_short, run_in_thread
 
 if TYPE_CHECKING:
@@ -138,8 +138,4 @@ def _outcome(gurobipy: Any, model: Any, variables: Any, program: Program, stoppe
         end = cut_short(stopped)
     values = accept(program, np.asarray(variables.X)) if model.SolCount else None
     bound = None if end is End.INFEASIBLE else whole_bound(model.ObjBound)
-    if end is End.OPTIMAL and values is None:
-        end = End.FAILED
-    if end is End.OPTIMAL and values is not None and program.whole is None:
-        bound = int(program.cost @ values) + program.offset
-    return Outcome(end, values, bound, f"status {model.Status}", {"nodes": float(model.NodeCount)})
+    return settled(program, end, values, bound, f"status {model.Status}", {"nodes": float(model.NodeCount)})

@@ -217,6 +217,17 @@ def whole_bound(bound: float) -> int | None:
     return ceil(bound - 1e-6 * max(1.0, abs(bound) * 1e-3))
 
 
+def settled(
+    program: Program, end: End, values: Whole | None, bound: int | None, raw: str, statistics: dict[str, float]
+) -> Outcome:
+    """An outcome of which an optimum that is not exactly one has failed, and one that is bounds itself."""
+    if end is End.OPTIMAL and values is None:
+        end = End.FAILED
+    if end is End.OPTIMAL and values is not None and program.whole is None:
+        bound = int(program.cost @ values) + program.offset
+    return Outcome(end, values, bound, raw, statistics)
+
+
 def _outcome(highs: Any, program: Program, stopped: list[str], relaxed: bool = False) -> Outcome:
     import highspy
 
@@ -247,8 +258,4 @@ def _outcome(highs: Any, program: Program, stopped: list[str], relaxed: bool = F
     if len(found) == program.columns and info.primal_solution_status == 2:
         values = accept(program, found)
     bound = whole_bound(info.mip_dual_bound)
-    if end is End.OPTIMAL and values is None:
-        end = End.FAILED
-    if end is End.OPTIMAL and values is not None and program.whole is None:
-        bound = int(program.cost @ values) + program.offset
-    return Outcome(end, values, bound, raw, statistics)
+    return settled(program, end, values, bound, raw, statistics)

@@ -9,7 +9,7 @@ import numpy as np
 from treeml.backends.contract import Deadline
 from treeml.backends.encodings.clock import NO_DEADLINE, in_time
 from treeml.backends.encodings.program import FREE, Program
-from treeml.backends.engines.highs import accept, whole_bound
+from treeml.backends.engines.highs import accept, settled, whole_bound
 from treeml.backends.engines.outcome import End, OnIncumbent, Orders, Outcome, cut_short, run_in_thread
 
 if TYPE_CHECKING:
@@ -133,8 +133,4 @@ def _outcome(model: Any, variables: list[Any], program: Program, stopped: list[s
         best = model.getBestSol()
         values = accept(program, np.array([model.getSolVal(best, variable) for variable in variables]))
     bound = None if end is End.INFEASIBLE else whole_bound(model.getDualbound())
-    if end is End.OPTIMAL and values is None:
-        end = End.FAILED
-    if end is End.OPTIMAL and values is not None and program.whole is None:
-        bound = int(program.cost @ values) + program.offset
-    return Outcome(end, values, bound, raw, {"nodes": float(model.getNTotalNodes())})
+    return settled(program, end, values, bound, raw, {"nodes": float(model.getNTotalNodes())})

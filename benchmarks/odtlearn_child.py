@@ -1,0 +1,28 @@
+"""One fit by odtlearn, in an interpreter of its own: `python odtlearn_child.py rows.csv FlowOCT cbc DEPTH SECONDS`.
+
+odtlearn needs mip 1.15 with cffi below 1.16 (or gurobipy), which need not be installed beside TreeML: so it is run by
+whatever Python has them, and prints one line of JSON. The first column of the rows is the class.
+"""
+
+import json
+import sys
+from time import perf_counter, process_time
+
+
+def main(path: str, kind: str, solver: str, depth: str, seconds: str) -> None:
+    import numpy as np
+    from odtlearn import flow_oct
+
+    rows = np.loadtxt(path, delimiter=",", dtype=int)
+    actual, table = rows[:, 0], rows[:, 1:]
+    model = getattr(flow_oct, kind)(solver=solver, depth=int(depth), time_limit=int(seconds), num_threads=1, _lambda=0)
+    began, spent = perf_counter(), process_time()
+    model.fit(table, actual)
+    taken, processor = perf_counter() - began, process_time() - spent
+    errors = int((np.asarray(model.predict(table)).ravel() != actual).sum())
+    gap = float(model.optim_gap)
+    print("\n" + json.dumps({"errors": errors, "gap": gap, "seconds": taken, "processor": processor}))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
