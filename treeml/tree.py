@@ -53,11 +53,11 @@ class Test:
                 return f"{self.column} is missing"
         return f"{self.column} is {label_text(self.values[0])}{missing}"
 
-    def negated(self) -> str:
-        """The question as a fact about a row that answers no."""
+    def negated(self, has_gaps: bool = True) -> str:
+        """The question as a fact about a row that answers no; without gaps in the column, nothing is missing."""
         match self.kind:
             case "at most":
-                missing = "" if self.missing_yes else " or is missing"
+                missing = "" if self.missing_yes or not has_gaps else " or is missing"
                 return f"{self.column} > {number_text(self.values[0])}{missing}"
             case "among":
                 return f"{self.column} is not among {', '.join(map(label_text, self.values))}"
@@ -178,7 +178,8 @@ class Tree:
         if len(reached) != 1:
             raise ValueError(f"a decision path is that of one row, not of {len(reached)}")
         path, leaf = list(self.paths())[int(reached[0])]
-        facts = [str(test) if answer else test.negated() for test, answer in path]
+        gaps = {field.name for field in self.fields if field.missing}
+        facts = [str(test) if answer else test.negated(test.column in gaps) for test, answer in path]
         return (*facts, f"predict {self.prediction_text(leaf)}")
 
     def prediction_text(self, leaf: Leaf) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -88,10 +89,12 @@ def test_masks_and_numbers_of_rows_lead_to_the_same_leaves(few: int, monkeypatch
 def test_one_row() -> None:
     assert flower().predict({"color": "red", "length": 3}).tolist() == ["long"]
     assert flower().decision_path({"color": "red", "length": "3"}) == (
-        "length > 2.5 or is missing",
+        "length > 2.5",
         "color is among red, blue or is missing",
         "predict long",
     )
+    gaps = replace(flower(), fields=(Field("length", "number", missing=True), flower().fields[1]))
+    assert gaps.decision_path({"color": "red", "length": 3})[0] == "length > 2.5 or is missing"
     assert flower().decision_path({"color": "green", "length": 3})[1] == "color is not among red, blue"
 
 
