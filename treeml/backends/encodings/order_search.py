@@ -211,9 +211,9 @@ class _Runner:
                 raise Stopped(Stop.INTERRUPTED)
             if sat.solve(waiting[-1]):
                 self.take(sat)
-            else:
+            elif cube := waiting.pop():
                 # What is not below a value is not below a lesser one either: a cube is refuted once.
-                sat.add([-literal for literal in waiting.pop()])
+                sat.add([-literal for literal in cube])
         upper = self.upper()
         if self.search.tree is not None and upper is not None:
             self.prove(upper)
