@@ -42,6 +42,7 @@ struct treeml_shallow {
   int64_t work, work_limit, next_poll;
   double deadline;
   treeml_shallow_poll poll;
+  shallow_counter count;
   int answer; /* why the search has to end, or 0 */
   int depth;  /* of the last tree found; -1: none */
   int64_t nodes;
@@ -181,7 +182,8 @@ static int enough_nodes (int64_t pairs, int64_t parted, int depth) {
 
 /* Both sides of one test, the one with more pairs to part first. */
 static int try_test (struct treeml_shallow *s, const struct pack *pack, const word *set, struct key key,
-                     const int32_t *counts, int32_t test, int depth, int slack, word *side, int32_t *side_counts) {
+                     const int32_t *counts, const word *members, int32_t test, int depth, int slack, word *side,
+                     int32_t *side_counts) {
   const word *bits = pack->bits + (int64_t) test * pack->words;
   word *yes = side, *no = side + pack->words;
   for (int32_t w = 0; w < pack->words; w++) {
@@ -189,7 +191,7 @@ static int try_test (struct treeml_shallow *s, const struct pack *pack, const wo
     no[w] = set[w] & ~bits[w];
   }
   int32_t *yes_counts = side_counts, *no_counts = side_counts + s->classes;
-  shallow_best_counter () (set, bits, pack->classes, s->classes, pack->words, yes_counts);
+  s->count (members, bits, s->classes, pack->words, yes_counts);
   for (int32_t c = 0; c < s->classes; c++)
     no_counts[c] = counts[c] - yes_counts[c];
   struct key yes_key = shallow_key_of (pack, yes);
@@ -218,9 +220,8 @@ static void note_none (struct treeml_shallow *s, struct key key, int depth) {
 }
 
 /* How the tests part the set: the promising ones in order; the most pairs that one of them parts. */
-static int32_t weigh_tests (struct treeml_shallow *s, const struct pack *pack, const word *set, const int32_t *counts,
-                            struct candidate *found, int64_t *most_parted) {
-  shallow_counter count = shallow_best_counter ();
+static int32_t weigh_tests (struct treeml_shallow *s, const struct pack *pack, const word *members,
+                            const int32_t *counts, struct candidate *found, int64_t *most_parted) {
   int32_t yes[64], *yes_counts = s->classes <= 64 ? yes : malloc ((size_t) s->classes * sizeof *yes_counts);
   int32_t kept = 0, rows = 0;
   *most_parted = 0;
@@ -231,7 +232,7 @@ static int32_t weigh_tests (struct treeml_shallow *s, const struct pack *pack, c
   for (int32_t c = 0; c < s->classes; c++)
     rows += counts[c];
   for (int32_t t = 0; t < pack->tests; t++) {
-    count (set, pack->bits + (int64_t) t * pack->words, pack->classes, s->classes, pack->words, yes_counts);
+    s->count (members, pack->bits + (int64_t) t * pack->words, s->classes, pack->words, yes_counts);
     int64_t answered = 0, same = 0;
     for (int32_t c = 0; c < s->classes; c++) {
       answered += yes_counts[c];
@@ -254,15 +255,20 @@ static int32_t weigh_tests (struct treeml_shallow *s, const struct pack *pack, c
 static int split (struct treeml_shallow *s, const struct pack *pack, const word *set, struct key key,
                   const int32_t *counts, int depth, int slack) {
   int64_t pairs = pairs_of (counts, s->classes), most_parted = 0;
-  size_t bytes = (size_t) pack->tests * sizeof (struct candidate) + 2 * (size_t) pack->words * sizeof (word) +
-                 2 * (size_t) s->classes * sizeof (int32_t) + 64;
+  size_t words = (size_t) pack->words, classes = (size_t) s->classes;
+  size_t bytes = (size_t) pack->tests * sizeof (struct candidate) + (2 + classes) * words * sizeof (word) +
+                 2 * classes * sizeof (int32_t) + 64;
   char *memory = arena_allocate (&s->arena, bytes, 1);
   if (!memory)
     return s->answer = TREEML_SHALLOW_MEMORY;
   word *side = (word *) memory;
-  struct candidate *found = (struct candidate *) (side + 2 * pack->words);
+  word *members = side + 2 * words; /* of the set, class by class */
+  for (size_t c = 0; c < classes; c++)
+    for (size_t w = 0; w < words; w++)
+      members[c * words + w] = set[w] & pack->classes[c * words + w];
+  struct candidate *found = (struct candidate *) (members + classes * words);
   int32_t *side_counts = (int32_t *) (found + pack->tests);
-  int32_t tests = weigh_tests (s, pack, set, counts, found, &most_parted);
+  int32_t tests = weigh_tests (s, pack, members, counts, found, &most_parted);
   int answer = TREEML_SHALLOW_NONE;
   if (enough_nodes (pairs, most_parted, depth)) {
     qsort (found, (size_t) tests, sizeof *found, by_parted);
@@ -276,7 +282,7 @@ static int split (struct treeml_shallow *s, const struct pack *pack, const word 
         break;
       }
       int left = slack == unlimited ? unlimited : depth > 2 ? slack - tried : slack;
-      int sides = try_test (s, pack, set, key, counts, found[i].test, depth, left, side, side_counts);
+      int sides = try_test (s, pack, set, key, counts, members, found[i].test, depth, left, side, side_counts);
       if (sides == TREEML_SHALLOW_FOUND) {
         note_found (s, key, depth, pack->number[found[i].test]);
         answer = sides;
@@ -489,6 +495,7 @@ treeml_shallow *treeml_shallow_create (const struct treeml_shallow_input *input)
   s->all_tests = input->tests;
   s->guide_nodes = input->guide_nodes;
   s->depth = -1;
+  s->count = shallow_best_counter ();
   if (!fill (s, input)) {
     treeml_shallow_free (s);
     return NULL;
@@ -519,7 +526,7 @@ int32_t treeml_shallow_search (treeml_shallow *s, int32_t depth, int32_t slack, 
   int32_t *counts = arena_allocate (&s->arena, (size_t) s->classes, sizeof *counts);
   int answer = TREEML_SHALLOW_MEMORY;
   if (all && counts) {
-    shallow_best_counter () (all, all, s->root.classes, s->classes, s->root.words, counts);
+    s->count (s->root.classes, all, s->classes, s->root.words, counts);
     answer = search (s, &s->root, all, shallow_key_of (&s->root, all), counts, depth, slack < 0 ? unlimited : slack);
   }
   s->depth = answer == TREEML_SHALLOW_FOUND ? depth : -1;

@@ -14,27 +14,25 @@ uint64_t shallow_mixed (uint64_t *state) {
 
 /* -- counting -------------------------------------------------------------------------------------------------- */
 
-/* For every class the rows of the set that answer yes: sets x class bit sets, with the test's bits. */
-static inline __attribute__ ((always_inline)) void count_body (const word *set, const word *test, const word *classes,
+static inline __attribute__ ((always_inline)) void count_body (const word *members, const word *test,
                                                                int32_t class_count, int32_t words, int32_t *counts) {
-  for (int32_t c = 0; c < class_count; c++) {
-    const word *members = classes + (int64_t) c * words;
+  for (int32_t c = 0; c < class_count; c++, members += words) {
     int32_t sum = 0;
     for (int32_t w = 0; w < words; w++)
-      sum += __builtin_popcountll (set[w] & test[w] & members[w]);
+      sum += __builtin_popcountll (test[w] & members[w]);
     counts[c] = sum;
   }
 }
 
-static void count_portable (const word *set, const word *test, const word *classes, int32_t class_count, int32_t words,
+static void count_portable (const word *members, const word *test, int32_t class_count, int32_t words,
                             int32_t *counts) {
-  count_body (set, test, classes, class_count, words, counts);
+  count_body (members, test, class_count, words, counts);
 }
 
 #if defined(__x86_64__) && defined(__GNUC__)
-__attribute__ ((target ("popcnt"))) static void count_popcnt (const word *set, const word *test, const word *classes,
+__attribute__ ((target ("popcnt"))) static void count_popcnt (const word *members, const word *test,
                                                               int32_t class_count, int32_t words, int32_t *counts) {
-  count_body (set, test, classes, class_count, words, counts);
+  count_body (members, test, class_count, words, counts);
 }
 #endif
 

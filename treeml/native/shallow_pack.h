@@ -36,9 +36,9 @@ int shallow_pack_tests (struct arena *, struct pack *, word *bits, int32_t tests
 /* The rows of a set, and the tests that tell some of them apart, on their own. */
 int shallow_pack_set (struct arena *, const struct pack *, const word *set, int32_t rows, struct pack *smaller);
 
-/* For every class the rows of the set that answer yes to the test. */
-typedef void (*shallow_counter) (const word *set, const word *test, const word *classes, int32_t class_count,
-                                 int32_t words, int32_t *counts);
+/* For every class how many of its members (classes x words) answer yes to the test. */
+typedef void (*shallow_counter) (const word *members, const word *test, int32_t class_count, int32_t words,
+                                 int32_t *counts);
 shallow_counter shallow_best_counter (void);
 
 /* Are all rows of the set of one class, and of which? */
