@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 NATIVE := $(wildcard treeml/native/*.c treeml/native/*.h) treeml/native/CMakeLists.txt CMakeLists.txt
 SANITIZED := build/sanitized
 
-.PHONY: demo test lint bench clean native-sanitized
+.PHONY: demo test lint docs bench clean native-sanitized
 
 $(VENV)/.installed: pyproject.toml $(NATIVE)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -23,6 +23,10 @@ lint: $(VENV)/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The site, without a warning, into build/site.
+docs: $(VENV)/.installed
+	$(BIN)/python -m mkdocs build --strict --quiet
 
 bench: $(VENV)/.installed
 	$(BIN)/python -m benchmarks

@@ -115,7 +115,9 @@ def distill(
     limit_size(asked, max_depth, min_support, max_leaves)
     result = asked.solve(joined, backend=backend, within=time_limit, seed=seed)
     if result.tree is None:
-        raise _no_tree(result)
+        from treeml.explain import as_error
+
+        raise as_error(result)
     outputs = tuple(map(str, classes)) if mimic == "probabilities" else result.tree.outputs
     tree = replace(result.tree, inputs=tuple(table.columns), outputs=outputs)
     result = replace(result, tree=tree)
@@ -235,11 +237,3 @@ def _as_the_model_reads(columns: Mapping[str, NDArray[Any]], model: Any) -> Any:
 def _labels(classes: Sequence[Any]) -> NDArray[Any]:
     plain = len({type(label) for label in classes}) == 1 and isinstance(classes[0], (str, bool, int, float))
     return np.array(classes, dtype=None if plain else object)
-
-
-def _no_tree(result: Result) -> Exception:
-    from treeml.explain import of_failure
-    from treeml.lang.diagnostic import BackendError, InfeasibleError
-
-    diagnostics = list(of_failure(result))
-    return InfeasibleError(diagnostics) if result.status.value == "infeasible" else BackendError(diagnostics)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from treeml.backends.contract import Backend, Status, Stop
-from treeml.lang.diagnostic import Diagnostic, Label
+from treeml.lang.diagnostic import BackendError, Diagnostic, InfeasibleError, Label, SpecError
 
 if TYPE_CHECKING:
     from treeml.model import Model
@@ -109,6 +109,12 @@ def _backend_row(backend: Backend) -> dict[str, Any]:
         "what it is": backend.summary,
         "here": missing or "ready",
     }
+
+
+def as_error(result: Result) -> SpecError:
+    """Why there is no tree, to be raised."""
+    kind = InfeasibleError if result.status is Status.INFEASIBLE else BackendError
+    return kind(list(of_failure(result)))
 
 
 def of_failure(result: Result) -> Iterator[Diagnostic]:

@@ -265,6 +265,11 @@ def test_weights_are_routed(people: tuple[pd.DataFrame, pd.Series]) -> None:
         pipeline.fit(X[["age", "income"]], y, sample_weight=weight)
     direct = OptimalTreeClassifier(max_depth=1).fit(X[["age", "income"]], y, sample_weight=weight)
     assert pipeline[-1].objective_ == direct.objective_
+    assert direct.objective_ != OptimalTreeClassifier(max_depth=1).fit(X[["age", "income"]], y).objective_
+    with sklearn.config_context(enable_metadata_routing=True):
+        asked = OptimalTreeClassifier().set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+        search = GridSearchCV(asked, {"max_depth": [0, 1]}, cv=2).fit(X[["age", "income"]], y, sample_weight=weight)
+    assert search.best_estimator_.max_depth == 1
 
 
 @pytest.mark.parametrize("labels", [[0, 1], [0.0, 1.0], [False, True], ["no", "yes"], [10, 30]])
@@ -288,6 +293,7 @@ def test_more_than_twenty_classes_are_classes() -> None:
     [
         OptimalTreeClassifier(max_depth=1, class_weight={"low": 2}, cost_matrix={("low", "high"): 2}),
         OptimalTreeClassifier(spec=tml.parse("param deep = 1\nminimize errors\nrequire depth <= deep")),
+        OptimalTreeRegressor(max_depth=1, loss="absolute"),
         TreeClusterer(3, columns=["age", "income"]),
         OptimalForestClassifier(nu=0.3),
     ],
@@ -295,6 +301,9 @@ def test_more_than_twenty_classes_are_classes() -> None:
 )
 def test_clone_pickle_and_json_keep_everything(estimator: Any, people: tuple[pd.DataFrame, pd.Series]) -> None:
     X, y = people
+    other: Any = OptimalTreeRegressor
+    if isinstance(estimator, OptimalTreeRegressor):
+        X, y, other = X.drop(columns="income"), X["income"], OptimalTreeClassifier
     fitted = clone(estimator).fit(X, y)
     text = json.dumps(fitted.to_json())
     for again in (pickle.loads(pickle.dumps(fitted)), type(fitted).from_json(text)):
@@ -307,7 +316,7 @@ def test_clone_pickle_and_json_keep_everything(estimator: Any, people: tuple[pd.
         assert list(again.feature_names_in_) == list(fitted.feature_names_in_)
         assert again.fit(X, y).objective_ == fitted.objective_
     with pytest.raises(ValueError, match="from_json"):
-        OptimalTreeRegressor.from_json(text)
+        other.from_json(text)
     with pytest.raises(ValueError, match="no estimator"):
         type(fitted).from_json("{}")
 

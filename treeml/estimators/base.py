@@ -195,7 +195,9 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             progress=bool(self.verbose),
         )
         if result.tree is None and result.forest is None:
-            raise _no_tree(result)
+            from treeml.explain import as_error
+
+            raise as_error(result)
         if not result.is_optimal:
             what = "tree" if result.forest is None else "forest"
             text = f"the {what} is {result.status.value}, not proved optimal: {result.stop.value}"
@@ -328,12 +330,3 @@ def _seed(random_state: Any) -> int | None:
     if isinstance(random_state, (int, np.integer)):
         return int(random_state)
     return int(check_random_state(random_state).randint(2**31 - 1))
-
-
-def _no_tree(result: Result) -> Exception:
-    from treeml.backends.contract import Status
-    from treeml.explain import of_failure
-    from treeml.lang.diagnostic import BackendError, InfeasibleError
-
-    diagnostics = list(of_failure(result))
-    return InfeasibleError(diagnostics) if result.status is Status.INFEASIBLE else BackendError(diagnostics)
