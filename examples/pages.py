@@ -1,4 +1,6 @@
-"""Case studies -> pages of the documentation: cells of text and of code, the spec, and the picture.
+"""Case studies, and the options of back-ends -> pages of the documentation that nobody has to write.
+
+A case is told by its cells of text and of code, its spec, and its picture.
 
 `mkdocs.yml` names this file as a hook, so the pages are made when the site is built. `python examples/pages.py` runs
 every case once and so makes every picture anew.
@@ -35,6 +37,9 @@ def on_files(files: Any, config: Any) -> Any:
     """A hook of mkdocs: the pages and pictures join the files of the site."""
     from mkdocs.structure.files import File
 
+    from treeml.backends.reference import options_page
+
+    files.append(File.generated(config, "options.md", content=options_page()))
     for name in NAMES:
         files.append(File.generated(config, f"cases/{name}.md", content=page(name)))
         files.append(File.generated(config, f"cases/{name}.svg", abs_src_path=str(CASES / f"{name}.svg")))
