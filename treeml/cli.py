@@ -25,7 +25,7 @@ UNVERIFIED = 5
 NO_TREE = 4
 INFEASIBLE = 3
 WHY_CODES = {"feasible": 0, "infeasible": INFEASIBLE, "unknown": NO_TREE}
-SUITES = ("cp4im", "numeric", "least-depth", "boosting", "improvement")
+SUITES = ("cp4im", "numeric", "least-depth", "boosting", "boosting-variance", "improvement")
 FORMS = ("text", "dot", "svg", "json", "rules", "sql", "python", "c", "pmml", "onnx")
 
 
@@ -305,10 +305,9 @@ def show(file: Path, form: str, output: Path | None, style: str) -> None:
 
     with _mistakes(style):
         if is_forest(file):
-            texts = Forest.read(file).written(form)
-            if texts is None:
-                raise click.UsageError(f"a forest is shown as text, dot, svg or json, not as {form}")
-            written: str | bytes = texts
+            from treeml.export.forest import export_forest
+
+            written = export_forest(Forest.read(file), form)
         else:
             written = export(Tree.read(file), form)
         if output is not None:

@@ -24,7 +24,20 @@ def kind(word, act):
         return act(Oracle().solve(problem, limits, start, None), on_progress)
     return type(word.title(), (Base,), {"name": word, "summary": word, "can": Oracle.can, "solve": solve})
 
+def tell(answer, on_progress):
+    if on_progress: on_progress(Progress(0.0, answer.objective, None, answer.tree))
+
 def crash(answer, on_progress):
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+def told_and(end):
+    def act(answer, on_progress):
+        tell(answer, on_progress)
+        end(answer, None)
+    return act
+
+def wrong(answer, on_progress):
+    tell(replace(answer, tree=Split(0, Leaf(0), Split(99, Leaf(0), Leaf(1)))), on_progress)
     os.kill(os.getpid(), signal.SIGSEGV)
 
 def sleep(answer, on_progress):
@@ -64,13 +77,28 @@ Crash, Sleep, Fill, Lie, Deny, Leave, Fail = (
     kind("crash", crash), kind("sleep", sleep), kind("fill", fill), kind("lie", lie), kind("deny", deny),
     kind("leave", leave), kind("fail", raise_error),
 )
+Toldcrash, Toldsleep, Toldfill, Toldfail, Wrong = (
+    kind("toldcrash", told_and(crash)), kind("toldsleep", told_and(sleep)), kind("toldfill", told_and(fill)),
+    kind("toldfail", told_and(raise_error)), kind("wrong", wrong),
+)
+class Straw(Base):
+    name, summary, can = "straw", "three answers, and no more", Oracle.can
+    calls = 0
+    def solve(self, problem, limits=NO_LIMITS, start=None, on_progress=None):
+        Straw.calls += 1
+        if Straw.calls > 3: os.kill(os.getpid(), signal.SIGSEGV)
+        return Oracle().solve(problem, limits, start, on_progress)
+
 class Boast(kind("boast", boast)):
     def solve(self, problem, limits=NO_LIMITS, start=None, on_progress=None):
         PROBLEM[:] = [problem]
         return boast(None, None)
 """
 
-NAMES = ("crash", "sleep", "fill", "boast", "lie", "deny", "leave", "fail")
+NAMES = (
+    "crash", "sleep", "fill", "boast", "lie", "deny", "leave", "fail",
+    "toldcrash", "toldsleep", "toldfill", "toldfail", "wrong", "straw",
+)  # fmt: skip
 
 
 def install(folder: Path) -> None:

@@ -88,6 +88,65 @@ def test_a_back_end_that_sleeps_for_ever_is_ended(spec: Path, bad_backends: Path
 
 
 @pytest.mark.parametrize(
+    ("name", "because", "stop"),
+    [
+        ("toldcrash", "SIGSEGV", "failed"),
+        ("toldfail", "no such thing", "failed"),
+        ("toldfill", "memory|limit", "memory"),
+        ("toldsleep", "did not end", "failed"),
+    ],
+)
+def test_what_a_lost_back_end_had_told_of_is_kept_and_verified(
+    spec: Path, bad_backends: Path, monkeypatch: Any, name: str, because: str, stop: str
+) -> None:
+    monkeypatch.setattr("treeml.comparison.pool.GRACE", 0.2)
+    monkeypatch.setattr("treeml.comparison.pool.SECONDS_TO_STOP", 0.2)
+    records, result = compared(spec, "--with", f"{name},oracle", "--within", "6s", "--memory", "400MB", "--parallel", 2)
+    lost, oracle = records
+    assert lost["backend"] == name
+    assert (lost["stop"], lost["status"], lost["objective"], lost["verified"]) == (stop, "feasible", 1, True)
+    assert any(word in lost["because"] for word in because.split("|"))
+    assert "is kept" in lost["because"]
+    assert lost["tree"] is not None
+    assert lost["first_tree_seconds"] is not None
+    assert lost["proof_seconds"] is None
+    assert oracle["status"] == "optimal"
+    assert result.exit_code == (5 if stop == "failed" else 0)
+
+
+def test_a_forest_that_a_lost_back_end_had_told_of_is_kept(tmp_path: Path, bad_backends: Path) -> None:
+    rows = [f"{n & 1},{n >> 1 & 1},{n >> 2 & 1},{int(n in (3, 5, 6, 7))}" for n in range(8)]
+    (tmp_path / "rows.csv").write_text("a,b,c,label\n" + "\n".join(rows) + "\n")
+    path = tmp_path / "forest.tml"
+    path.write_text(
+        'data "rows.csv"\npredict label\nensemble by lpboost(penalty = 1, columns = 1)\n'
+        "maximize margin\nrequire depth <= 1\n"
+    )
+    (lost, oracle), result = compared(path, "--with", "straw,oracle")
+    assert (lost["stop"], lost["status"], lost["verified"]) == ("failed", "feasible", True)
+    assert len(lost["forest"]["trees"]) >= 1
+    assert oracle["status"] == "optimal"
+    assert lost["objective"] <= oracle["objective"]
+    assert "is kept" in lost["because"]
+    assert result.exit_code == 5
+
+
+def test_a_kept_tree_that_does_not_hold_fails_loudly(spec: Path, bad_backends: Path, tmp_path: Path) -> None:
+    result = run("compare", spec, "--with", "wrong,oracle", "--reproduce", tmp_path / "found")
+    assert result.exit_code == 5
+    assert "the answer of wrong does not hold" in result.stderr
+    assert "uses test 99" in result.stderr
+
+
+def test_the_table_shows_a_kept_tree(spec: Path, bad_backends: Path) -> None:
+    text = run("compare", spec, "--with", "toldcrash").stdout
+    line = next(line for line in text.splitlines() if line.startswith("toldcrash"))
+    assert "failed" in line
+    assert "yes" in line
+    assert "is kept" in line
+
+
+@pytest.mark.parametrize(
     ("name", "words"),
     [("boast", "contradict each other"), ("deny", "contradict each other"), ("lie", "does not hold")],
 )

@@ -82,6 +82,50 @@ def test_folds(priced: Path) -> None:
         assert 0 <= part["test"]["accuracy"] <= 1
 
 
+def test_folds_of_forests(spec: Path) -> None:
+    spec.write_text(
+        'param weight = 2\ndata "rows.csv"\npredict label\nensemble by mdboost(penalty = weight)\n'
+        "maximize margin\nrequire depth <= 2\n"
+    )
+    result = run("sweep", spec, "--set", "weight=1,2", "--folds", 2, "--with", "native", "--json")
+    assert result.exit_code == 0, result.output
+    records = json.loads(result.stdout)
+    assert [(record["params"]["weight"], record["fold"]) for record in records] == [
+        (1, "1 of 2"), (1, "2 of 2"), (2, "1 of 2"), (2, "2 of 2"),
+    ]  # fmt: skip
+    for record in records:
+        assert record["status"] == "optimal"
+        assert record["forest"]["trees"]
+        (part,) = record["validation"]["parts"]
+        assert part["rows"] == 4
+        assert 0 <= part["test"]["accuracy"] <= 1
+
+
+def test_fairness_against_accuracy(tmp_path: Path) -> None:
+    # What predicts the label best, `a`, is more frequent among men; `b` is fair and predicts less.
+    rows = [f"{int(n < (14 if m else 10))},{n % 2},{'m' if m else 'f'},{int(n < (15 if m else 9))}" for m in (0, 1)
+            for n in range(24)]  # fmt: skip
+    (tmp_path / "rows.csv").write_text("a,b,sex,label\n" + "\n".join(rows) + "\n")
+    spec = tmp_path / "fair.tml"
+    spec.write_text(
+        'param tolerance = 5%\ndata "rows.csv"\npredict label is 1\nmaximize accuracy\n'
+        "require parity_gap(sex) <= tolerance\nrequire depth <= 2\n"
+    )
+    curve = tmp_path / "curve.json"
+    picture = tmp_path / "curve.svg"
+    for path in (curve, picture):
+        result = run("sweep", spec, "--set", "tolerance=0..20%", "--steps", 5, "--plot", path, "--json")
+        assert result.exit_code == 0, result.output
+    records = json.loads(result.stdout)
+    assert [record["params"]["tolerance"] for record in records] == [0, 0.05, 0.1, 0.15, 0.2]
+    objectives = [record["objective"] for record in records]
+    assert objectives == sorted(objectives)
+    assert objectives[0] < objectives[-1]
+    points = json.loads(curve.read_text())["series"][0]["points"]
+    assert len(points) == 5
+    assert "<svg" in picture.read_text()
+
+
 def test_a_value_that_the_spec_does_not_allow_is_said_first(priced: Path) -> None:
     result = run("sweep", priced, "--set", "cheap=1..2")
     assert result.exit_code == 1

@@ -14,6 +14,7 @@ from browser import Browser, found
 from click.testing import CliRunner
 
 from treeml.cli import treeml
+from treeml.forest import Forest
 from treeml.page.colors import colored
 from treeml.page.write import read_result, write_page
 from treeml.tree import Tree
@@ -197,13 +198,88 @@ def test_it_shows_exact_values_and_the_race(folder: Path, browser: Browser) -> N
 def test_it_prints(folder: Path, browser: Browser) -> None:
     browser.open(folder / "page.html", 1400)
     assert len(browser.call("Page.printToPDF", preferCSSPageSize=True)["data"]) > 10_000
+    browser.open(folder / "page.html", 794)  # the width of A4
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    # No column of a table is cut off, since paper does not scroll.
+    assert browser.run("[...document.querySelectorAll('table')].every((each) => each.scrollWidth <= innerWidth - 28)")
+
+
+def test_a_tree_that_is_a_little_too_wide_is_fitted(folder: Path, browser: Browser) -> None:
+    browser.open(folder / "page.html", 1400)
+    assert browser.run("document.querySelector('#picture svg').getBoundingClientRect().width <= innerWidth")
+    assert browser.run(
+        "(() => { const p = document.getElementById('picture'); return p.scrollWidth <= p.clientWidth; })()"
+    )
 
 
 def test_a_page_of_a_race_alone(folder: Path, tmp_path: Path, browser: Browser) -> None:
-    page = tmp_path / "race.html"
-    run("report", folder / "race.jsonl", "-o", page)
-    browser.open(page, 1400)
-    assert browser.run("!document.getElementById('race-section').hidden")
+    page, race = tmp_path / "race.html", tmp_path / "race.jsonl"
+    cart, oracle = (folder / "race.jsonl").read_text().splitlines()
+    moments = [{"seconds": 0.1 * place, "objective": [place], "bound": 9 - place} for place in (1, 2, 3)]
+    for trace, pictures in (([], 0), (moments[:1], 0), (moments, 1)):
+        told = {**json.loads(cart), "trace": trace, "seconds": 0.1 * len(trace)}
+        race.write_text(json.dumps(told) + "\n" + oracle + "\n")
+        run("report", race, "-o", page)
+        browser.open(page, 1400)
+        assert browser.run("!document.getElementById('race-section').hidden")
+        assert browser.run("document.querySelectorAll('#timeline svg').length") == pictures
+    assert browser.errors == []
+
+
+FOREST = """data "rows.csv"
+predict outcome is "it's <b>ill</b>"
+column pulse : number, missing separate
+column `blood "type"` : category, missing separate
+column age : number, missing median
+features pulse, `blood "type"`, age, smokes
+binarize pulse, age by quantiles(4)
+ensemble by mdboost(penalty = 4)
+maximize margin
+require depth <= 2
+"""
+
+
+@pytest.fixture(scope="module")
+def forest_page(folder: Path) -> Path:
+    (folder / "forest.tml").write_text(FOREST, encoding="utf-8")
+    run("solve", folder / "forest.tml", "-o", folder / "forest.json", "-q")
+    run("report", folder / "forest.json", "-o", folder / "forest.html")
+    return folder / "forest.html"
+
+
+@pytest.mark.parametrize("width", [400, 1400])
+def test_a_forest_votes_as_it_predicts(folder: Path, forest_page: Path, browser: Browser, width: int) -> None:
+    forest = Forest.read(folder / "forest.json")
+    rows = [dict(zip(COLUMNS, row, strict=False)) for row in made_rows()[:80]]
+    rows += [{**rows[0], 'blood "type"': "unknown"}, {**rows[1], "age": None, "pulse": None, 'blood "type"': None}]
+    browser.open(forest_page, width)
+    assert browser.run("document.documentElement.scrollWidth <= innerWidth")
+    assert browser.run("document.title") == "Forest for outcome"
+    texts = [{name: "" if row[name] is None else str(row[name]) for name in forest.columns} for row in rows]
+    found = browser.run(
+        f"""{json.dumps(texts)}.map((row) => {{
+            const inputs = [...document.querySelectorAll("#row input")];
+            for (const input of inputs) input.value = row[input.name];
+            inputs[0].dispatchEvent(new Event("input", {{bubbles: true}}));
+            const shown = document.getElementById("prediction");
+            return (shown.querySelector("strong") ?? shown).textContent;
+        }})"""
+    )
+    assert found == forest.predict(rows).tolist()
+    assert "votes: " in browser.run("document.getElementById('prediction').textContent")
+    assert browser.errors == []
+
+
+def test_another_tree_of_the_forest(folder: Path, forest_page: Path, browser: Browser) -> None:
+    forest = Forest.read(folder / "forest.json")
+    browser.open(forest_page, 1400)
+    assert browser.run("document.querySelectorAll('#which option').length") == len(forest.trees)
+    browser.run(
+        "(() => { const which = document.getElementById('which'); which.value = '1';"
+        " which.dispatchEvent(new Event('change')); })()"
+    )
+    drawn = browser.run("document.querySelectorAll('#picture .node').length")
+    assert drawn == len(list(forest.trees[1].nodes()))
     assert browser.run("document.querySelectorAll('#timeline svg').length") == 1
     assert browser.errors == []
 

@@ -43,7 +43,7 @@ def run(
         raise
     except Exception as error:
         raise BackendError(_failed(plan.backend, error)) from error
-    answer = _exact(plan, answer)
+    answer = checked(plan, answer)
     statistics = {"seconds": monotonic() - began, **answer.statistics}
     notes = answer.notes
     if limits.memory is not None and not plan.backend.can.keeps_memory:
@@ -51,7 +51,7 @@ def run(
     return replace(answer, statistics=statistics, notes=notes)
 
 
-def _exact(plan: Plan, answer: Answer) -> Answer:
+def checked(plan: Plan, answer: Answer) -> Answer:
     """The answer with its objective recomputed; raises if anything in it does not hold."""
     fault = _wrong_status(plan, answer)
     if answer.tree is None:

@@ -110,7 +110,7 @@ def _verdict(entry: Entry, record: Record, value: float | None) -> str:
     """Two proofs of one value must agree; what is not proved can only be compared."""
     if entry.figure is None or value is None:
         return ""
-    if entry.suite in ("boosting", "improvement"):
+    if entry.suite in ("boosting", "boosting-variance", "improvement"):
         return ""  # means over folds, with options that are not published
     if record["status"] == "optimal" and entry.figure.proved:
         return "equal" if value == entry.figure.value else "WRONG"

@@ -31,6 +31,7 @@ class Suite:
     depths: tuple[int, ...]
     spec: Callable[[int], str]
     measure: str = "objective"
+    also: tuple[str, ...] = ()  # single files of other folders
 
 
 def _errors(depth: int) -> str:
@@ -42,7 +43,11 @@ def _least_depth(_: int) -> str:
 
 
 def _boosting(depth: int) -> str:
-    return f"predict label ensemble by lpboost(penalty = 0.1) maximize margin require depth <= {depth}"
+    return f"predict label ensemble by lpboost(penalty = 0.125) maximize margin require depth <= {depth}"
+
+
+def _variance(depth: int) -> str:
+    return f"predict label ensemble by mdboost(penalty = 12) maximize margin require depth <= {depth}"
 
 
 def _improvement(_: int) -> str:
@@ -70,8 +75,12 @@ SUITES: Mapping[str, Suite] = {
         ("mux6", "monk1", "monk2", "monk3"),
         (0,),
         _least_depth,
+        also=("numeric/banknote.csv", "numeric/cryotherapy.csv", "numeric/iris.csv", "numeric/wine.csv"),
     ),
-    "boosting": Suite("forests with the best margin", "cp4im", ("tic-tac-toe", "monk2"), (3,), _boosting),
+    "boosting": Suite("forests with the best soft minimum margin", "cp4im", ("tic-tac-toe", "monk2"), (3,), _boosting),
+    "boosting-variance": Suite(
+        "forests whose margins are high and vary little", "cp4im", ("tic-tac-toe", "monk2"), (3,), _variance
+    ),
     "improvement": Suite(
         "deep trees made shallower by exact subtrees", "slim", ("car", "tic-tac-toe"), (0,), _improvement, "depth"
     ),
@@ -120,5 +129,5 @@ def _sets(suite: Suite, data_dir: Path | None, made: Path) -> Iterator[tuple[str
                 helps=("give a folder that has them, or leave --data-dir out to use sets made by rules",),
             )
         )
-    for path in found:
+    for path in (*found, *(data_dir / name for name in suite.also if (data_dir / name).exists())):
         yield (path.parent.name if path.name == "fold0-train.csv" else path.stem), path

@@ -1,43 +1,69 @@
-"""One fold of a cross-validation -> the result on the other rows, with its scores on those held out."""
+"""One fold of a cross-validation -> the rows to learn from, and a result's scores on those held out."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from treeml.lang.diagnostic import DataError, Diagnostic
 from treeml.spec import Method
 
 if TYPE_CHECKING:
     from treeml.backends.contract import OnProgress
+    from treeml.data.table import Dataset
     from treeml.model import Model
+    from treeml.request import Request
     from treeml.result import Result
 
 
-def solve_fold(model: Model, data: Any, fold: tuple[int, int, int], on_progress: OnProgress, **asked: Any) -> Result:
-    """Fold `number` of `folds`, as `validate by folds(folds, seed = seed)` makes them."""
-    from treeml.backends.run import run
+@dataclass(frozen=True, slots=True, eq=False)
+class Fold:
+    """Fold `number` of `folds`, as `validate by folds(folds, seed = ...)` makes them."""
+
+    number: int
+    folds: int
+    train: Dataset
+    test: Dataset
+    request: Request
+
+    def scored(self, result: Result) -> Result:
+        """The result with its scores on the rows held out."""
+        from treeml.validation import Part, Validation, scores
+
+        found = result.forest or result.tree
+        if found is None:
+            return result
+        part = Part(self.test.rows, result.status.value, scores(found, self.train), scores(found, self.test))
+        return replace(result, validation=Validation(f"fold {self.number} of {self.folds}", (part,)))
+
+
+def prepare_fold(model: Model, data: Any, fold: tuple[int, int, int], **asked: Any) -> Fold:
     from treeml.data.take import take
-    from treeml.request import choose, prepare, starting_tree
-    from treeml.result import assemble
-    from treeml.validation import Part, Validation, scores, splits
+    from treeml.request import prepare
+    from treeml.validation import splits
 
     number, folds, seed = fold
-    begun = monotonic()
     dataset, request = prepare(model, data, **asked)
-    if request.spec.ensemble is not None:
-        title = "folds of a sweep are for single trees; a forest is validated by `validate by folds(...)` in its spec"
-        raise DataError(Diagnostic("D494", title, place="--folds"))
     train, test = list(splits(dataset, Method("folds", {"folds": folds, "seed": seed}), request))[number - 1]
-    part = take(dataset, train)
     alone = replace(request, spec=replace(request.spec, validate=None))
-    chosen = choose(part, alone)
+    return Fold(number, folds, take(dataset, train), take(dataset, test), alone)
+
+
+def solve_fold(model: Model, data: Any, fold: tuple[int, int, int], on_progress: OnProgress, **asked: Any) -> Result:
+    """The result on the other rows."""
+    from treeml.backends.run import run
+    from treeml.request import choose, starting_tree
+    from treeml.result import assemble
+
+    begun = monotonic()
+    part = prepare_fold(model, data, fold, **asked)
+    if part.request.spec.ensemble is not None:
+        from treeml.ensembles.boost import boost
+
+        return part.scored(boost(part.train, part.request, begun, on_progress))
+    chosen = choose(part.train, part.request)
     built = monotonic()
-    start = starting_tree(part, alone, chosen.lowered) if isinstance(alone.spec.start, Method) else None
-    answer = run(chosen.plan, alone.limits(begun, chosen.method), start, on_progress)
-    result = assemble(answer, chosen, part, alone, begun, built)
-    if result.tree is None:
-        return result
-    unseen = Part(len(test), result.status.value, scores(result.tree, part), scores(result.tree, take(dataset, test)))
-    return replace(result, validation=Validation(f"fold {number} of {folds}", (unseen,)))
+    makes_start = isinstance(part.request.spec.start, Method)  # a tree that was given may have seen the rows held out
+    start = starting_tree(part.train, part.request, chosen.lowered) if makes_start else None
+    answer = run(chosen.plan, part.request.limits(begun, chosen.method), start, on_progress)
+    return part.scored(assemble(answer, chosen, part.train, part.request, begun, built))

@@ -13,6 +13,7 @@ from treeml.comparison.record import Record
 from treeml.lang.diagnostic import BackendError, Diagnostic, SpecError
 
 if TYPE_CHECKING:
+    from treeml.comparison.keep import Incumbent
     from treeml.model import Model
     from treeml.spec import Spec
 
@@ -44,8 +45,11 @@ class Job:
     senses: tuple[str, ...] = ()
     file: tuple[str, bytes] | None = field(default=None, repr=False)  # the data, where they go along
 
-    def payload(self) -> bytes:
-        """All that the process of this job is told; made when it starts, so that many jobs hold the data once."""
+    def payload(self, incumbent: Incumbent | None = None) -> bytes:
+        """All that the process of this job is told; made when it starts, so that many jobs hold the data once.
+
+        With an incumbent, it is told to verify that and no more.
+        """
         case, model = self.case, self.case.model
         job = {
             "statements": model.statements,
@@ -57,6 +61,7 @@ class Job:
             "senses": self.senses,
             "fold": case.fold,
             "file": self.file,
+            "incumbent": incumbent,
         }
         return pickle.dumps(job)
 

@@ -1,7 +1,8 @@
 """Jobs -> records, each from its own process, which is ended when it is late or holds too much memory.
 
 One loop watches all processes: it reads what they send, measures their memory, and keeps their deadlines. A back-end
-that misses its deadline is first interrupted, as Ctrl-C would, and killed if even that does not end it.
+that misses its deadline is first interrupted, as Ctrl-C would, and killed if even that does not end it. Of a process
+that ends without an answer the best tree or forest that it had told of is kept, once another process has verified it.
 """
 
 from __future__ import annotations
@@ -17,12 +18,15 @@ from treeml.backends.contract import Progress, Stop
 from treeml.backends.interrupt import listening
 from treeml.comparison.child import Child
 from treeml.comparison.jobs import Job
-from treeml.comparison.record import Record, has_tree, of_end
+from treeml.comparison.keep import Incumbent, first_and_best
+from treeml.comparison.record import Record, has_tree, is_proof, is_refused, of_end
 
 TASK = "treeml.comparison.worker:work"
+KEEP = "treeml.comparison.worker:keep"
 SECONDS_TO_START = 120.0  # an interpreter and its libraries, on a busy machine
 SECONDS_TO_STOP = 5.0  # after an interrupt
 GRACE, GRACE_SHARE = 3.0, 0.1  # how late an answer may be: verification and the way back take time too
+SECONDS_TO_KEEP = 60.0  # to verify what a lost process had told of
 POLL = 0.05
 
 
@@ -40,6 +44,8 @@ class Run:
     stop: Stop = Stop.FAILED
     record: Record | None = None
     result: Any = None
+    incumbent: Incumbent | None = None  # the best that it told of
+    lost: Run | None = None  # the run whose incumbent this one verifies
 
     @property
     def seconds(self) -> float:
@@ -63,7 +69,8 @@ def run_jobs(
             while waiting or running:
                 if is_interrupted():
                     for run in running:
-                        _interrupt(run, "it was interrupted before it had an answer", Stop.INTERRUPTED)
+                        if run.lost is None:
+                            _interrupt(run, "it was interrupted before it had an answer", Stop.INTERRUPTED)
                     yield from map(_not_begun, waiting)
                     waiting = []
                 while waiting and len(running) < at_once:
@@ -75,7 +82,11 @@ def run_jobs(
                         yield job, outcome, None
                 for run in [each for each in running if _advance(each, on_progress)]:
                     running.remove(run)
-                    yield _finished(run, selector)
+                    again = _kept(run, selector)
+                    if again is not None:
+                        running.append(again)
+                    else:
+                        yield _finished(run, selector)
                 if on_change is not None:
                     on_change(running)
                 if running:
@@ -104,6 +115,8 @@ def _advance(run: Run, on_progress: Callable[[Progress], bool | None] | None) ->
             run.trace.append(run.moment)
             if on_progress is not None and on_progress(progress) is False:
                 _interrupt(run, "it was interrupted before it had an answer", Stop.INTERRUPTED)
+        elif kind == "incumbent":
+            run.incumbent = value
         elif kind == "done":
             run.record, run.result = value
     if run.record is not None or run.child.has_ended:
@@ -112,7 +125,28 @@ def _advance(run: Run, on_progress: Callable[[Progress], bool | None] | None) ->
     return run.child.has_ended
 
 
+def _kept(run: Run, selector: selectors.BaseSelector) -> Run | None:
+    """A run that verifies what this one had told of, where this one has no answer of its own."""
+    record = run.record
+    answered = record is not None and (
+        has_tree(record) or is_proof(record) or is_refused(record) or bool(record.get("unverified"))
+    )
+    if run.incumbent is None or answered or run.lost is not None:
+        return None
+    try:
+        again = Run(run.job, Child(KEEP, run.job.payload(run.incumbent), run.job.memory), lost=run)
+    except OSError:
+        return None
+    selector.register(again.child.channel, selectors.EVENT_READ)
+    selector.unregister(run.child.channel)
+    return again
+
+
 def _keep_limits(run: Run) -> None:
+    if run.lost is not None:
+        if run.seconds > SECONDS_TO_KEEP:
+            run.child.kill()
+        return
     limit = run.job.memory
     held = run.child.memory()
     if limit is not None and held > limit and run.stop is not Stop.MEMORY:
@@ -136,15 +170,36 @@ def _interrupt(run: Run, because: str, stop: Stop) -> None:
 def _finished(run: Run, selector: selectors.BaseSelector) -> Finished:
     with suppress(KeyError):
         selector.unregister(run.child.channel)
+    record, result = (_answer(run), run.result) if run.lost is None else _verified(run.lost, run)
+    record = {**run.job.about, **record, "backend": run.job.backend or record.get("backend", "")}
+    record["peak_memory"] = max(record.get("peak_memory") or 0, (run.lost or run).child.peak)
+    for each in (run, run.lost):
+        if each is not None:
+            each.child.close()
+    return run.job, record, result
+
+
+def _answer(run: Run) -> Record:
     record = run.record if run.record is not None else _without_answer(run)
     if run.stop is Stop.FAILED and run.because and record.get("stop") == Stop.INTERRUPTED.value:
         # Nobody pressed Ctrl-C: it was late, and answered only when it was made to.
         stop = Stop.TIME if has_tree(record) else Stop.FAILED
         record = {**record, "stop": stop.value, "because": run.because}
-    record = {**run.job.about, **record, "backend": run.job.backend or record.get("backend", "")}
-    record["peak_memory"] = max(record.get("peak_memory") or 0, run.child.peak)
-    run.child.close()
-    return run.job, record, run.result
+    return record
+
+
+def _verified(lost: Run, again: Run) -> tuple[Record, Any]:
+    """How the lost one ended, with the tree or forest that it had told of."""
+    end, found = _answer(lost), again.record
+    if found is None or not (has_tree(found) or found.get("unverified")):
+        return end, None
+    if found.get("unverified"):
+        return {**end, **found, "seconds": end["seconds"]}, None
+    first, best = first_and_best(lost.trace)
+    because = "; ".join(part for part in (end.get("because"), "the best that it had told of is kept") if part)
+    timed = {"seconds": end["seconds"], "build_seconds": None, "trace": lost.trace, "told": lost.moment or None}
+    times = {"first_tree_seconds": first, "best_seconds": best, "proof_seconds": None}
+    return {**found, **timed, **times, "stop": end["stop"], "because": because}, again.result
 
 
 def _without_answer(run: Run) -> Record:

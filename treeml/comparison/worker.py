@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import inf
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
@@ -11,13 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 from treeml.backends.contract import Progress, Status, Stop
 from treeml.comparison.child import Send, peak_memory
+from treeml.comparison.keep import Incumbent
 from treeml.comparison.record import Record, of_end, of_error, of_refusal, of_result
 from treeml.lang.diagnostic import InfeasibleError, RefusedError, SpecError
 
 if TYPE_CHECKING:
+    from treeml.model import Model
     from treeml.result import Result
 
 SECONDS_BETWEEN_BOUNDS = 0.1
+SECONDS_BETWEEN_FORESTS = 1.0  # a forest is large, and only the last is of use
 
 
 def work(job: dict[str, Any], send: Send) -> None:
@@ -48,6 +52,29 @@ def work(job: dict[str, Any], send: Send) -> None:
     send("done", (record, result))
 
 
+def keep(job: dict[str, Any], send: Send) -> None:
+    """Verify the best that a lost process had told of; `done` has the record and the result, as for `work`."""
+    from treeml.comparison.fold import prepare_fold
+    from treeml.comparison.keep import kept
+    from treeml.request import prepare
+
+    send("started", None)
+    result: Result | None = None
+    try:
+        with _data(job) as data:
+            if job.get("fold") is not None:
+                fold = prepare_fold(_model(job), data, job["fold"], **job["asked"])
+                result = fold.scored(kept(fold.train, fold.request, job["incumbent"]))
+            else:
+                dataset, request = prepare(_model(job), data, job["y"], **job["asked"])
+                result = kept(dataset, request, job["incumbent"])
+        record = of_result(result)
+    except SpecError as error:
+        record = of_error(error)
+    record["version"] = _version(job["asked"]["backend"] or record.get("backend", ""))
+    send("done", (record, result))
+
+
 class Watch:
     """Notes when trees came, by one clock for all back-ends: from the moment at which the process could begin."""
 
@@ -60,6 +87,7 @@ class Watch:
         self.objective: tuple[Any, ...] | None = None
         self.trace: list[dict[str, Any]] = []
         self.sent = 0.0
+        self.forest_sent = -inf
 
     def __call__(self, moment: Progress) -> None:
         now = monotonic() - self.begun
@@ -73,6 +101,17 @@ class Watch:
             self.last = moment
             self.trace.append(self.in_the_users_sense(now, moment))
             self.send("progress", (self.trace[-1], Progress(now, moment.objective, moment.bound)))
+        if better:
+            self.tell_incumbent(now, moment)
+
+    def tell_incumbent(self, now: float, moment: Progress) -> None:
+        """What is to be kept if this process is lost."""
+        incumbent = Incumbent.of(moment)
+        if incumbent is None or (incumbent.weights and now - self.forest_sent < SECONDS_BETWEEN_FORESTS):
+            return
+        if incumbent.weights:
+            self.forest_sent = now
+        self.send("incumbent", incumbent)
 
     def in_the_users_sense(self, now: float, moment: Progress) -> dict[str, Any]:
         from treeml.result import plain
@@ -90,7 +129,7 @@ class Watch:
 
     def times(self, result: Result) -> Record:
         seconds = result.seconds
-        with_tree = result.tree is not None
+        with_tree = result.tree is not None or result.forest is not None
         return {
             # The result's own clock starts a little later: nothing comes after its end.
             "first_tree_seconds": self._rounded(min(seconds, self.first or seconds), with_tree),
@@ -105,16 +144,20 @@ class Watch:
 
 
 def _solve(job: dict[str, Any], watch: Watch) -> Result:
-    from treeml.model import Model
     from treeml.pipeline import solve
 
-    model = Model(job["statements"], folder=job["folder"], bindings=job["bindings"])
     with _data(job) as data:
         if job.get("fold") is not None:
             from treeml.comparison.fold import solve_fold
 
-            return solve_fold(model, data, job["fold"], watch, **job["asked"])
-        return solve(model, data, job["y"], on_progress=watch, **job["asked"])
+            return solve_fold(_model(job), data, job["fold"], watch, **job["asked"])
+        return solve(_model(job), data, job["y"], on_progress=watch, **job["asked"])
+
+
+def _model(job: dict[str, Any]) -> Model:
+    from treeml.model import Model
+
+    return Model(job["statements"], folder=job["folder"], bindings=job["bindings"])
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import isfinite
 from time import monotonic
@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treeml.backends.contract import Goal, Limits, OnProgress, Predicted, Progress, Status, Stop, Sum
+from treeml.backends.contract import Goal, Limits, Node, OnProgress, Predicted, Progress, Status, Stop, Sum
 from treeml.ensembles.column_generation import Generated, Restricted, Round, Settings, generate
 from treeml.ensembles.criterion import Criterion, Grown, criterion
-from treeml.ensembles.examples import Examples, examples_of
+from treeml.ensembles.examples import Examples, examples_of, votes_of
 from treeml.ensembles.pricing import NoTree, TreePricing, rounding
 from treeml.forest import Forest
 from treeml.lang.diagnostic import BackendError, DataError, Diagnostic, Label
@@ -48,6 +48,8 @@ class ForestProgress(Progress):
     trees: int = 0
     reduced_cost: float = 0.0
     error_rate: float = 0.0
+    # The forest so far, over the tests of the problem; a trace does not keep it.
+    weighted: tuple[tuple[Node, float], ...] = field(default=(), compare=False, repr=False)
 
     @property
     def line(self) -> str:
@@ -97,6 +99,19 @@ def boost(
     _refuse_one_class(dataset)
     chosen = choose(dataset, request)
     return _Boost(dataset, request, chosen, kind or criterion(method.name), begun, on_progress).result()
+
+
+def weighed_before(
+    dataset: Dataset, request: Request, trees: Sequence[Node], weights: Sequence[float], begun: float
+) -> Result:
+    """The forest that a run which was lost had told of, verified; without a bound, and so without a proof."""
+    from treeml.request import choose
+
+    method = request.spec.ensemble
+    assert method is not None
+    made = _Boost(dataset, request, choose(dataset, request), criterion(method.name), begun, None)
+    grown = tuple(Grown(tree, made.examples.signs(votes_of(tree, made.pricing.bits))) for tree in trees)
+    return made.assembled(Generated(Stop.FAILED, grown, np.array(weights), 0.0, None, ()), monotonic())
 
 
 @contextmanager
@@ -191,7 +206,10 @@ class _Boost:
             1.0 if margins is None else self.error_rate(margins),
         )
         self.trace.append(progress)
-        return None if self.on_progress is None else self.on_progress(progress)
+        if self.on_progress is None:
+            return None
+        weighted = tuple((columns[place].tree, float(weights[place])) for place in np.flatnonzero(weights > 0).tolist())
+        return self.on_progress(replace(progress, weighted=weighted))
 
     def error_rate(self, margins: NDArray[np.float64]) -> float:
         examples = self.examples

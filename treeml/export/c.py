@@ -30,31 +30,38 @@ static int treeml_among(const char *value, const char *const *levels, int count)
 
 
 def write(tree: Tree) -> str:
-    names = _names(tree)
+    names = names_of(tree)
+    parts = [*opening(tree, names), _tables(tree), leaf_function(tree, names, "treeml_leaf"), _predict(tree)]
+    return "\n\n".join(parts) + "\n"
+
+
+def opening(tree: Tree, names: dict[str, str]) -> list[str]:
+    """What comes before the trees: the struct of a row, and what questions about levels use."""
     members = [f"  {_type(field)}{names[field.name]}; /* {_comment(field.name)} */" for field in tree.fields]
     parts = [
-        f"/* A decision tree for {_comment(tree.target or ', '.join(tree.outputs))}, written by TreeML. */",
+        f"/* A prediction of {_comment(tree.target or ', '.join(tree.outputs))}, written by TreeML. */",
         "#include <math.h>\n#include <string.h>",
         "struct treeml_row {\n" + "\n".join(members or ["  int unused;"]) + "\n};",
-        _tables(tree),
     ]
     if any(field.levels for field in tree.fields):
         parts.append(TEXT_HELPER.strip())
-    lines = ["int treeml_leaf(const struct treeml_row *row) {"]
+    return parts
+
+
+def leaf_function(tree: Tree, names: dict[str, str], name: str, static: bool = False) -> str:
+    lines = [f"{'static ' if static else ''}int {name}(const struct treeml_row *row) {{"]
     if not tree.fields:
         lines.append("  (void)row;")
     for field in tree.fields:
         lines.append(f"  {_type(field)}{names[field.name]} = {_read(field, names[field.name])};")
     for field in required(tree):
         lines.append(f"  if ({_is_missing(field, names[field.name])}) return -1;")
-    lines += [*_lines(tree, names), "}"]
-    parts += ["\n".join(lines), _predict(tree)]
-    return "\n\n".join(parts) + "\n"
+    return "\n".join([*lines, *_lines(tree, names), "}"])
 
 
 def _tables(tree: Tree) -> str:
     if tree.task == "classes":
-        labels = ", ".join(_string(label_text(label)) for label in tree.classes)
+        labels = ", ".join(string(label_text(label)) for label in tree.classes)
         places = ", ".join(str(tree.classes.index(leaf.prediction)) for leaf in tree.leaves)
         return (
             f"const char *const treeml_classes[{len(tree.classes)}] = {{{labels}}};\n"
@@ -111,7 +118,7 @@ def _condition(question: Asked, name: str) -> str:
         condition = f"{name} <= {_number(threshold(question.values[0]))}"
     elif field.levels:
         texts = level_texts(field, question.values)
-        levels = ", ".join(map(_string, texts))
+        levels = ", ".join(map(string, texts))
         condition = f"treeml_among({name}, (const char *const[]){{{levels}}}, {len(texts)})"
     else:
         condition = " || ".join(f"{name} == {_number(threshold(value))}" for value in question.values)
@@ -129,7 +136,7 @@ def _is_missing(field: Field, name: str) -> str:
 def _read(field: Field, name: str) -> str:
     if field.fill is None:
         return f"row->{name}"
-    fill = _string(label_text(field.fill)) if field.levels else _number(threshold(field.fill))
+    fill = string(label_text(field.fill)) if field.levels else _number(threshold(field.fill))
     return f"{_is_missing(field, f'row->{name}')} ? {fill} : row->{name}"
 
 
@@ -137,7 +144,7 @@ def _type(field: Field) -> str:
     return "const char *" if field.levels else "double "
 
 
-def _names(tree: Tree) -> dict[str, str]:
+def names_of(tree: Tree) -> dict[str, str]:
     """For every column an identifier of C that no other has."""
     names: dict[str, str] = {}
     for field in tree.fields:
@@ -154,7 +161,7 @@ def _names(tree: Tree) -> dict[str, str]:
 RESERVED = frozenset({"row", "leaf", "isnan", "strcmp", "NAN", "NULL", "main"})
 
 
-def _string(text: str) -> str:
+def string(text: str) -> str:
     """A literal in ASCII: other bytes, quotes and the question mark (of trigraphs) are escaped."""
     letters = []
     for byte in text.encode("utf-8", "surrogatepass"):

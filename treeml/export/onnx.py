@@ -8,6 +8,7 @@ Comparisons of doubles, unlike the tree operators of ONNX that take floats, leav
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from treeml.data.table import label_text
@@ -23,15 +24,33 @@ NO_NUMBER = -(2**63)
 
 
 def write(tree: Tree) -> bytes:
+    _need_onnx()
+    return _checked(_Graph(tree).model())
+
+
+def write_votes(whole: Tree, trees: Sequence[Tree], votes: Sequence[Sequence[Sequence[float]]]) -> bytes:
+    """Trees that vote. `whole` has the columns of all; `votes` has for every leaf of every tree what each class gets.
+
+    Outputs: `prediction`, `votes`, and `shares`, each of the votes divided by their sum.
+    """
+    _need_onnx()
+    return _checked(_Graph(whole).voting(trees, votes))
+
+
+def _need_onnx() -> None:
     try:
-        import onnx
+        import onnx  # noqa: F401
     except ImportError as error:
         from treeml.lang.diagnostic import DataError, Diagnostic
 
         raise DataError(
             Diagnostic("D492", "ONNX needs the package onnx", place="onnx", helps=("pip install 'treeml[export]'",))
         ) from error
-    model = _Graph(tree).model()
+
+
+def _checked(model: Any) -> bytes:
+    import onnx
+
     onnx.checker.check_model(model)
     written: bytes = model.SerializeToString()
     return written
@@ -53,13 +72,7 @@ class _Graph:
         from onnx import TensorProto
 
         h = self.helper
-        inputs = [
-            h.make_tensor_value_info(f.name, TensorProto.STRING if f.levels else TensorProto.DOUBLE, ["rows"])
-            for f in self.tree.fields
-        ]
-        if not inputs:  # a lone leaf still has to know how many rows there are
-            inputs = [h.make_tensor_value_info("rows", TensorProto.DOUBLE, ["rows"])]
-        leaf = self.leaf()
+        leaf = self.leaf(self.tree)
         self.nodes.append(h.make_node("Identity", [leaf], ["leaf"]))
         values, kind, shape = self.predictions()
         # The last entry is for rows without a prediction: -1 counts from the end.
@@ -75,8 +88,64 @@ class _Graph:
                 h.make_node("Gather", [self.constant(self.numpy.array(shares)), leaf], ["shares"], axis=0)
             )
             outputs.append(h.make_tensor_value_info("shares", TensorProto.DOUBLE, ["rows", len(self.tree.classes)]))
-        graph = h.make_graph(self.nodes, "tree", inputs, outputs, self.constants)
+        return self.made("tree", outputs)
+
+    def made(self, name: str, outputs: list[Any]) -> Any:
+        from onnx import TensorProto
+
+        h = self.helper
+        inputs = [
+            h.make_tensor_value_info(f.name, TensorProto.STRING if f.levels else TensorProto.DOUBLE, ["rows"])
+            for f in self.tree.fields
+        ]
+        if not inputs:  # a lone leaf still has to know how many rows there are
+            inputs = [h.make_tensor_value_info("rows", TensorProto.DOUBLE, ["rows"])]
+        graph = h.make_graph(self.nodes, name, inputs, outputs, self.constants)
         return h.make_model(graph, producer_name="treeml", opset_imports=[h.make_opsetid("", OPSET)], ir_version=9)
+
+    def voting(self, trees: Sequence[Tree], votes: Sequence[Sequence[Sequence[float]]]) -> Any:
+        from onnx import TensorProto
+
+        h, np, classes = self.helper, self.numpy, len(self.tree.classes)
+        counted, total = "", 0.0
+        for tree, each in zip(trees, votes, strict=True):
+            # The last entry is for rows without a prediction: -1 counts from the end, and NaN stays whatever is added.
+            table = self.constant(np.array([*each, [np.nan] * classes], dtype=np.float64))
+            given = self.add("Gather", table, self.leaf(tree))
+            counted = self.add("Add", counted, given) if counted else given
+            total += sum(each[0])
+        self.nodes.append(h.make_node("Identity", [counted], ["votes"]))
+        self.nodes.append(h.make_node("Div", [counted, self.constant(np.array(total))], ["shares"]))
+        # Before the first class stands a column that is infinite where there are no votes, and wins only there.
+        one = self.constant(np.array([1], dtype=np.int64))
+        first = self.add("Slice", counted, self.constant(np.array([0], dtype=np.int64)), one, one)
+        nothing = self.add("IsNaN", first)
+        none = self.add("Where", nothing, self.constant(np.array(np.inf)), self.constant(np.array(-1.0)))
+        zero = self.add("Where", self.add("IsNaN", counted), self.constant(np.array(0.0)), counted)
+        both = self.concatenated(none, zero)
+        best = self.largest(both)
+        values, kind, _ = self.label_values(self.tree.classes)
+        order = np.concatenate([values[-1:], values[:-1]])
+        self.nodes.append(h.make_node("Gather", [self.constant(order), best], ["prediction"], axis=0))
+        return self.made(
+            "forest",
+            [
+                h.make_tensor_value_info("prediction", kind, ["rows"]),
+                h.make_tensor_value_info("votes", TensorProto.DOUBLE, ["rows", classes]),
+                h.make_tensor_value_info("shares", TensorProto.DOUBLE, ["rows", classes]),
+            ],
+        )
+
+    def concatenated(self, *columns: str) -> str:
+        name = f"treeml/{len(self.nodes)}"
+        self.nodes.append(self.helper.make_node("Concat", list(columns), [name], axis=1))
+        return name
+
+    def largest(self, values: str) -> str:
+        """The first of the largest in every row."""
+        name = f"treeml/{len(self.nodes)}"
+        self.nodes.append(self.helper.make_node("ArgMax", [values], [name], axis=1, keepdims=0))
+        return name
 
     def predictions(self) -> tuple[NDArray[Any], int, list[int]]:
         from onnx import TensorProto
@@ -88,26 +157,33 @@ class _Graph:
         if tree.task == "clusters":
             rows = [*(list(map(float, each)) for each in found), [np.nan] * len(tree.outputs)]
             return np.array(rows), TensorProto.DOUBLE, [len(tree.outputs)]
-        if all(type(label) is int for label in tree.classes):
-            return np.array([*found, NO_NUMBER], dtype=np.int64), TensorProto.INT64, []
-        return np.array([*map(label_text, found), ""], dtype=object), TensorProto.STRING, []
+        return self.label_values(found)
 
-    def leaf(self) -> str:
+    def label_values(self, labels: Sequence[Any]) -> tuple[NDArray[Any], int, list[int]]:
+        """Labels, and last what stands for none."""
+        from onnx import TensorProto
+
+        np = self.numpy
+        if all(type(label) is int for label in self.tree.classes):
+            return np.array([*labels, NO_NUMBER], dtype=np.int64), TensorProto.INT64, []
+        return np.array([*map(label_text, labels), ""], dtype=object), TensorProto.STRING, []
+
+    def leaf(self, tree: Tree) -> str:
         """From the leaves up, so that however deep the tree is nothing here recurses."""
         first = next(iter(self.columns.values()))[0] if self.columns else "rows"
         shape = self.add("Shape", first)
         numbers: dict[int, str] = {}
-        order: list[Node] = list(self.tree.nodes())
-        leaf = len(self.tree.leaves)
+        order: list[Node] = list(tree.nodes())
+        leaf = len(tree.leaves)
         for node in reversed(order):
             if isinstance(node, Branch):
-                yes = self.condition(asked(self.tree, node.test))
+                yes = self.condition(asked(tree, node.test))
                 numbers[id(node)] = self.add("Where", yes, numbers[id(node.yes)], numbers[id(node.no)])
             else:
                 leaf -= 1
                 numbers[id(node)] = self.add("Expand", self.constant(self.numpy.array(leaf, dtype="int64")), shape)
-        found = numbers[id(self.tree.root)]
-        for field in required(self.tree):
+        found = numbers[id(tree.root)]
+        for field in required(tree):
             nobody = self.constant(self.numpy.array(-1, dtype="int64"))
             found = self.add("Where", self.columns[field.name][1], nobody, found)
         return found

@@ -22,18 +22,33 @@ Element = ElementTree.Element
 def write(tree: Tree) -> str:
     if tree.task == "clusters":
         _refuse("a tree of clusters predicts several numbers, and a TreeModel of PMML one value")
+    refuse_odd_names(tree)
+    root = document(tree, "a decision tree")
+    tree_model(root, tree)
+    return text(root)
+
+
+def refuse_odd_names(tree: Tree) -> None:
     names = [tree.target, *(field.name for field in tree.fields), *map(str, tree.classes)]
     names += [label_text(level) for field in tree.fields for level in field.levels]
     odd = next((name for name in names if _NOT_XML.search(name)), None)
     if odd is not None:
         _refuse(f"{odd!r} has a character that XML cannot hold")
+
+
+def document(tree: Tree, description: str) -> Element:
+    """A document with its header and its dictionary, without a model."""
     root = Element("PMML", {"xmlns": NAMESPACE, "version": "4.4"})
-    header = ElementTree.SubElement(root, "Header", {"description": "a decision tree"})
+    header = ElementTree.SubElement(root, "Header", {"description": description})
     ElementTree.SubElement(header, "Application", {"name": "TreeML"})
     _dictionary(root, tree)
+    return root
+
+
+def tree_model(parent: Element, tree: Tree) -> None:
     kind = "classification" if tree.task == "classes" else "regression"
     model = ElementTree.SubElement(
-        root,
+        parent,
         "TreeModel",
         {
             "functionName": kind,
@@ -42,8 +57,11 @@ def write(tree: Tree) -> str:
             "noTrueChildStrategy": "returnNullPrediction",
         },
     )
-    _schema(model, tree)
+    schema(model, tree)
     _nodes(model, tree)
+
+
+def text(root: Element) -> str:
     ElementTree.indent(root, " ")
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, "unicode") + "\n"
 
@@ -72,7 +90,7 @@ def _continuous(dictionary: Element, name: str) -> None:
     ElementTree.SubElement(dictionary, "DataField", {"name": name, "optype": "continuous", "dataType": "double"})
 
 
-def _schema(model: Element, tree: Tree) -> None:
+def schema(model: Element, tree: Tree) -> None:
     schema = ElementTree.SubElement(model, "MiningSchema")
     for field in tree.fields:
         # A level that training did not have is no error: it answers no.

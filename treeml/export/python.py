@@ -5,6 +5,7 @@ A value is missing that is None or NaN. ValueError where a column is missing tha
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date
 from fractions import Fraction
 from typing import Any
@@ -36,46 +37,58 @@ def _text(value):
 
 
 def write(tree: Tree) -> str:
-    return _Writer(tree).module()
+    parts = [opening(tree, "A decision tree", imports([tree])), *Writer(tree, "predict").functions()]
+    return "\n\n\n".join(parts) + "\n"
 
 
-class _Writer:
-    def __init__(self, tree: Tree) -> None:
-        self.tree = tree
+def opening(tree: Tree, what: str, imported: str) -> str:
+    """The docstring of the module, what it imports, and what every tree in it uses."""
+    target = _comment(tree.target or ", ".join(tree.outputs))
+    return f'"""{what} for {target}, written by TreeML."""{imported}{HELPERS}'.strip("\n")
+
+
+def imports(trees: Sequence[Tree]) -> str:
+    dated = any(isinstance(leaf.prediction, date) for tree in trees for leaf in tree.leaves)
+    return "\n\nimport datetime" if dated else ""
+
+
+class Writer:
+    """One tree as a function of a row, which is named, and as many parts as its depth needs."""
+
+    def __init__(self, tree: Tree, name: str) -> None:
+        self.tree, self.name = tree, name
         self.names = {field.name: f"v{number}" for number, field in enumerate(tree.fields)}
+        self.part = "_part" if name == "predict" else f"{name}_part"
         self.waiting: list[Node] = [tree.root]
 
-    def module(self) -> str:
-        imports = "\n\nimport datetime" if any(isinstance(leaf.prediction, date) for leaf in self.tree.leaves) else ""
-        target = _comment(self.tree.target or ", ".join(self.tree.outputs))
-        parts = [f'"""A decision tree for {target}, written by TreeML."""{imports}{HELPERS}']
-        parts.append(self.opening())
+    def functions(self) -> list[str]:
+        parts = [self.opening()]
         number = 0
         while number < len(self.waiting):
             arguments = ", ".join(self.names.values())
-            lines = [f"def _part_{number}({arguments}):", *self.lines(self.waiting[number], 1)]
+            lines = [f"def {self.part}_{number}({arguments}):", *self.lines(self.waiting[number], 1)]
             parts.append("\n".join(lines))
             number += 1
-        return "\n\n\n".join(part.strip("\n") for part in parts) + "\n"
+        return parts
 
     def opening(self) -> str:
-        lines = ["def predict(row):", '    """The prediction for one row, a dict from column to value."""']
+        lines = [f"def {self.name}(row):", '    """The prediction for one row, a dict from column to value."""']
         for field in self.tree.fields:
             lines.append(f"    {self.names[field.name]} = {_read(field)}")
         for field in required(self.tree):
             message = repr(f"{field.name} is missing, which it never was in training")
             lines += [f"    if {self.names[field.name]} is None:", f"        raise ValueError({message})"]
-        lines.append(f"    return _part_0({', '.join(self.names.values())})")
+        lines.append(f"    return {self.part}_0({', '.join(self.names.values())})")
         return "\n".join(lines)
 
     def lines(self, node: Node, depth: int) -> list[str]:
         indent = "    " * depth
         if isinstance(node, Leaf):
             rows = f"{node.rows} {'row' if node.rows == 1 else 'rows'}"
-            return [f"{indent}return {_label(node.prediction)}  # {rows}"]
+            return [f"{indent}return {label(node.prediction)}  # {rows}"]
         if depth > DEEPEST:
             self.waiting.append(node)
-            return [f"{indent}return _part_{len(self.waiting) - 1}({', '.join(self.names.values())})"]
+            return [f"{indent}return {self.part}_{len(self.waiting) - 1}({', '.join(self.names.values())})"]
         question = asked(self.tree, node.test)
         condition = _condition(question, self.names[question.field.name])
         comment = f"  # {_comment(str(node.test))}"
@@ -105,7 +118,7 @@ def _condition(question: Asked, name: str) -> str:
     return f"{name} is None or {condition}" if question.missing_yes else f"{name} is not None and {condition}"
 
 
-def _label(value: Any) -> str:
+def label(value: Any) -> str:
     if isinstance(value, Fraction):
         return repr(float(value))
     return repr(value)

@@ -17,10 +17,10 @@ from treeml.tree import Branch, Field, Leaf, Node, Tree
 
 def write(tree: Tree) -> str:
     if tree.task != "clusters":
-        return _whole(tree, lambda leaf: _literal(leaf.prediction)) + "\n"
+        return _whole(tree, lambda leaf: literal(leaf.prediction)) + "\n"
     return (
         ",\n".join(
-            _whole(tree, lambda leaf, place=place: _literal(leaf.prediction[place])) + f" AS {_name(output)}"  # type: ignore[misc]
+            _whole(tree, lambda leaf, place=place: literal(leaf.prediction[place])) + f" AS {_name(output)}"  # type: ignore[misc]
             for place, output in enumerate(tree.outputs)
         )
         + "\n"
@@ -28,12 +28,20 @@ def write(tree: Tree) -> str:
 
 
 def _whole(tree: Tree, value: Callable[[Leaf], str]) -> str:
-    body = _node(tree, tree.root, value, "")
-    needed = required(tree)
+    return unless_missing(required(tree), tree_expression(tree, value))
+
+
+def tree_expression(tree: Tree, value: Callable[[Leaf], str]) -> str:
+    """A CASE expression for rows in which nothing is missing that must be there."""
+    return _node(tree, tree.root, value, "")
+
+
+def unless_missing(needed: tuple[Field, ...], expression: str) -> str:
+    """NULL where a column is that must be there."""
     if not needed:
-        return body
+        return expression
     unknown = " OR ".join(f"{_name(field.name)} IS NULL" for field in needed)
-    inner = _node(tree, tree.root, value, "  ")
+    inner = expression.replace("\n", "\n  ")
     return f"CASE WHEN {unknown} THEN NULL ELSE\n  {inner}\nEND"
 
 
@@ -54,20 +62,20 @@ def _condition(question: Asked) -> str:
     if question.kind == "at most":
         condition = f"{column} <= {_number(threshold(question.values[0]))}"
     else:
-        condition = f"{column} IN ({', '.join(_literal(value) for value in question.values)})"
+        condition = f"{column} IN ({', '.join(literal(value) for value in question.values)})"
     return f"({condition} OR {column} IS NULL)" if question.missing_yes else condition
 
 
 def _column(field: Field) -> str:
     name = _name(field.name)
-    return name if field.fill is None else f"COALESCE({name}, {_literal(field.fill)})"
+    return name if field.fill is None else f"COALESCE({name}, {literal(field.fill)})"
 
 
 def _name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _literal(value: Any) -> str:
+def literal(value: Any) -> str:
     if value is None:
         return "NULL"
     if isinstance(value, bool):

@@ -2,7 +2,8 @@
 (() => {
   const content = JSON.parse(document.getElementById("content").textContent);
   const { result, about, records, colors } = content;
-  const tree = result && result.tree;
+  const forest = result && result.forest ? result.forest : null;
+  let tree = result && (forest ? forest.trees[0] : result.tree);
   const SVG = "http://www.w3.org/2000/svg";
   const byId = (id) => document.getElementById(id);
   const show = (id) => { byId(id + "-section").hidden = false; };
@@ -70,10 +71,17 @@
   }
   let root = null;
   let reached = new Set();
-  if (tree) {
-    for (const field of tree.columns) fields[field.name] = field;
+  function use(chosen) {
+    tree = chosen;
+    nodes.length = 0;
+    reached = new Set();
     root = gather(tree.root, null, "", 0);
   }
+  if (tree) {
+    for (const each of forest ? forest.trees : [tree]) for (const field of each.columns) fields[field.name] ??= field;
+    use(tree);
+  }
+  const columns = Object.values(fields);
   const titleOf = (here) => here.isLeaf ? predictionText(here.node) : testText(here.node.test);
   function facts(here) {
     const words = `${here.rows.toLocaleString("en")} ${here.rows === 1 ? "row" : "rows"}` + (here.parent && root.rows ? ` (${percent(here.rows, root.rows)} of all)` : "");
@@ -201,6 +209,41 @@
     const at = level.indexOf(here);
     return key === "ArrowRight" ? level[at + 1] : key === "ArrowLeft" ? level[at - 1] : null;
   }
+  // A forest: one of its trees is drawn, and all of them vote. Weights are fractions, and votes are counted exactly.
+
+  function gcd(a, b) { return b ? gcd(b, a % b) : a; }
+  function wholeWeights(texts) {
+    const parts = texts.map((text) => text.split("/").map(BigInt));
+    const scale = parts.reduce((so_far, [, below = 1n]) => so_far * below / gcd(so_far, below), 1n);
+    return parts.map(([above, below = 1n]) => above * scale / below);
+  }
+  const weights = forest ? wholeWeights(forest.weights) : [];
+  const total = weights.reduce((sum, weight) => sum + weight, 0n);
+  const share = (part) => Number(part * 10000000n / total) / 10000000;
+  function chooseTree() {
+    const choice = element("select", { id: "which" }, ...forest.trees.map((_, place) =>
+      element("option", { value: place }, `tree ${place + 1} of ${forest.trees.length}: ${readable(Number((100 * share(weights[place])).toPrecision(3)))} % of the votes`)));
+    choice.addEventListener("change", () => { use(forest.trees[Number(choice.value)]); typed(); });
+    byId("which-tree").append(element("label", { for: "which" }, "Which tree"), choice);
+    byId("which-tree").hidden = false;
+    document.getElementById("tree").textContent = `The forest: ${forest.trees.length} ${forest.trees.length === 1 ? "tree" : "trees"}`;
+  }
+  function votesOf(values) {
+    const votes = tree.classes.map(() => 0n);
+    const names = tree.classes.map(labelText);
+    forest.trees.forEach((each, place) => {
+      let node = each.root;
+      while (node.test) node = answers(node.test, values[node.test.column]) ? node.yes : node.no;
+      votes[names.indexOf(labelText(node.predict))] += weights[place];
+    });
+    return votes;
+  }
+  function elected(votes) {
+    let best = 0;
+    votes.forEach((vote, place) => { if (vote > votes[best]) best = place; });
+    return best;
+  }
+
   if (root) {
     for (const where of ["#picture", "#outline"]) {
       const area = document.querySelector(where);
@@ -226,8 +269,9 @@
         return element("span", {}, swatch, labelText(label));
       }));
     }
+    if (forest) chooseTree();
+    show("tree"); // first: the picture is fitted to the room that it has
     render();
-    show("tree");
   }
 
   // A row that is typed: the same answers as Tree.predict gives
@@ -264,9 +308,8 @@
     const last = codeOf(field, labelText(test.values[0]));
     return last >= 0 ? code <= last : Number(labelText(field.levels[code])) <= test.values[0];
   }
-  function route(texts) {
-    const values = {};
-    for (const field of tree.columns) values[field.name] = read(field, texts[field.name] ?? "");
+  const readAll = (texts) => Object.fromEntries(columns.map((field) => [field.name, read(field, texts[field.name] ?? "")]));
+  function route(values) {
     let here = root;
     const path = [root];
     while (!here.isLeaf) {
@@ -285,10 +328,14 @@
       return;
     }
     try {
-      const path = route(Object.fromEntries(inputs.map((input) => [input.name, input.value])));
+      const values = readAll(Object.fromEntries(inputs.map((input) => [input.name, input.value])));
+      const path = route(values);
       const leaf = path[path.length - 1];
       reached = new Set(path.map((here) => here.number));
-      byId("prediction").replaceChildren(tree.target ? `${tree.target}: ` : "", element("strong", {}, predictionText(leaf.node)));
+      const votes = forest ? votesOf(values) : [];
+      const said = forest ? labelText(tree.classes[elected(votes)]) : predictionText(leaf.node);
+      byId("prediction").replaceChildren(tree.target ? `${tree.target}: ` : "", element("strong", {}, said));
+      if (forest) byId("prediction").append(element("small", {}, " votes: " + votes.map((vote, place) => `${labelText(tree.classes[place])} ${percent(Number((100 * share(vote)).toFixed(4)), 100)}`).join(", ")));
       byId("prediction").className = "";
       byId("path").replaceChildren(...path.slice(1).map((here) => element("li", {}, testText(here.parent.node.test, here.answer === "yes"))));
       for (let here = leaf.parent; here; here = here.parent) here.folded = false;
@@ -300,8 +347,8 @@
     }
     render();
   }
-  if (tree && tree.columns.length) {
-    for (const [place, field] of tree.columns.entries()) {
+  if (tree && columns.length) {
+    for (const [place, field] of columns.entries()) {
       const input = element("input", { name: field.name, id: `column${place}`, autocomplete: "off", inputmode: field.levels ? "text" : "decimal", list: field.levels ? `levels${place}` : undefined, placeholder: field.missing || field.fill !== undefined ? "missing" : "" });
       const wrapped = element("div", {}, element("label", { for: `column${place}` }, field.name), input);
       if (field.levels) wrapped.append(element("datalist", { id: `levels${place}` }, ...field.levels.map((level) => element("option", { value: labelText(level) }))));
@@ -416,7 +463,8 @@
         const bounds = (each.trace || []).filter((moment) => typeof moment.bound === "number").map((moment) => [moment.seconds, moment.bound]);
         if (bounds.length) series.push({ name: "", color: names.indexOf(each.backend), steps: true, dashed: true, points: bounds });
       }
-      if (series.length) byId("timeline").append(plot("Best tree over time (dashed: bound)", "seconds", "objective", series, true));
+      const moments = new Set(series.flatMap((each) => each.points.map(([x]) => x)));
+      if (moments.size > 1) byId("timeline").append(plot("Best tree over time (dashed: bound)", "seconds", "objective", series, true));
     } else {
       const series = names.map((name, place) => ({ name, color: place, steps: true, points: records.filter((each) => each.backend === name && each.proof_seconds)
         .map((each) => each.proof_seconds).sort((a, b) => a - b).map((value, number) => [value, number + 1]) })).filter((each) => each.points.length);
@@ -424,8 +472,11 @@
     }
     show("race");
   } else if (result && (result.trace || []).filter((moment) => moment.objective).length > 1) {
-    const points = result.trace.filter((moment) => moment.objective).map((moment) => [moment.seconds, Math.abs(moment.objective[0])]);
-    byId("timeline").append(plot("Best tree over time", "seconds", "objective", [{ name: result.backend, color: 0, steps: true, points }], true));
+    const over = (value) => result.trace.filter((moment) => value(moment) !== null).map((moment) => [moment.seconds, forest ? -value(moment) : Math.abs(value(moment))]);
+    const series = [{ name: forest ? "margin" : result.backend, color: 0, steps: true, points: over((moment) => moment.objective && moment.objective[0]) }];
+    const bounds = forest ? over((moment) => moment.bound) : [];
+    if (bounds.length) series.push({ name: "bound", color: 1, steps: true, dashed: true, points: bounds });
+    byId("timeline").append(plot(forest ? "Margin and bound, round by round" : "Best tree over time", "seconds", "objective", series, true));
     byId("race-section").querySelector("h2").textContent = "Over time";
     show("race");
   }

@@ -14,18 +14,22 @@ from treeml.page.colors import colored
 
 FOLDER = Path(__file__).parent
 # Of a record the page shows the table and the timeline; its tree would only make the page large.
-LEFT_OUT = ("tree", "requirements", "measures", "statistics", "plan", "notes", "conflict", "printed")
+LEFT_OUT = ("tree", "forest", "requirements", "measures", "statistics", "plan", "notes", "conflict", "printed")
 
 
 def write_page(result: Mapping[str, Any] | None, records: Sequence[Mapping[str, Any]] = ()) -> str:
     """The page of a result, of a race, or of both. `result` is what `treeml solve -o` or `--json` writes."""
+    from treeml.forest import Forest
     from treeml.tree import Tree
 
     shown = dict(result or _best(records) or {})
     tree = Tree.from_json(shown["tree"]) if shown.get("tree") else None
+    forest = Forest.from_json(shown["forest"]) if shown.get("forest") else None
     about = shown.pop("about", {})
     spec = about.get("spec", {})
-    target = tree.target if tree is not None and tree.target else spec.get("name", "a race of back-ends")
+    single = tree if forest is None else forest.trees[0]
+    target = single.target if single is not None and single.target else spec.get("name", "a race of back-ends")
+    kind = "TreeML:" if single is None else "Decision tree for" if forest is None else "Forest for"
     data = {
         "result": shown or None,
         "about": about,
@@ -33,11 +37,11 @@ def write_page(result: Mapping[str, Any] | None, records: Sequence[Mapping[str, 
         "colors": COLORS,
     }
     pieces = {
-        "title": escape(f"Decision tree for {target}" if tree is not None else f"TreeML: {target}"),
+        "title": escape(f"{kind} {target}"),
         "style": (FOLDER / "page.css").read_text(encoding="utf-8"),
         "script": (FOLDER / "page.js").read_text(encoding="utf-8"),
         "spec": colored(spec.get("text", "")),
-        "text": escape(str(tree) if tree is not None else ""),
+        "text": escape(str(forest or tree or "")),
         # A text in the data must not end the element that holds it.
         "data": json.dumps(data, allow_nan=False).replace("<", "\\u003c"),
     }
@@ -78,7 +82,7 @@ def _best(records: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
     """Of a race on one question, the answer: a proved one if there is."""
     if len({record.get("fingerprint") for record in records}) != 1:
         return None
-    with_tree = [record for record in records if record.get("tree")]
+    with_tree = [record for record in records if record.get("tree") or record.get("forest")]
     proved = [record for record in with_tree if record["status"] == "optimal"]
     return next(iter(proved + with_tree), None)
 
