@@ -20,6 +20,8 @@ WAYS: dict[str, tuple[str, dict[str, Any]]] = {
     "cpsat order": ("cpsat", {"encoding": "order"}),
     "mip cover": ("mip", {"formulation": "cover"}),
     "mip cover scip": ("mip", {"formulation": "cover", "solver": "scip"}),
+    "cpsat alone": ("cpsat", {"encoding": "cover", "presolve": False}),
+    "mip alone": ("mip", {"formulation": "cover", "presolve": False}),
     "mip flow": ("mip", {"formulation": "flow"}),
     "maxsat order": ("maxsat", {}),
     "maxsat binary": ("maxsat", {"encoding": "binary"}),
@@ -70,7 +72,7 @@ def test_raw_columns(way: str) -> None:
     assert sum(check(way, seed, numeric=True) for seed in range(100, 110)) >= 7
 
 
-@pytest.mark.parametrize("way", ["cpsat cover", "mip cover", "mip cover scip"])
+@pytest.mark.parametrize("way", ["cpsat cover", "mip cover", "mip cover scip", "cpsat alone", "mip alone"])
 def test_numbers(way: str) -> None:
     assert sum(check(way, seed, numbers=True) for seed in range(25)) >= 20
 
