@@ -1,0 +1,41 @@
+"""The benchmark of forests on a small set: its line, its folds, and a penalty tuned fold by fold."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from boosting_worlds import world
+from click.testing import CliRunner
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from benchmarks.boosting import PUBLISHED, main
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    x, y = world(31, rows=40, columns=5)
+    lines = ["label,a,b,c,d,e", *(",".join(map(str, row)) for row in np.column_stack([y, x]).tolist())]
+    (tmp_path / "small.csv").write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize("tuned", [False, True])
+@pytest.mark.parametrize("criterion", ["lpboost", "mdboost"])
+def test_a_small_set(folder: Path, criterion: str, tuned: bool) -> None:
+    arguments = ["--data-dir", str(folder), "--set", "small", "--criterion", criterion, "--depth", "1", "--folds", "2"]
+    result = CliRunner().invoke(main, [*arguments, *(["--tune"] if tuned else [])])
+    assert result.exit_code == 0, result.output
+    line = next(line for line in result.output.splitlines() if line.startswith("small"))
+    cells = line.split()
+    assert cells[1] == "optimal"
+    assert float(cells[2]) >= float(cells[3]) - 1e-6  # never below the forest of greedy trees
+    assert all(0 <= float(cell) <= 100 for cell in cells[8:11])
+    assert ("penalties" in line) == tuned
+
+
+def test_every_published_line_has_both_tables() -> None:
+    assert {len(figures) for figures in PUBLISHED.values()} == {7}
