@@ -10,8 +10,8 @@ from treeml.backends.contract import Option
 INTRODUCTION = """\
 # Options of back-ends
 
-`solve with native(pairs = 0)` in a spec, `--with "native(pairs = 0)"` in a shell, `options={"pairs": 0}` in Python. This
-page is made from what the back-ends declare."""
+`solve with native(pairs = 0)` in a spec, `--with "native(pairs = 0)"` in a shell, `options={"pairs": 0}` in Python.
+This page is made from what the back-ends declare."""
 
 
 def options_page() -> str:
