@@ -352,3 +352,22 @@ def test_the_command_line_shows_a_forest(tmp_path: Any) -> None:
     assert dots.output.count("digraph") == len(result.forest.trees)
     again = CliRunner().invoke(treeml, ["show", str(path), "--as", "json"])
     assert Forest.from_json(again.output) == result.forest
+
+
+@pytest.mark.parametrize("gap", [0.2, 0.35, 0.5])
+def test_a_forest_of_fair_trees_is_proved_by_who_has_to_be_asked(gap: float) -> None:
+    """Trees that are counted without the requirement may all be of no use: that is no proof, and others may be."""
+    chance = np.random.default_rng(8)
+    X = chance.integers(0, 2, (60, 4))
+    sex = chance.integers(0, 2, 60)
+    y = (X[:, 0] + X[:, 1] + sex + chance.normal(0, 0.7, 60) > 1.6).astype(int)
+    rows = {**{f"x{i}": X[:, i].tolist() for i in range(4)}, "sex": sex.tolist(), "y": y.tolist()}
+    spec = (
+        "predict y is 1\nensemble by lpboost(nu = 0.5)\nmaximize margin\nrequire depth <= 1\n"
+        f"require parity_gap(sex) <= {gap}\nforbid split on sex"
+    )
+    asked = tml.parse(spec).solve(rows, backend="cpsat")
+    looked = tml.parse(spec).solve(rows, backend="oracle")
+    assert asked.is_optimal
+    assert looked.is_optimal
+    assert asked.objective == pytest.approx(looked.objective, abs=1e-5)

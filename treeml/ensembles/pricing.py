@@ -98,7 +98,7 @@ class TreePricing:
                 bound = self.criterion.bound(whole, found.best)
                 if trees and bound is not None and float(bound) > enough:
                     return Priced(self.grown(trees), bound, confirmed=False)
-            elif trees and not self.quick:
+            elif trees and not self.quick and self.worth(trees, whole) > enough:
                 return Priced(self.grown(trees))
         best = self.solver(whole, deadline, self.last)
         self.calls += 1
@@ -109,6 +109,12 @@ class TreePricing:
             trees.insert(0, (best.tree, votes_of(best.tree, self.bits)))
         bound = None if best.edge is None else self.criterion.bound(whole, best.edge)
         return Priced(self.grown(trees), bound, stop=best.stop)
+
+    def worth(self, trees: list[Voting], whole: Whole) -> float:
+        """What the bound would be if none were better than the best of these; where it is low, a proof is due."""
+        edge = max(int(self.examples.signs(votes).astype(np.int64) @ whole) for _, votes in trees)
+        bound = self.criterion.bound(whole, edge)
+        return np.inf if bound is None else float(bound)
 
     @property
     def quick(self) -> bool:
