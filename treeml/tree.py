@@ -312,7 +312,9 @@ def raise_tree(node: contract.Node, questions: Sequence[Question], dataset: Data
             return _class_leaf(dataset, empty.classes[part.label], rows, alike)
         return _number_leaf(outputs, dataset, rows, task)
 
-    return replace(empty, root=raised(node, np.arange(dataset.rows)))
+    whole = replace(empty, root=raised(node, np.arange(dataset.rows)))
+    # A question that was left out, since all rows answer it alike, needs no column.
+    return replace(whole, fields=tuple(field for field in whole.fields if field.name in whole.columns))
 
 
 @dataclass(frozen=True, eq=False, slots=True)

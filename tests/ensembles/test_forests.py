@@ -98,6 +98,22 @@ def test_every_tree_is_drawn() -> None:
     assert "trees by lpboost" in str(result)
 
 
+def test_a_tree_asks_for_no_column_that_it_does_not_test() -> None:
+    """Trees of the pricing may ask what all rows answer alike; such a question is left out, and its column too."""
+    from treeml.backends.contract import Leaf, Split
+    from treeml.ensembles.boost import lower_one_tree
+    from treeml.tree import raise_tree
+
+    dataset, _ = prepare(model("lpboost", 2), {"a": [0, 0, 1, 1], "b": [0, 1, 1, 1]}, [0, 0, 1, 1])
+    lowered = lower_one_tree(dataset, False)
+    names = [question.column for question in lowered.questions]
+    node = Split(names.index("a"), Split(names.index("b"), Leaf(1), Leaf(0)), Leaf(0))
+    tree = raise_tree(node, lowered.questions, dataset)
+    assert tree.columns == ("a",)
+    assert [field.name for field in tree.fields] == ["a"]
+    assert tree.predict({"a": [0, 1]}).tolist() == [0, 1]
+
+
 def test_every_tree_obeys_the_spec() -> None:
     x, y = world(4, rows=40, columns=6)
     frame = {f"c{number}": column for number, column in enumerate(x.T)} | {"y": y}
