@@ -430,3 +430,12 @@ def test_a_forest_votes(people: tuple[pd.DataFrame, pd.Series]) -> None:
         OptimalTreeClassifier(spec=spec).fit(X.assign(number=range(len(X))), y)
     with pytest.raises(ValueError, match="OptimalTreeClassifier fits it"):
         OptimalForestClassifier(spec="minimize errors\nrequire depth <= 1").fit(X, y)
+
+
+def test_the_order_of_the_rows_of_an_array_does_not_matter() -> None:
+    chance = np.random.default_rng(4)
+    X, y = chance.integers(0, 3, (40, 3)).astype(float), chance.integers(0, 3, 40)
+    other = chance.permutation(40)
+    for estimator in (OptimalTreeClassifier(max_depth=2), OptimalForestClassifier(nu=0.5)):
+        first, second = clone(estimator).fit(X, y), clone(estimator).fit(X[other], y[other])
+        assert (first.predict_proba(X) == second.predict_proba(X)).all()

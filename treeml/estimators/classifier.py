@@ -32,6 +32,7 @@ class ClassEstimator(ClassifierMixin, Estimator):  # type: ignore[misc]
         self.classes_, codes = np.unique(y, return_inverse=True)
         labels = tuple(self.classes_.tolist())
         X, codes, weight = positive_weights(sample_weight, X, codes)
+        X, codes, weight = reading.in_order(X, codes, weight)
         present = _class_weights(labels, codes, weight)
         self._learn(
             X,

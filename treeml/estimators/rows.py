@@ -51,6 +51,14 @@ def take_rows(X: Any, kept: NDArray[np.bool_]) -> Any:
     return nw.from_native(X, eager_only=True).filter(kept.tolist()).to_native()
 
 
+def in_order(X: Any, codes: NDArray[Any], weight: Any) -> tuple[Any, Any, Any]:
+    """The rows of an array, sorted, so that their order does not decide between equally good answers."""
+    if is_frame(X) or np.asarray(X).dtype.kind not in "biuf":
+        return X, codes, weight
+    order = np.lexsort((codes, *X.T))
+    return X[order], codes[order], None if weight is None else weight[order]
+
+
 def with_column(table: Table, column: Column, role: str) -> Table:
     """The table with one more column: its target or its weight."""
     columns = table.columns
