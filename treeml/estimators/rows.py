@@ -55,7 +55,8 @@ def in_order(X: Any, codes: NDArray[Any], weight: Any) -> tuple[Any, Any, Any]:
     """The rows of an array, sorted, so that their order does not decide between equally good answers."""
     if is_frame(X) or np.asarray(X).dtype.kind not in "biuf":
         return X, codes, weight
-    order = np.lexsort((codes, *X.T))
+    rows = np.ascontiguousarray(np.column_stack((X, codes)) + 0)  # + 0: one zero, not two
+    order = np.argsort(rows.view(np.dtype((np.void, rows.shape[1] * rows.itemsize))).ravel(), kind="stable")
     return X[order], codes[order], None if weight is None else weight[order]
 
 
