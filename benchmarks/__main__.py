@@ -21,6 +21,7 @@ ON_FILES = {
     "numeric": "numeric",
     "encodings": ".",
     "improvement": "slim",
+    "least": ".",
 }
 
 

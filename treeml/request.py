@@ -131,7 +131,7 @@ def choose(dataset: Dataset, request: Request) -> Chosen:
     refused: list[tuple[Backend, Refusal]] = []
     for backend, method, outcome, lowered in plans(dataset, request):
         if not isinstance(outcome, list):
-            reason = "" if asked_backends(request.spec) else _reason(backend, refused)
+            reason = "" if asked_backends(request.spec) else _reason(backend, refused, lowered.problem)
             return Chosen(replace(outcome, reason=reason), lowered, method)
         refused += [(backend, refusal) for refusal in outcome]
     if asked_backends(request.spec):
@@ -144,6 +144,7 @@ def plans(
 ) -> Iterator[tuple[Backend, Method | None, Plan | list[Refusal], Lowered]]:
     """For every back-end asked for (or every one there is) its plan, or why it has none."""
     from treeml.backends import registry
+    from treeml.backends.choice import preferred
     from treeml.backends.plan import plan
 
     methods = {} if everybody else {method.name: method for method in asked_backends(request.spec)}
@@ -153,6 +154,11 @@ def plans(
     if request.proof is not None and not everybody:
         backends = _provers(backends, request.spec)
     made: dict[bool, Lowered] = {}
+    if not methods and not everybody:
+        made[True] = _lowered(dataset, request.spec, True)
+        first = preferred(made[True].problem)
+        if first is not None:
+            backends.sort(key=lambda backend: backend.name != first[0])
     for backend in backends:
         numeric = _as_they_are(backend, request)
         if numeric not in made:
@@ -272,9 +278,13 @@ def _bytes(memory: int | str | None) -> int | None:
     return int(Fraction(match[1]) * unit)
 
 
-def _reason(backend: Backend, refused: list[tuple[Backend, Refusal]]) -> str:
+def _reason(backend: Backend, refused: list[tuple[Backend, Refusal]], problem: Problem) -> str:
     from treeml.backends import registry
+    from treeml.backends.choice import preferred
 
+    first = preferred(problem)
+    if first is not None and first[0] == backend.name:
+        return first[1]
     others = "; ".join(dict.fromkeys(refusal.because for _, refusal in refused))
     order = ", ".join(registry.PREFERENCE)
     return f"{backend.name} is the first of {order} that takes this problem" + (f" ({others})" if others else "")

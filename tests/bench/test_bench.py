@@ -21,6 +21,7 @@ from treeml.cli import treeml
         ("tic-tac-toe", {"positive": 626, "negative": 332}),
         ("balance-scale", {"left": 288, "rest": 337}),
         ("car", {"unacc": 1210, "rest": 518}),
+        ("car-ordered", {"unacc": 1210, "rest": 518}),
         ("mux6", {"0": 32, "1": 32}),
         ("monk1", {"yes": 216, "no": 216}),
         ("monk2", {"yes": 142, "no": 290}),
@@ -49,6 +50,14 @@ def test_proofs_agree_with_what_was_published() -> None:
         "car": ("250", "equal"),
         "tic-tac-toe": ("282", "equal"),
     }
+
+
+def test_least_depths_agree_with_what_was_published() -> None:
+    spec = ["bench", "least-depth", "--only", "car-ordered", "--with", "native", "--within", "60s", "--json", "-q"]
+    result = CliRunner().invoke(treeml, spec)
+    assert result.exit_code == 0, result.output
+    (row,) = json.loads(result.stdout)
+    assert (row["ours"], row["published"]) == ("8", "8")
 
 
 def test_a_folder_without_data_is_said_so(tmp_path: Path) -> None:

@@ -138,7 +138,7 @@ def test_a_proof_is_written_and_holds(solver: str, tmp_path: Path) -> None:
     problem = parity(4, 3)
     perfect = problem.asking((), (*problem.bounds, Bound(problem.goals[0].sum, "=", Fraction(0), "perfect")))
     path = tmp_path / "no-tree.drup"
-    answer = solve("sat", perfect, proof=str(path), solver=solver)
+    answer = solve("sat", perfect, proof=str(path), solver=solver, encoding="order")
     assert answer.status is Status.INFEASIBLE
     assert set(answer.conflict) == {"shallow", "perfect"}
     clauses = Path(f"{path}.cnf")

@@ -1,8 +1,9 @@
-"""A back-end that bounds depth -> one that minimizes it: depth 0, 1, 2, ... until a tree is there.
+"""A back-end that bounds depth or leaves -> one that minimizes them: 0, 1, 2, ... until a tree is there.
 
 With other terms beside depth in the goal, these are minimized under every depth in turn, until depth alone would cost
-more than the best tree found. The loop ends: no tree is deeper than `deepest`, and a bound that no tree of any depth
-can meet is seen before the first step.
+more than the best tree found. The loop ends: no tree is deeper than `deepest` or has more than `most_leaves`, and a
+bound that no tree at all can meet is seen before the first step. A greedy tree that meets the bounds is there from the
+beginning, so that a loop that runs out of time has one to show, and one that comes up to it need not ask again.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from treeml.backends.contract import (
     Bound,
     Depth,
     Goal,
+    Leaves,
     Limits,
     Node,
     OnProgress,
@@ -26,36 +28,53 @@ from treeml.backends.contract import (
     Stop,
     Sum,
 )
-from treeml.backends.evaluate import evaluate_sum
-from treeml.backends.shapes import at_best, deepest, impossible
+from treeml.backends.evaluate import evaluate_sum, meets_all
+from treeml.backends.shapes import at_best, deepest, impossible, most_leaves
+
+WORDS = {Depth: "depth", Leaves: "leaves"}
 
 
 def deepen(inner: Solve) -> Solve:
+    """Around a back-end that bounds depth."""
+    return _counting_up(inner, Depth)
+
+
+def grow(inner: Solve) -> Solve:
+    """Around a back-end that bounds the number of leaves."""
+    return _counting_up(inner, Leaves)
+
+
+def _counting_up(inner: Solve, counted: type[Depth] | type[Leaves]) -> Solve:
     def solve(problem: Problem, limits: Limits, start: Node | None, on_progress: OnProgress | None) -> Answer:
-        if len(problem.goals) != 1 or "Depth" not in problem.goals[0].sum.kinds():
+        if len(problem.goals) != 1 or counted.__name__ not in problem.goals[0].sum.kinds():
             return inner(problem, limits, start, on_progress)
         hopeless = impossible(problem)
         if hopeless is not None:
             names = (hopeless.name,) if hopeless.name else ()
             return Answer(Status.INFEASIBLE, Stop.PROVED, conflict=names, raw_status="no tree of any depth")
-        return _by_levels(inner, problem, limits, start, on_progress)
+        return _by_levels(inner, counted, problem, limits, start, on_progress)
 
     return solve
 
 
-def without_depth(goal: Goal) -> tuple[Goal, ...]:
-    """What is left to minimize under a bound on depth; nothing, if depth was all."""
-    rest = Sum(tuple(part for part in goal.sum.parts if not isinstance(part[1], Depth)), goal.sum.constant)
+def without(goal: Goal, counted: type[Depth] | type[Leaves]) -> tuple[Goal, ...]:
+    """What is left to minimize under a bound on depth or leaves; nothing, if they were all."""
+    rest = Sum(tuple(part for part in goal.sum.parts if not isinstance(part[1], counted)), goal.sum.constant)
     return (Goal(rest),) if rest.parts else ()
 
 
 def _by_levels(
-    inner: Solve, problem: Problem, limits: Limits, start: Node | None, on_progress: OnProgress | None
+    inner: Solve,
+    counted: type[Depth] | type[Leaves],
+    problem: Problem,
+    limits: Limits,
+    start: Node | None,
+    on_progress: OnProgress | None,
 ) -> Answer:
     began = monotonic()
     goal = problem.goals[0].sum
-    price = sum((factor for factor, term in goal.parts if isinstance(term, Depth)), Fraction(0))
-    rest_goals = without_depth(problem.goals[0])
+    price = sum((factor for factor, term in goal.parts if isinstance(term, counted)), Fraction(0))
+    rest_goals = without(problem.goals[0], counted)
     rest = rest_goals[0].sum if rest_goals else Sum((), goal.constant)
     rest_at_best = at_best(rest, problem)
     best: Answer | None = None
@@ -63,7 +82,13 @@ def _by_levels(
     conflict: tuple[str, ...] = ()
     statistics: dict[str, float] = {}
     trace: list[Progress] = []
-    notes: list[str] = []
+    proved: tuple[str, ...] = ()  # of the level below
+    first = _first_tree(problem, start)
+    if first is not None:
+        best, value = Answer(Status.FEASIBLE, Stop.TIME, first), evaluate_sum(goal, problem, first)
+        trace.append(Progress(monotonic() - began, (value,), None, first))
+        if on_progress is not None and on_progress(trace[-1]) is False:
+            return _unproved(best, value, Stop.INTERRUPTED, None, statistics, trace)
 
     def proved_so_far(level: int) -> Fraction | None:
         """No tree of this depth or deeper has less; shallower ones are known."""
@@ -72,24 +97,27 @@ def _by_levels(
         least = rest_at_best + price * level
         return least if value is None else min(least, value)
 
-    for level in range(deepest(problem) + 1):
+    levels = range(deepest(problem) + 1) if counted is Depth else range(1, most_leaves(problem) + 1)
+    for level in levels:
         least = proved_so_far(level)
-        if value is not None and (not rest.parts or (least is not None and least >= value)):
+        if value is not None and least is not None and least >= value:
             break
         if limits.deadline.passed:
-            return _unproved(best, value, Stop.TIME, least, statistics, trace)
-        limit = Bound(Sum(((Fraction(1), Depth()),)), "<=", Fraction(level))
+            return _unproved(best, value, Stop.TIME, least, statistics, trace, proved)
+        limit = Bound(Sum(((Fraction(1), counted()),)), "<=", Fraction(level))
         answer = inner(problem.asking(rest_goals, (*problem.bounds, limit)), limits, start, None)
         for name, number in answer.statistics.items():
             statistics[name] = statistics.get(name, 0) + number
-        notes.extend(answer.notes)
         if answer.status is Status.INFEASIBLE:
             conflict = answer.conflict
+            how = f" ({'; '.join(answer.notes)})" if answer.notes else ""
+            proved = (f"{WORDS[counted]} {level}: there is no tree{how}",)
             if (
                 on_progress is not None
                 and on_progress(Progress(monotonic() - began, None, proved_so_far(level + 1))) is False
             ):
-                return _unproved(best, value, Stop.INTERRUPTED, proved_so_far(level + 1), statistics, trace)
+                least = proved_so_far(level + 1)
+                return _unproved(best, value, Stop.INTERRUPTED, least, statistics, trace, proved)
             continue
         if answer.tree is not None:
             found = evaluate_sum(goal, problem, answer.tree)
@@ -98,9 +126,9 @@ def _by_levels(
                 trace.append(Progress(monotonic() - began, (value,), least, answer.tree))
                 stopped = on_progress is not None and on_progress(trace[-1]) is False
                 if stopped and (rest.parts or answer.status is not Status.OPTIMAL):
-                    return _unproved(best, value, Stop.INTERRUPTED, least, statistics, trace)
+                    return _unproved(best, value, Stop.INTERRUPTED, least, statistics, trace, proved)
         if answer.status is not Status.OPTIMAL:
-            return _unproved(best, value, answer.stop, least, statistics, trace)
+            return _unproved(best, value, answer.stop, least, statistics, trace, (*proved, *answer.notes))
     if best is None or value is None:
         return Answer(Status.INFEASIBLE, Stop.PROVED, conflict=conflict, statistics=statistics)
     return replace(
@@ -111,8 +139,18 @@ def _by_levels(
         bound=value,
         trace=tuple(trace),
         statistics=statistics,
-        notes=tuple(dict.fromkeys(notes)),
+        notes=(*best.notes, *proved),
     )
+
+
+def _first_tree(problem: Problem, start: Node | None) -> Node | None:
+    """A tree that meets the bounds, if the start is one or a greedy one is found; it takes no search."""
+    from treeml.backends.encodings.greedy import greedy_for_bound
+
+    if start is not None and meets_all(problem, start):
+        return start
+    tree = greedy_for_bound(problem)
+    return tree if tree is not None and meets_all(problem, tree) else None
 
 
 def _unproved(
@@ -122,9 +160,10 @@ def _unproved(
     least: Fraction | None,
     statistics: dict[str, float],
     trace: list[Progress],
+    notes: tuple[str, ...] = (),
 ) -> Answer:
     if best is None or value is None:
-        return Answer(Status.UNKNOWN, stop, bound=least, statistics=statistics, trace=tuple(trace))
+        return Answer(Status.UNKNOWN, stop, bound=least, statistics=statistics, trace=tuple(trace), notes=notes)
     return replace(
         best,
         status=Status.FEASIBLE,
@@ -133,4 +172,5 @@ def _unproved(
         bound=least if least is None else min(least, value),
         statistics=statistics,
         trace=tuple(trace),
+        notes=notes,
     )

@@ -96,10 +96,10 @@ class SolverBackend:
 
     def remark(self, problem: Problem, options: Mapping[str, Any]) -> str:
         """Which encoding it will be and why, for the plan; one for every stage, if they differ."""
-        from treeml.backends.lacks import needs_deepening
+        from treeml.backends.lacks import needs_deepening, needs_growing
         from treeml.backends.plan import stages
 
-        deepens = any(needs_deepening(goal, self.can) for goal in problem.goals)
+        deepens = any(needs_deepening(goal, self.can) or needs_growing(goal, self.can) for goal in problem.goals)
         said = []
         for stage in stages(problem, self.can):
             way = self.way(stage, read_problem(stage), options)

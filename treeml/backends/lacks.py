@@ -42,6 +42,12 @@ def needs_deepening(goal: Goal, can: Capabilities) -> bool:
     return "Depth" in goal.sum.kinds() and not (can.minimizes_depth and "Depth" in can.goals)
 
 
+def needs_growing(goal: Goal, can: Capabilities) -> bool:
+    """Is the number of leaves to be found by asking for ever more of them?"""
+    alone = goal.sum.kinds() == {"Leaves"} and sum(factor for factor, _ in goal.sum.parts) > 0
+    return alone and "Leaves" not in can.goals and "Leaves" in can.bounds
+
+
 def needs_descending(goal: Goal, can: Capabilities) -> bool:
     return "Largest" in goal.sum.kinds() and "Largest" not in can.goals and descends(goal)
 
@@ -49,13 +55,22 @@ def needs_descending(goal: Goal, can: Capabilities) -> bool:
 def successive(problem: Problem, can: Capabilities) -> bool:
     """Are several goals to be solved one after the other?"""
     several = len(problem.goals) > 1
-    stepwise = any(needs_deepening(goal, can) or needs_descending(goal, can) for goal in problem.goals)
+    stepwise = any(
+        needs_deepening(goal, can) or needs_growing(goal, can) or needs_descending(goal, can) for goal in problem.goals
+    )
     return several and (not can.lexicographic or stepwise)
 
 
 def depth_is_found(problem: Problem, can: Capabilities) -> bool:
-    """Deepening bounds depth in its own stage; where depth alone is the first goal, its value does so in the others."""
-    if not problem.goals or not needs_deepening(problem.goals[0], can):
+    """Deepening bounds depth in its own stage; where depth alone is the first goal, its value does so in the others.
+
+    A bound on leaves bounds depth too.
+    """
+    if not problem.goals:
+        return False
+    if needs_growing(problem.goals[0], can):
+        return True
+    if not needs_deepening(problem.goals[0], can):
         return False
     return len(problem.goals) == 1 or problem.goals[0].sum.kinds() == {"Depth"}
 
@@ -63,6 +78,8 @@ def depth_is_found(problem: Problem, can: Capabilities) -> bool:
 def _goal_lacks(goal: Goal, backend: Backend, feature: str) -> Iterator[Refusal]:
     if needs_descending(goal, backend.can):
         yield from _hold_lacks(goal, backend, feature)
+        return
+    if needs_growing(goal, backend.can):
         return
     if not needs_deepening(goal, backend.can):
         yield from _lacking(goal.sum, backend, "minimize", feature)

@@ -20,6 +20,7 @@ from treeml.backends.contract import (
     Backend,
     Bound,
     Capabilities,
+    Depth,
     Goal,
     Limits,
     Node,
@@ -29,9 +30,16 @@ from treeml.backends.contract import (
     Solve,
     Sum,
 )
-from treeml.backends.deepen import deepen, without_depth
+from treeml.backends.deepen import deepen, grow, without
 from treeml.backends.descend import descend
-from treeml.backends.lacks import depth_is_found, lacks, needs_deepening, needs_descending, successive
+from treeml.backends.lacks import (
+    depth_is_found,
+    lacks,
+    needs_deepening,
+    needs_descending,
+    needs_growing,
+    successive,
+)
 from treeml.backends.lexicographic import lexicographic
 from treeml.backends.lowerings import Step, bounded, reduction, rewriting, spread
 from treeml.backends.shapes import deepest
@@ -116,6 +124,8 @@ def _plan(reductions: _Reductions, backend: Backend, options: Mapping[str, Any] 
         steps.append(Step(sentence, lexicographic))
     if any(needs_deepening(goal, can) for goal in lowered.goals):
         steps.append(Step("depth is minimized by asking for a tree of depth 0, 1, 2, ... in turn", deepen))
+    if any(needs_growing(goal, can) for goal in lowered.goals):
+        steps.append(Step("leaves are minimized by asking for a tree of 1, 2, 3, ... leaves in turn", grow))
     if any(needs_descending(goal, can) for goal in lowered.goals):
         steps.append(
             Step("the largest of several sums is minimized by asking for less until there is no tree", descend)
@@ -145,7 +155,9 @@ def stages(problem: Problem, can: Capabilities) -> Iterator[Problem]:
     for number, asked in enumerate(in_turn):
         stage = problem.asking(asked, (*problem.bounds, *(_held(goal) for goal in goals[:number])))
         if len(asked) == 1 and needs_deepening(asked[0], can):
-            stage = bounded(stage.asking(without_depth(asked[0]), stage.bounds), 1)
+            stage = bounded(stage.asking(without(asked[0], Depth), stage.bounds), 1)
+        elif len(asked) == 1 and needs_growing(asked[0], can):
+            stage = bounded(stage.asking((), (*stage.bounds, Bound(asked[0].sum, "<=", Fraction(2)))), 1)
         elif len(asked) == 1 and needs_descending(asked[0], can):
             stage = stage.asking((), (*stage.bounds, _held(asked[0])))
         yield stage

@@ -53,6 +53,17 @@ def deepest(problem: Problem) -> int:
     return max(0, min(limits))
 
 
+def most_leaves(problem: Problem) -> int:
+    """No tree that meets the bounds has more leaves: every leaf holds a row that is unlike those of the others."""
+    limits = [int(groups(problem).max(initial=0)) + 1]
+    leaves = problem.bound_on("Leaves", "<=")
+    if leaves is not None:
+        limits.append(leaves.numerator // leaves.denominator)
+    if problem.max_depth is not None:
+        limits.append(2 ** max(0, min(problem.max_depth, 62)))
+    return max(0, min(limits))
+
+
 def at_best(total: Sum, problem: Problem) -> Fraction | None:
     """A value that the sum is never below, whatever the tree; None where nothing so simple is known."""
     result = total.constant

@@ -77,6 +77,19 @@ def car() -> Rows:
     return rows
 
 
+def car_ordered() -> Rows:
+    """The same with the levels of every column as numbers in their order, for thresholds."""
+    names, *rows = car()
+    orders = [list(dict.fromkeys(column)) for column in zip(*rows, strict=True)]
+    return [
+        names,
+        *(
+            [*(str(order.index(value)) for order, value in zip(orders[:-1], row[:-1], strict=True)), row[-1]]
+            for row in rows
+        ),
+    ]
+
+
 def _tech(doors: str, persons: str, luggage: str, safety: str) -> int:
     many = doors in ("4", "5more")
     if persons == "2":
@@ -99,6 +112,7 @@ GENERATED: dict[str, Callable[[], Rows]] = {
     "tic-tac-toe": tic_tac_toe,
     "balance-scale": balance_scale,
     "car": car,
+    "car-ordered": car_ordered,
     "mux6": multiplexer,
     **dict(_monks()),
 }

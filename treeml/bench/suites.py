@@ -72,10 +72,13 @@ SUITES: Mapping[str, Suite] = {
     "least-depth": Suite(
         "the shallowest faultless tree, and the smallest of those",
         "boolean",
-        ("mux6", "monk1", "monk2", "monk3"),
+        ("mux6", "monk1", "monk2", "monk3", "car-ordered"),
         (0,),
         _least_depth,
-        also=("numeric/banknote.csv", "numeric/cryotherapy.csv", "numeric/iris.csv", "numeric/wine.csv"),
+        also=(
+            *(f"numeric/{name}.csv" for name in ("banknote", "cryotherapy", "iris", "wine")),
+            "mixed/monks-2-train.csv",
+        ),
     ),
     "boosting": Suite("forests with the best soft minimum margin", "cp4im", ("tic-tac-toe", "monk2"), (3,), _boosting),
     "boosting-variance": Suite(

@@ -27,19 +27,20 @@ from treeml.backends.contract import (
     Used,
 )
 from treeml.backends.evaluate import evaluate_goals
+from treeml.native.faultless import smallest_faultless
 from treeml.native.goals import Objective, at_most, floor, kind, limit_of, objective_of, scaled_cost
 
 if TYPE_CHECKING:
     from treeml.native.solver import Found, Solver
     from treeml.native.thresholds import ThresholdSolver
 
-_STATUS = {
+STATUS = {
     "optimal": Status.OPTIMAL,
     "feasible": Status.FEASIBLE,
     "infeasible": Status.INFEASIBLE,
     "unknown": Status.UNKNOWN,
 }
-_STOP = {"proved": Stop.PROVED, "time": Stop.TIME, "interrupted": Stop.INTERRUPTED, "memory": Stop.MEMORY}
+STOP = {"proved": Stop.PROVED, "time": Stop.TIME, "interrupted": Stop.INTERRUPTED, "memory": Stop.MEMORY}
 
 
 @dataclass
@@ -59,6 +60,10 @@ class Run:
         bounded = [bound for bound in problem.bounds if kind(bound) is Predicted]
         only_leaves = bool(problem.goals) and problem.goals[0].sum.kinds() == {"Leaves"} and len(problem.goals) == 1
         settings = self.settings(objective)
+        if only_leaves and len(bounded) == 1 and not self.impossible(settings):
+            answer = smallest_faultless(self, bounded[0])
+            if answer is not None:
+                return answer
         if bounded and (only_leaves or not problem.goals):
             factor, cost, _ = at_most(bounded[0])
             objective = Objective(cost=np.asarray(cost) * (1 if factor > 0 else -1))
@@ -206,7 +211,7 @@ class Run:
                 bound = factor * leaves + constant
                 return self.answered(found, objective, bound=bound)
             if found.status != "infeasible":
-                tree = _tree(found, self.problem)
+                tree = tree_of(found, self.problem)
                 goals = evaluate_goals(self.problem, tree)
                 return Answer(
                     Status.OPTIMAL,
@@ -228,10 +233,10 @@ class Run:
     def answered(self, found: Found | None, objective: Objective, bound: Fraction | None = None) -> Answer:
         if found is None:
             return Answer(Status.INFEASIBLE, Stop.PROVED, raw_status="infeasible")
-        status = _STATUS[found.status]
+        status = STATUS[found.status]
         raw = f"{found.status}, {found.stop}"
         if not len(found.test):
-            stop = Stop.PROVED if status is Status.INFEASIBLE else _STOP[found.stop]
+            stop = Stop.PROVED if status is Status.INFEASIBLE else STOP[found.stop]
             return Answer(
                 status,
                 stop,
@@ -240,7 +245,7 @@ class Run:
                 statistics=self.statistics(found, None, bound),
                 raw_status=raw,
             )
-        tree = _tree(found, self.problem)
+        tree = tree_of(found, self.problem)
         if not self.problem.goals:
             return Answer(
                 Status.OPTIMAL, Stop.PROVED, tree, (), statistics=self.statistics(found, None, None), raw_status=raw
@@ -255,7 +260,7 @@ class Run:
         below = None
         if found.bound is not None:
             below = min(goals[0], self.first_goal(objective, Fraction(found.bound), objective.later_most))
-        stop = Stop.GAP if self.reached_gap else _STOP[found.stop]
+        stop = Stop.GAP if self.reached_gap else STOP[found.stop]
         statistics = self.statistics(found, goals[0], below)
         return Answer(
             status,
@@ -307,7 +312,7 @@ def _flat(tree: Node) -> tuple[list[int], list[int], list[int]]:
     return test, yes, no
 
 
-def _tree(found: Found, problem: Problem) -> Node:
+def tree_of(found: Found, problem: Problem) -> Node:
     nodes: list[Node] = [Leaf(-1)] * len(found.test)
     for at in range(len(nodes) - 1, -1, -1):
         if found.test[at] >= 0:

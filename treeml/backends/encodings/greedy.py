@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treeml.backends.contract import Deadline, Leaf, Node, Split
-from treeml.backends.encodings.asked import Asked
-from treeml.backends.encodings.choices import Choice, Choices
+from treeml.backends.contract import Deadline, Leaf, Node, Problem, Split
+from treeml.backends.encodings.asked import Asked, LeafRule, form_of
+from treeml.backends.encodings.choices import Choice, Choices, read_choices
 from treeml.backends.encodings.clock import NO_DEADLINE
 from treeml.backends.evaluate import answers
 
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
     Whole = NDArray[np.int64]
     Bits = NDArray[np.bool_]
+
+MOST_CELLS = 5_000_000  # groups times choices of a tree that is grown in passing: about a second
+LARGEST_DEPTH = 200  # a greedy tree is grown by calls within calls
 
 
 def greedy_tree(choices: Choices, asked: Asked, deadline: Deadline = NO_DEADLINE) -> Node | None:
@@ -54,6 +57,20 @@ def greedy_tree(choices: Choices, asked: Asked, deadline: Deadline = NO_DEADLINE
         return Split(test, no, yes) if swapped else Split(test, yes, no)
 
     return grow(np.arange(choices.groups), asked.depth)
+
+
+def greedy_for_bound(problem: Problem) -> Node | None:
+    """A tree grown for the first bound on predictions alone, as deep as the bounds allow; it may break the others."""
+    for bound in problem.bounds:
+        if bound.sense == ">=" or bound.sum.kinds() != {"Predicted"}:
+            continue
+        deep = LARGEST_DEPTH if problem.max_depth is None else min(problem.max_depth, LARGEST_DEPTH)
+        support = problem.bound_on("Support", ">=")
+        rule = () if support is None else (LeafRule("support", ">=", support, False, ""),)
+        asked = Asked(deep, form_of(bound.sum, "a requirement"), (), rule, ())
+        choices = read_choices(problem)
+        return greedy_tree(choices, asked) if choices.groups * len(choices.choices) <= MOST_CELLS else None
+    return None
 
 
 def mended_tree(
