@@ -226,7 +226,8 @@ def compare(
 @click.option(
     "--nearest", metavar="NAME", multiple=True, help="With --why: the nearest value that this requirement could have."
 )
-@click.option("--within", metavar="TIME", help="With --why: stop after this long: 60s, 5min.")
+@click.option("--parameters", is_flag=True, help="Report the parameters of a faultless tree on these data.")
+@click.option("--within", metavar="TIME", help="With --why or --parameters: stop after this long: 60s, 5min.")
 @json_option
 @format_option
 def explain(subject: str, settings: tuple[str, ...], as_json: bool, style: str, **asked: Any) -> None:
@@ -235,9 +236,12 @@ def explain(subject: str, settings: tuple[str, ...], as_json: bool, style: str, 
     from treeml import pipeline
 
     data, why, nearest = asked.pop("data"), asked.pop("why"), asked.pop("nearest")
-    if (nearest or asked["within"]) and not why:
-        raise click.UsageError("--nearest and --within belong to --why")
-    text = None if why else explanation.of_word(subject)
+    parameters = asked.pop("parameters")
+    if (nearest and not why) or (asked["within"] and not (why or parameters)):
+        raise click.UsageError("--nearest belongs to --why, and --within to --why and --parameters")
+    if why and parameters:
+        raise click.UsageError("--why and --parameters are two questions: ask one at a time")
+    text = None if why or parameters else explanation.of_word(subject)
     code = 0
     with _mistakes(style):
         if text is not None:
@@ -246,6 +250,11 @@ def explain(subject: str, settings: tuple[str, ...], as_json: bool, style: str, 
             with _infeasible_as_json(as_json):
                 found = pipeline.why(_load(Path(subject), settings), data, nearest=nearest, **asked)
             text, shown, code = str(found), found.to_json(), WHY_CODES[found.to_json()["status"]]
+        elif parameters:
+            from treeml.parameters import text as parameters_text
+
+            shown = pipeline.parameters(_load(Path(subject), settings), data, **asked)
+            text = parameters_text(shown)
         else:
             model = _load(Path(subject), settings)
             shown = pipeline.plan_rows(model, data, **asked)

@@ -34,7 +34,7 @@ def impossible(lowered: Lowered) -> Impossible | None:
     bounds = [bound for bound in lowered.problem.bounds if _is_on_predictions(bound)]
     if not bounds:
         return None
-    groups = _groups(lowered.problem)
+    groups = alike(lowered.problem)
     for bound in bounds:
         least, most = _reach(bound, groups)
         if bound.sense != ">=" and least > bound.limit:
@@ -58,7 +58,7 @@ def _reach(bound: Bound, groups: NDArray[np.intp]) -> tuple[Fraction, Fraction]:
     return bound.sum.constant + min(ends), bound.sum.constant + max(ends)
 
 
-def _groups(problem: Problem) -> NDArray[np.intp]:
+def alike(problem: Problem) -> NDArray[np.intp]:
     """For every row the number of its group: rows that no test can tell apart."""
     codes = [feature.codes for feature in problem.features]
     if problem.given_bits is not None or any(code is None for code in codes):
@@ -76,7 +76,7 @@ def _message(bound: Bound, best: Fraction, groups: NDArray[np.intp], dataset: Da
 
     requirement = next(each for each in dataset.spec.requirements if (each.name or each.text) == bound.name)
     fact, notes = f"at best it is {readable(best)}, whatever is predicted", []
-    clash = _clashing(groups, dataset)
+    clash = clashing(groups, dataset)
     if clash is not None:
         first, second, alike = clash
         target = dataset.target.name if dataset.target is not None else "the target"
@@ -94,7 +94,7 @@ def _message(bound: Bound, best: Fraction, groups: NDArray[np.intp], dataset: Da
     return Diagnostic("F602", title, labels, tuple(notes), tuple(helps), place=dataset.table.source)
 
 
-def _clashing(groups: NDArray[np.intp], dataset: Dataset) -> tuple[int, int, int] | None:
+def clashing(groups: NDArray[np.intp], dataset: Dataset) -> tuple[int, int, int] | None:
     """Two rows, counted from 1, that are alike but for their class, and how many rows have such a partner."""
     classes = max(len(dataset.classes), 1)
     seen = np.zeros((int(groups.max()) + 1, classes), dtype=np.int64)

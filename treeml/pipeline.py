@@ -105,6 +105,17 @@ def plan_rows(model: Model, data: Any = None, **asked: Any) -> list[dict[str, st
     return of_plan(choose(dataset, request), request)
 
 
+def parameters(
+    model: Model, data: Any = None, *, within: float | str | None = None, **asked: Any
+) -> list[dict[str, Any]]:
+    """Rows, features, domains, differences and a support set, and whether `parameterized` will finish."""
+    from treeml.parameters import of_data
+    from treeml.request import prepare
+
+    dataset, request = prepare(model, data, within=within, **asked)
+    return of_data(dataset, request.spec.within)
+
+
 def why(model: Model, data: Any = None, *, nearest: Sequence[str] = (), **asked: Any) -> Why:
     """Which requirements of a model conflict, if no tree meets them; `nearest` names some that could give way."""
     from treeml.conflict import why

@@ -42,6 +42,9 @@ WAYS: dict[str, tuple[str, dict[str, Any]]] = {
     "sat complete, all rows": ("sat", {"encoding": "complete", "rows": "all"}),
     "sat partition": ("sat", {"encoding": "partition"}),
     "sat partition, all rows": ("sat", {"encoding": "partition", "rows": "all"}),
+    "parameterized": ("parameterized", {}),
+    "parameterized support": ("parameterized", {"columns": "support"}),
+    "parameterized all": ("parameterized", {"columns": "all"}),
     "maxsat": ("maxsat", {}),
     "cpsat": ("cpsat", {}),
 }

@@ -97,8 +97,7 @@ def _by_levels(
         least = rest_at_best + price * level
         return least if value is None else min(least, value)
 
-    levels = range(deepest(problem) + 1) if counted is Depth else range(1, most_leaves(problem) + 1)
-    for level in levels:
+    for level in range(0 if counted is Depth else 1, _most(problem, counted) + 1):
         least = proved_so_far(level)
         if value is not None and least is not None and least >= value:
             break
@@ -130,6 +129,7 @@ def _by_levels(
         if answer.status is not Status.OPTIMAL:
             return _unproved(best, value, answer.stop, least, statistics, trace, (*proved, *answer.notes))
     if best is None or value is None:
+        conflict = tuple(dict.fromkeys((*conflict, *_ending(problem, counted))))
         return Answer(Status.INFEASIBLE, Stop.PROVED, conflict=conflict, statistics=statistics)
     return replace(
         best,
@@ -140,6 +140,21 @@ def _by_levels(
         trace=tuple(trace),
         statistics=statistics,
         notes=(*best.notes, *proved),
+    )
+
+
+def _most(problem: Problem, counted: type[Depth] | type[Leaves]) -> int:
+    return deepest(problem) if counted is Depth else most_leaves(problem)
+
+
+def _ending(problem: Problem, counted: type[Depth] | type[Leaves]) -> tuple[str, ...]:
+    """Names of bounds without which there would have been more levels to ask for: they are part of a conflict."""
+    most = _most(problem, counted)
+    names = dict.fromkeys(bound.name for bound in problem.bounds if bound.name)
+    return tuple(
+        name
+        for name in names
+        if _most(problem.asking((), tuple(other for other in problem.bounds if other.name != name)), counted) > most
     )
 
 

@@ -24,13 +24,14 @@ BUILT_IN: Mapping[str, str] = {
     "mip": "treeml.backends.mip:Mip",
     "maxsat": "treeml.backends.maxsat:MaxSat",
     "sat": "treeml.backends.sat:PlainSat",
+    "parameterized": "treeml.backends.parameterized:Parameterized",
     "race": "treeml.backends.race:Race",
     "improve": "treeml.backends.improve:Improve",
 }
 
 # The order in which a problem without `solve with` is offered; a greedy tree is nobody's answer unless asked for.
 PREFERENCE = ("native", "cpsat", "mip", "maxsat", "oracle")
-ONLY_WHEN_ASKED = frozenset({"cart", "race", "improve"})
+ONLY_WHEN_ASKED = frozenset({"parameterized", "cart", "race", "improve"})
 
 
 def names() -> tuple[str, ...]:

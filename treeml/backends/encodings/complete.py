@@ -50,7 +50,9 @@ class CompleteModel:
         self.side = _matrix(clauses, count, nodes.depth)
         self.digits = max(1, (max(1, self.faultless.choices.problem.classes) - 1).bit_length())
         self.label = _matrix(clauses, nodes.leaves, self.digits)
-        says = np.array([_yes(choices[test].yes)[self.groups] for test in self.tests], bool).reshape(-1, count).T
+        says = np.zeros((count, len(self.tests)), bool)
+        for place, test in enumerate(self.tests):
+            says[:, place] = _yes(choices[test].yes)[self.groups]
         for node in range(nodes.branches):
             in_time(self.deadline)
             self._write_node(node, says)

@@ -100,6 +100,21 @@ def read_faultless(problem: Problem, asked: Asked, choices: Choices) -> Faultles
     return Faultless(choices, label, row, asked.depth, leaves)
 
 
+def merged_labels(total: Sum, group: Whole, label: Whole) -> Whole | None:
+    """The labels of groups together with those that a sum of predictions at its least demands; None: it leaves room."""
+    cost = np.zeros((len(label), 1), np.int64)
+    for factor, term in total.parts:
+        assert isinstance(term, Predicted)
+        part = np.zeros((len(label), term.cost.shape[1]), object)
+        np.add.at(part, group, term.cost.astype(object))
+        cost = cost + part * (factor * term.scale)
+    cheap = cost == cost.min(axis=1)[:, None]
+    found = _only_cheap(cheap.astype(bool))
+    if found is None or not _agree(label, found):
+        return None
+    return np.where(label == FREE, found, label)
+
+
 def _counts_leaves(form: Form) -> bool:
     return form.leaves > 0 and form.predicted is None and _is_plain(form)
 
@@ -120,9 +135,13 @@ def _labels(cost: Whole, low: int | None, high: int) -> Whole | None:
     least = cost.min(axis=1)
     if high != int(least.sum()) or (low is not None and low > high):
         return None
-    cheap = cost == least[:, None]
+    return _only_cheap(cost == least[:, None])
+
+
+def _only_cheap(cheap: NDArray[np.bool_]) -> Whole | None:
+    """The one class that is cheap for a group, FREE where all are; None where some of several are."""
     count = cheap.sum(axis=1)
-    if ((count > 1) & (count < cost.shape[1])).any():
+    if ((count > 1) & (count < cheap.shape[1])).any():
         return None
     return np.where(count == 1, cheap.argmax(axis=1), FREE)
 

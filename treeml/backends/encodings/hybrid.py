@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from treeml.backends.contract import Deadline, Limits, Node
+from treeml.backends.contract import Deadline, Leaf, Limits, Node
 from treeml.backends.encodings.asked import read_problem
 from treeml.backends.encodings.choices import read_choices
 from treeml.backends.encodings.complete import CompleteModel, estimate_complete
@@ -109,6 +109,8 @@ def answer(
 
     `room` hears of the rows and literals of a model before it is built, and objects to what is too large.
     """
+    if not groups:
+        return Leaf(0)  # every row may get any class
     while True:
         room(len(groups), estimate(faultless, encoding, len(groups)))
         tree = ask(build(faultless, encoding, groups, limits.deadline))

@@ -433,4 +433,19 @@ DATA = (
         "treeml bench cp4im --data-dir elsewhere",
         "Give the folder that holds the sets, or leave `--data-dir` out.",
     ),
+    Entry(
+        "D497",
+        "parameters are asked of data without classes",
+        "`explain --parameters` reports what decides how hard a faultless tree is to find, and that needs classes.",
+        "predict price\nminimize squared_loss",
+        "Predict a column of classes.",
+    ),
+    Entry(
+        "D498",
+        "parameters are asked of rows that contradict each other",
+        "Two rows agree on every feature and not on their class, so that no tree is faultless. The message names two of"
+        " them, and the fewest errors that any tree has.",
+        "x,label\n1,yes\n1,no",
+        "Clean the rows, or use finer cuts.",
+    ),
 )
