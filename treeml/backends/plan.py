@@ -147,7 +147,7 @@ def stages(problem: Problem, can: Capabilities) -> Iterator[Problem]:
     """What the back-end will be asked, stage by stage; for limits that are not known yet stand small ones."""
     goals = problem.goals
     if not successive(problem, can) and not any(
-        needs_deepening(goal, can) or needs_descending(goal, can) for goal in goals
+        needs_deepening(goal, can) or needs_growing(goal, can) or needs_descending(goal, can) for goal in goals
     ):
         yield problem
         return

@@ -152,10 +152,13 @@ void publish (struct worker *worker, struct level *level, int32_t depth, const s
   shared->pending = 1;
   atomic_store (&shared->value, fact->upper);
   worker->statistics.improvements++;
-  if (!solver->options.cache_kind || solver_wipes (solver) || solver_stopping (solver))
+  const int64_t offset = worker->rows->offset + solver->offset;
+  /* A tree that is good enough is the last one: it has to be built before the search is told to stop. */
+  const int last = fact->upper + offset < solver->options.enough;
+  if (!solver->options.cache_kind || solver_wipes (solver) || solver_stopping (solver) || last)
     settle (worker, level, depth);
   pthread_mutex_unlock (&shared->lock);
-  const int64_t value = atomic_load (&shared->value), offset = worker->rows->offset + solver->offset;
+  const int64_t value = atomic_load (&shared->value);
   if (value + offset < solver->options.enough)
     solver_stop (solver, TREEML_ENOUGH);
   solver_poll (solver, worker->first, value + offset, atomic_load (&shared->bound) + offset, 1);
