@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from treeml.result import Result
 
 TOLERANCE = Fraction(1, 10**6)
-COLUMNS = 10
+COLUMNS = 10  # new trees a round
+FEW, COLUMNS_OF_FEW = 400, 20  # margins that make a master so small that more trees a round pay
 SMOOTHING = Fraction(7, 10)
 UNIT = 2**40  # weights are whole multiples of one part in so many
 OWN_OPTIONS = ("columns", "smoothing", "tolerance", "iterations")
@@ -169,7 +170,7 @@ class _Boost:
             self.criterion,
             chosen.plan.backend,
             self.limits,
-            int(self.own.get("columns", COLUMNS)),
+            int(self.own.get("columns", COLUMNS_OF_FEW if self.examples.margins <= FEW else COLUMNS)),
         )
         self.tolerance = Fraction(self.own.get("tolerance", TOLERANCE))
         self.trace: list[Progress] = []
