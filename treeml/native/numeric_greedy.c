@@ -24,8 +24,6 @@ struct sweep {
   struct split best;
 };
 
-enum { block = 1 << 16 };
-
 static double ratio (double squares, double size) { return size > 0 ? squares / size : 0; }
 
 /* How well the sides are separated: the squares of their class sums over their sizes; more is better. */
@@ -76,8 +74,8 @@ static int sweep_column (struct sweep *sweep) {
   sweep->squares[0] = sweep->squares[1] = 0;
   for (int32_t k = 0; k < solver->planes; k++)
     sweep->squares[1] += (double) sweep->all[k] * (double) sweep->all[k];
-  for (int64_t begin = 0; begin < sweep->rows; begin += block) {
-    const int64_t end = begin + block < sweep->rows ? begin + block : sweep->rows;
+  for (int64_t begin = 0; begin < sweep->rows; begin += numeric_block) {
+    const int64_t end = begin + numeric_block < sweep->rows ? begin + numeric_block : sweep->rows;
     for (int64_t i = begin; i < end; i++) {
       const int32_t row = sweep->order[i];
       if (i && sweep->rank[row] != sweep->rank[sweep->order[i - 1]] && sweep->count >= support &&
@@ -105,13 +103,15 @@ static struct split best_split (struct numeric_worker *worker, const struct nume
                         .left = worker->sums + planes,
                         .best = {.score = -1, .column = -1}};
   memset (sweep.all, 0, (size_t) planes * sizeof *sweep.all);
-  for (int64_t i = 0; i < set->rows; i++) {
+  int going = 1;
+  for (int64_t i = 0; going && i < set->rows; i++) {
     const int32_t row = set->order[0][i];
     numeric_add (solver, sweep.all, row);
     sweep.top += solver->value[planes][row];
     sweep.total += solver->count ? solver->count[row] : 1;
+    if (i % numeric_block == numeric_block - 1)
+      going = !numeric_spent (worker, numeric_block);
   }
-  int going = !numeric_spent (worker, set->rows);
   for (int32_t f = 0; going && f < solver->columns; f++) {
     sweep.column = f;
     sweep.order = set->order[f];

@@ -77,7 +77,13 @@ static void pass (struct scan *scan, const struct numeric_set *set, int32_t f, c
 
 static int64_t counted (const treeml_numeric *solver, int32_t row) { return solver->count ? solver->count[row] : 1; }
 
-static void add_all (struct scan *scan) {
+/* Now and then: whether the search is stopping. */
+static inline int is_over (struct scan *scan, int64_t i) {
+  return i % numeric_block == numeric_block - 1 && numeric_spent (scan->worker, numeric_block);
+}
+
+/* Returns 0 when the search is stopping. */
+static int add_all (struct scan *scan) {
   treeml_numeric *solver = scan->solver;
   memset (scan->all, 0, (size_t) solver->planes * sizeof *scan->all);
   for (int64_t i = 0; i < scan->rows; i++) {
@@ -87,7 +93,10 @@ static void add_all (struct scan *scan) {
     scan->count += counted (solver, row);
     if (solver->goal == numeric_goal_squared)
       scan->square += numeric_square (solver, row);
+    if (is_over (scan, i))
+      return 0;
   }
+  return 1;
 }
 
 /* A cut before row i costs this; may it be, and is it better? */
@@ -107,7 +116,7 @@ static void scan_two (struct scan *scan) {
   treeml_numeric *solver = scan->solver;
   const int64_t *value = solver->value[0];
   int64_t balance = 0, count = 0;
-  for (int64_t i = 0; i < scan->rows; i++) {
+  for (int64_t i = 0; i < scan->rows && !is_over (scan, i); i++) {
     const int32_t row = scan->row[i];
     if (i && differs (scan, i)) {
       const int64_t other = scan->all[0] - balance;
@@ -128,13 +137,15 @@ static void scan_pure (struct scan *scan) {
   memset (sums, 0, (size_t) planes * sizeof *sums);
   for (int64_t i = 0; i < scan->rows; i++) {
     const int32_t row = scan->row[i];
+    if (is_over (scan, i))
+      return;
     most[i] = largest;
     const int64_t sum = sums[label[row]] += worth[row];
     largest = sum > largest ? sum : largest;
   }
   memset (sums, 0, (size_t) planes * sizeof *sums);
   largest = 0;
-  for (int64_t i = scan->rows - 1; i > 0; i--) {
+  for (int64_t i = scan->rows - 1; i > 0 && !is_over (scan, i); i--) {
     const int32_t row = scan->row[i];
     const int64_t sum = sums[label[row]] += worth[row];
     largest = sum > largest ? sum : largest;
@@ -150,7 +161,7 @@ static void scan_any (struct scan *scan) {
   int64_t *left = scan->all + planes, *right = left + planes, top = 0, count = 0;
   double square = 0;
   memset (left, 0, (size_t) planes * sizeof *left);
-  for (int64_t i = 0; i < scan->rows; i++) {
+  for (int64_t i = 0; i < scan->rows && !is_over (scan, i); i++) {
     const int32_t row = scan->row[i];
     if (i && differs (scan, i)) {
       for (int32_t k = 0; k < planes; k++)
@@ -175,7 +186,8 @@ struct numeric_stump numeric_exact (struct numeric_worker *worker, const struct 
   struct scan scan = {
       .solver = solver, .worker = worker, .all = worker->sums, .best = {.value = NUMERIC_NONE, .column = -1}};
   pass (&scan, set, first, filter, filters);
-  add_all (&scan);
+  if (!add_all (&scan))
+    return scan.best;
   if (scan.count >= support)
     scan.best.value = cost_of (solver, scan.all, scan.top, scan.square) + solver->options.leaf_price;
   if (leaves < 2 || scan.count < 2 * support)
@@ -183,6 +195,8 @@ struct numeric_stump numeric_exact (struct numeric_worker *worker, const struct 
   for (int32_t f = first; f <= last; f++) {
     if (f > first)
       pass (&scan, set, f, filter, filters);
+    if (numeric_spent (worker, set->rows / 2))
+      break;
     if (solver->goal == numeric_goal_two)
       scan_two (&scan);
     else if (solver->goal == numeric_goal_many && solver->pure)

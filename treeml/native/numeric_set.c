@@ -41,6 +41,8 @@ static int take (struct numeric_worker *worker, const struct numeric_set *from, 
   for (int64_t i = 0; i < from->rows; i++)
     rows += is_some (some, from->order[0][i]);
   set->rows = rows;
+  if (numeric_spent (worker, from->rows))
+    return 0;
   for (int32_t g = 0; g < solver->columns; g++) {
     int32_t *to = set->order[g] = arena_reserve (&solver->arena, (size_t) rows + 1, sizeof *to);
     if (!to)

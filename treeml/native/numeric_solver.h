@@ -218,6 +218,9 @@ static inline int numeric_spent (struct numeric_worker *worker, int64_t rows) {
   return worker->until_clock <= 0 ? numeric_poll (worker) : numeric_stopping (worker->solver);
 }
 
+/* Loops over rows in no good order look at the clock after so many. */
+enum { numeric_block = 1 << 16 };
+
 struct numeric_child *numeric_child_create (treeml_numeric *);
 void numeric_child_destroy (treeml_numeric *, struct numeric_child *);
 

@@ -63,65 +63,46 @@ void numeric_tree_release (struct arena *arena, struct numeric_tree *tree) {
   memset (tree, 0, sizeof *tree);
 }
 
+/* What the rows of every node come to: of a split only how many there are, of a leaf all. */
 struct finish {
   treeml_numeric *solver;
   const struct numeric_tree *from;
   struct numeric_tree to;
-  int32_t *rows;
-  int64_t *sums;
+  int64_t *rows, *count, *top, *sums;
+  double *square;
   int64_t value, leaves;
   int broken;
 };
 
-static int64_t finish_leaf (struct finish *finish, int64_t first, int64_t last) {
+static int64_t finish_leaf (struct finish *finish, int64_t leaf) {
   treeml_numeric *solver = finish->solver;
-  memset (finish->sums, 0, (size_t) solver->planes * sizeof *finish->sums);
-  int64_t top = 0, count = 0;
-  double square = 0;
-  for (int64_t i = first; i < last; i++) {
-    const int32_t row = finish->rows[i];
-    numeric_add (solver, finish->sums, row);
-    top += solver->value[solver->planes][row];
-    count += solver->count ? solver->count[row] : 1;
-    if (solver->goal == numeric_goal_squared)
-      square += numeric_square (solver, row);
-  }
+  const int64_t *sums = finish->sums + leaf * solver->planes;
   const int64_t node = numeric_tree_add (&solver->arena, &finish->to, -1, 0);
   if (node < 0)
     return -1;
-  finish->to.label[node] = numeric_label (solver, finish->sums);
-  finish->value += numeric_leaf (solver->goal, solver->planes, finish->sums, top, square, solver->unit) + solver->options.leaf_price;
+  finish->to.label[node] = numeric_label (solver, sums);
+  finish->value += numeric_leaf (solver->goal, solver->planes, sums, finish->top[leaf], finish->square[leaf], solver->unit);
+  finish->value += solver->options.leaf_price;
   finish->leaves++;
-  finish->broken |= count < solver->options.support;
+  finish->broken |= finish->count[leaf] < solver->options.support;
   return node;
 }
 
-static int64_t finish_node (struct finish *finish, int64_t node, int64_t first, int64_t last, int64_t depth) {
+static int64_t finish_node (struct finish *finish, int64_t node, int64_t depth) {
   treeml_numeric *solver = finish->solver;
   const struct numeric_tree *from = finish->from;
   if (from->column[node] < 0)
-    return finish_leaf (finish, first, last);
-  const int32_t *rank = solver->rank[from->column[node]];
-  int64_t low = first, high = last;
-  while (low < high) {
-    if (rank[finish->rows[low]] <= from->cut[node])
-      low++;
-    else {
-      const int32_t row = finish->rows[low];
-      finish->rows[low] = finish->rows[--high];
-      finish->rows[high] = row;
-    }
-  }
-  if (low == first)
-    return finish_node (finish, from->no[node], first, last, depth);
-  if (low == last)
-    return finish_node (finish, from->yes[node], first, last, depth);
+    return finish_leaf (finish, node);
+  if (!finish->rows[from->yes[node]])
+    return finish_node (finish, from->no[node], depth);
+  if (!finish->rows[from->no[node]])
+    return finish_node (finish, from->yes[node], depth);
   finish->broken |= depth >= solver->depth;
   const int64_t made = numeric_tree_add (&solver->arena, &finish->to, from->column[node], from->cut[node]);
   if (made < 0)
     return -1;
-  const int64_t yes = finish_node (finish, from->yes[node], first, low, depth + 1);
-  const int64_t no = yes < 0 ? -1 : finish_node (finish, from->no[node], low, last, depth + 1);
+  const int64_t yes = finish_node (finish, from->yes[node], depth + 1);
+  const int64_t no = yes < 0 ? -1 : finish_node (finish, from->no[node], depth + 1);
   if (no < 0)
     return -1;
   finish->to.yes[made] = (int32_t) yes;
@@ -129,18 +110,41 @@ static int64_t finish_node (struct finish *finish, int64_t node, int64_t first, 
   return made;
 }
 
+/* Row after row down the tree. */
+static void count_rows (struct finish *finish) {
+  treeml_numeric *solver = finish->solver;
+  const struct numeric_tree *tree = finish->from;
+  for (int32_t row = 0; row < solver->rows; row++) {
+    int32_t node = 0;
+    while (tree->column[node] >= 0)
+      node = solver->rank[tree->column[node]][row] <= tree->cut[node] ? tree->yes[node] : tree->no[node];
+    finish->rows[node]++;
+    numeric_add (solver, finish->sums + (int64_t) node * solver->planes, row);
+    finish->top[node] += solver->value[solver->planes][row];
+    finish->count[node] += solver->count ? solver->count[row] : 1;
+    if (solver->goal == numeric_goal_squared)
+      finish->square[node] += numeric_square (solver, row);
+  }
+  /* Children come after their parents. */
+  for (int64_t node = tree->nodes - 1; node >= 0; node--)
+    if (tree->column[node] >= 0)
+      finish->rows[node] = finish->rows[tree->yes[node]] + finish->rows[tree->no[node]];
+}
+
 int64_t numeric_tree_finish (treeml_numeric *solver, struct numeric_tree *tree) {
   struct finish finish = {.solver = solver, .from = tree};
-  finish.rows = arena_allocate (&solver->arena, (size_t) solver->rows, sizeof *finish.rows);
-  finish.sums = arena_allocate (&solver->arena, (size_t) solver->planes, sizeof *finish.sums);
-  int64_t made = -1;
-  if (finish.rows && finish.sums && tree->nodes) {
-    for (int64_t i = 0; i < solver->rows; i++)
-      finish.rows[i] = (int32_t) i;
-    made = finish_node (&finish, 0, 0, solver->rows, 0);
+  const size_t nodes = (size_t) tree->nodes, fields = 4 + (size_t) solver->planes;
+  int64_t *room = arena_allocate (&solver->arena, nodes * fields + 1, sizeof *room), made = -1;
+  if (room && nodes) {
+    finish.rows = room;
+    finish.count = room + nodes;
+    finish.top = room + 2 * nodes;
+    finish.square = (double *) (room + 3 * nodes);
+    finish.sums = room + 4 * nodes;
+    count_rows (&finish);
+    made = finish_node (&finish, 0, 0);
   }
-  arena_release (&solver->arena, finish.rows);
-  arena_release (&solver->arena, finish.sums);
+  arena_release (&solver->arena, room);
   if (made < 0)
     numeric_stop_search (solver, TREEML_MEMORY);
   if (made < 0 || finish.broken || finish.leaves > solver->leaves) {
