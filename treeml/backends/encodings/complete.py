@@ -4,7 +4,7 @@ Nodes t of level k and leaves l are those of the complete tree, i are groups of 
 
     a[t, j]   node t asks j       s[i, k]   i goes to the yes side on level k      g[l, c]   digit c of the class of l
 
-    one of a[t, .], and not the one of a node above                                 for every t
+    one of a[t, .], and, unless size counts, not the one of a node above            for every t
     i is led to t by s[i, 0 .. k-1]  and  a[t, j]  ->  s[i, k] as i answers j       for every i, t and j
     i is led to l by s[i, .]  ->  g[l, .] is the class of i                         for every i and l
 
@@ -74,7 +74,8 @@ class CompleteModel:
         level, asked = self.nodes.level(node), self.ask[node]
         self.clauses.add(*asked.tolist())
         self.clauses.at_most_one(asked.tolist())
-        if len(self.tests) >= self.nodes.depth:
+        # A node below a leaf repeats a test, so as to part nothing; where leaves are counted it must be able to.
+        if self.faultless.leaves is None and len(self.tests) >= self.nodes.depth:
             for above, _ in self.nodes.path(node):
                 self.clauses.extend(np.stack([-self.ask[above], -asked], axis=1).tolist())
         away = self._away(self.nodes.path(node))
