@@ -129,7 +129,8 @@ def _by_levels(
         if answer.status is not Status.OPTIMAL:
             return _unproved(best, value, answer.stop, least, statistics, trace, (*proved, *answer.notes))
     if best is None or value is None:
-        conflict = tuple(dict.fromkeys((*conflict, *_ending(problem, counted))))
+        # A back-end that names no conflict leaves all requirements under suspicion, not only those on the levels.
+        conflict = tuple(dict.fromkeys((*conflict, *_ending(problem, counted)))) if conflict else ()
         return Answer(Status.INFEASIBLE, Stop.PROVED, conflict=conflict, statistics=statistics)
     return replace(
         best,
