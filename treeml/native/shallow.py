@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treeml.backends.interrupt import listening
 from treeml.native.library import open_library
 
 if TYPE_CHECKING:
@@ -20,10 +21,6 @@ if TYPE_CHECKING:
 FOUND, NONE, MISSED, WORK, MEMORY, STOPPED = range(6)
 
 _POLL = ctypes.CFUNCTYPE(ctypes.c_int)
-
-
-def interrupted() -> None:
-    """Nothing, but in Python: here a signal that came while C ran is raised."""
 
 
 class _Input(ctypes.Structure):
@@ -79,24 +76,15 @@ class Shallow:
 
     def search(self, depth: int, slack: int | None = None, work: int = 10**9, seconds: float = inf) -> int:
         """FOUND, NONE (a proof), or why it is not known. Ctrl-C ends it, and is raised when it has."""
-        raised: list[BaseException] = []
-
-        def poll() -> int:
-            try:
-                interrupted()
-            except BaseException as error:  # it must not unwind through C
-                raised.append(error)
-                return 1
-            return 0
-
         limit = max(0.0, seconds) if isfinite(seconds) else -1.0
-        answer = int(
-            self._library.treeml_shallow_search(
-                self._handle, depth, -1 if slack is None else slack, work, limit, _POLL(poll)
+        with listening() as asked:  # a signal handler: an exception raised in the callback could be lost
+            answer = int(
+                self._library.treeml_shallow_search(
+                    self._handle, depth, -1 if slack is None else slack, work, limit, _POLL(lambda: int(asked()))
+                )
             )
-        )
-        if raised:
-            raise raised[0]
+            if asked():
+                raise KeyboardInterrupt
         return answer
 
     @property
