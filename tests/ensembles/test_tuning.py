@@ -43,7 +43,6 @@ def test_grids_and_what_has_none() -> None:
 
 
 def test_plots_show_what_happened() -> None:
-    pytest.importorskip("matplotlib")
     x, y = world(23, rows=40, columns=5)
     result = model("lpboost", 2, penalty=0.1).solve(x, y)
     rounds, values, bounds = progress_lines(result)

@@ -106,7 +106,8 @@ def test_a_threshold_of_another_program_lies_anywhere_between_two_values(data: P
 
 
 def test_a_fitted_estimator(data: Path) -> None:
-    trees = pytest.importorskip("sklearn.tree")
+    from sklearn import tree as trees
+
     values = np.array([[1, 0.5], [2, 1.5], [1, 2.5], [3, 3.5], [2, 4.5], [3, 5.5]])
     labels = np.array(list("abaccc"))
     estimator = trees.DecisionTreeClassifier(random_state=0).fit(values, labels)
