@@ -6,6 +6,7 @@ What can go wrong on the way is the same for all of them, and is dealt with here
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from time import monotonic
@@ -50,7 +51,7 @@ class Way:
     because: str
 
 
-class SolverBackend:
+class SolverBackend(ABC):
     name: ClassVar[str]
     summary: ClassVar[str]
     can: ClassVar[Capabilities]
@@ -76,13 +77,13 @@ class SolverBackend:
         except PackageNotFoundError:
             return f"{cls.package} is not installed"
 
+    @abstractmethod
     def way(self, problem: Problem, asked: Asked, options: Mapping[str, Any]) -> Way:
         """The encoding for a problem: the one asked for, or the best by estimated size; else raises Unsupported."""
-        raise NotImplementedError
 
+    @abstractmethod
     def run(self, search: Search, kind: str, start: Node | None) -> Stop:
         """The search; PROVED without a tree means that there is none."""
-        raise NotImplementedError
 
     def memory_is_kept(self, options: Mapping[str, Any]) -> str:
         """How, for the notes: what is built is refused before it is too large; the solver's own memory is watched."""
