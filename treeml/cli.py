@@ -514,31 +514,12 @@ def _repair(spec: Path, quiet: bool) -> None:
 
 
 def _replace(path: Path, content: str | bytes) -> None:
-    """Write a file whole or not at all: a full disk or an interrupt never leaves half of it."""
-    import os
-    import tempfile
+    from treeml.replace import replace_file
 
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content.encode() if isinstance(content, str) else content)
-            os.chmod(name, path.stat().st_mode if path.exists() else 0o666 & ~_mask())
-            os.replace(name, path)
-        except BaseException:
-            os.unlink(name)
-            raise
+        replace_file(path, content)
     except OSError as error:
         raise click.FileError(str(path), error.strerror or str(error)) from error
-
-
-def _mask() -> int:
-    """Which permissions new files do not get; it can be asked only by setting it."""
-    import os
-
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
 
 
 def _explain_failure(result: Result, style: str) -> None:

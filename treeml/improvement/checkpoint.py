@@ -7,7 +7,6 @@ vain, and a number made of the rows and goals, so that a file of another problem
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
@@ -19,6 +18,7 @@ from treeml.backends.contract import Node, Problem
 from treeml.improvement.growth import Vertex, flat_of, node_of_flat
 from treeml.lang.diagnostic import DataError, Diagnostic
 from treeml.native.shallow import Flat
+from treeml.replace import replace_file
 
 VERSION = 1
 
@@ -64,10 +64,8 @@ def write(
         "tree": {name: getattr(flat, name).tolist() for name in ("test", "yes", "no", "label")},
         "settled": [[str(key), *known] for key, known in settled.items()],
     }
-    beside = path.with_name(path.name + ".new")
     try:
-        beside.write_text(json.dumps(value) + "\n", encoding="utf-8")
-        os.replace(beside, path)
+        replace_file(path, json.dumps(value) + "\n")
     except OSError as error:
         raise DataError(_unusable(path, f"cannot be written: {error.strerror or error}")) from error
 
