@@ -70,3 +70,20 @@ def test_nobody_takes_over_a_built_in(monkeypatch: pytest.MonkeyPatch) -> None:
     entry = EntryPoint("oracle", "no_such_module:Thing", registry.GROUP)
     monkeypatch.setattr(registry, "entry_points", lambda group: [entry])
     assert registry.get("oracle").name == "oracle"
+
+
+def test_packages_are_looked_through_once_and_again_when_one_came(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    looked = []
+
+    def look(group: str) -> list[EntryPoint]:
+        looked.append(group)
+        return [EntryPoint(name, "no_such_module:Thing", group) for name in sorted(p.name for p in tmp_path.iterdir())]
+
+    monkeypatch.setattr(registry, "entry_points", look)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert registry.names() == registry.names()
+    assert len(looked) == 1
+    (tmp_path / "newcomer").mkdir()
+    assert "newcomer" in registry.names()

@@ -6,9 +6,13 @@ packages. Listing names imports none of them, and importing one does not import 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
+from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
+from typing import Any, TypeGuard
 
 from treeml.backends.contract import Backend
 from treeml.lang.diagnostic import BackendError, Diagnostic, RefusedError
@@ -41,8 +45,7 @@ def names() -> tuple[str, ...]:
 
 def get(name: str) -> Backend:
     """The back-end of this name, or an error that says which names there are, or why this one does not load."""
-    # Looking through the installed packages takes longer than many a solve: it is done for foreign names only.
-    entry = EntryPoint(name, BUILT_IN[name], GROUP) if name in BUILT_IN else _entries().get(name)
+    entry = _own()[name] if name in BUILT_IN else _entries().get(name)
     if entry is None:
         raise RefusedError(_unknown(name))
     problem = _load(name, entry)
@@ -73,27 +76,56 @@ def _sorted_entries() -> list[tuple[str, EntryPoint]]:
 
 def _entries() -> dict[str, EntryPoint]:
     """The project's own names are its own: another package cannot take `oracle` over."""
-    found = {entry.name: entry for entry in entry_points(group=GROUP)}
-    return {**found, **_own()}
+    # Looking through the installed packages takes longer than many a solve: it is done anew when one came or went.
+    return {**_found(entry_points, tuple(map(_changed, sys.path))), **_own()}
 
 
+@lru_cache(maxsize=1)
+def _found(look: Callable[..., Iterable[EntryPoint]], folders: tuple[tuple[str, int], ...]) -> dict[str, EntryPoint]:
+    return {entry.name: entry for entry in look(group=GROUP)}
+
+
+def _changed(folder: str) -> tuple[str, int]:
+    """A folder, and when something was last put into it or taken out."""
+    try:
+        return folder, os.stat(folder or ".").st_mtime_ns
+    except OSError:
+        return folder, 0
+
+
+@lru_cache(maxsize=1)
 def _own() -> dict[str, EntryPoint]:
     return {name: EntryPoint(name, target, GROUP) for name, target in BUILT_IN.items()}
 
 
 def _load(name: str, entry: EntryPoint) -> Backend | Diagnostic:
     try:
-        kind = entry.load()
+        kind = _named(entry)
         backend = kind() if isinstance(kind, type) else kind
     except Exception as error:  # another package's code: whatever it raises is its message, not our crash
         return _does_not_load(name, entry, f"{type(error).__name__}: {error}")
-    if not isinstance(backend, Backend):
+    if not _keeps_contract(backend):
         wanted = ("name", "summary", "can", "options", "missing", "version", "refusals", "solve")
         lacks = ", ".join(word for word in wanted if not hasattr(backend, word))
         return _does_not_load(name, entry, f"it lacks {lacks}, which the contract asks for")
     if backend.name != name:
         return _does_not_load(name, entry, f"it is registered as `{name}` and calls itself `{backend.name}`")
     return backend
+
+
+@lru_cache(maxsize=64)
+def _named(entry: EntryPoint) -> Any:
+    return entry.load()
+
+
+_KEEP_IT: set[type] = set()  # looking a protocol's members up takes a tenth of a small solve
+
+
+def _keeps_contract(backend: Any) -> TypeGuard[Backend]:
+    kind = type(backend)
+    if kind not in _KEEP_IT and isinstance(backend, Backend):
+        _KEEP_IT.add(kind)
+    return kind in _KEEP_IT
 
 
 def _does_not_load(name: str, entry: EntryPoint, reason: str) -> Diagnostic:
