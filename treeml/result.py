@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -115,8 +115,7 @@ def plain(value: Fraction | float | int) -> Number:
     """A number to read: whole numbers as int, all else as the nearest float."""
     if isinstance(value, float):
         return value
-    exact = Fraction(value)
-    return exact.numerator if exact.denominator == 1 else float(exact)
+    return value.numerator if value.denominator == 1 else value.numerator / value.denominator
 
 
 def assemble(answer: Answer, chosen: Chosen, dataset: Dataset, request: Request, begun: float, built: float) -> Result:
@@ -125,10 +124,33 @@ def assemble(answer: Answer, chosen: Chosen, dataset: Dataset, request: Request,
     from treeml.verify import verify
 
     goals = chosen.plan.problem.goals
-    result = Result(
+    backend = chosen.plan.backend.name
+    found: dict[str, Any] = {}
+    if answer.tree is not None:
+        tree = raise_tree(answer.tree, chosen.lowered.questions, dataset)
+        claimed = None
+        if answer.objective is not None:
+            claimed = [-value if goal.negated else value for goal, value in zip(goals, answer.objective, strict=True)]
+        begun_with = answer.trace[0].tree if request.spec.improve is not None and answer.trace else None
+        before = None if begun_with is None else raise_tree(begun_with, chosen.lowered.questions, dataset)
+        exact = verify(tree, dataset, claimed, answer.tolerance, before)
+        if not exact.verified:
+            raise BackendError(_not_verified(backend, exact.mismatches))
+        values = tuple(plain(goal.value) for goal in exact.goals)
+        found = {
+            "tree": tree,
+            "exact": exact,
+            "verified": True,
+            "objective": None if not values else values[0] if len(values) == 1 else values,
+            "measures": {name: plain(value) for name, value in exact.measures.items()},
+        }
+    bound, gap = _bound(answer, goals)
+    return Result(
         status=answer.status,
         stop=answer.stop,
-        backend=chosen.plan.backend.name,
+        backend=backend,
+        bound=bound,
+        gap=gap,
         build_seconds=built - begun + answer.statistics.get("build_seconds", 0.0),
         conflict=answer.conflict,
         trace=answer.trace,
@@ -139,28 +161,9 @@ def assemble(answer: Answer, chosen: Chosen, dataset: Dataset, request: Request,
         raw_status=answer.raw_status,
         reports=request.spec.report,
         spec=request.spec,
+        seconds=monotonic() - begun,
+        **found,
     )
-    if answer.tree is not None:
-        tree = raise_tree(answer.tree, chosen.lowered.questions, dataset)
-        claimed = None
-        if answer.objective is not None:
-            claimed = [-value if goal.negated else value for goal, value in zip(goals, answer.objective, strict=True)]
-        begun_with = answer.trace[0].tree if request.spec.improve is not None and answer.trace else None
-        before = None if begun_with is None else raise_tree(begun_with, chosen.lowered.questions, dataset)
-        found = verify(tree, dataset, claimed, answer.tolerance, before)
-        if not found.verified:
-            raise BackendError(_not_verified(result.backend, found.mismatches))
-        values = tuple(plain(goal.value) for goal in found.goals)
-        result = replace(
-            result,
-            tree=tree,
-            exact=found,
-            verified=True,
-            objective=None if not values else values[0] if len(values) == 1 else values,
-            measures={name: plain(value) for name, value in found.measures.items()},
-        )
-    bound, gap = _bound(answer, goals)
-    return replace(result, bound=bound, gap=gap, seconds=monotonic() - begun)
 
 
 def refuted(ruled_out: Impossible, chosen: Chosen, request: Request, begun: float) -> Result:

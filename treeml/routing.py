@@ -102,10 +102,10 @@ def _below(field: Field, value: Any) -> NDArray[np.bool_]:
     return np.array([*below, False, False])
 
 
-def dataset_inputs(tree: Tree, dataset: Dataset) -> Inputs:
+def dataset_inputs(fields: Sequence[Field], dataset: Dataset) -> Inputs:
     """The rows of a Dataset that count."""
     columns = {}
-    for field in tree.fields:
+    for field in fields:
         column = dataset.table.columns.get(field.name)
         if column is None:
             _refuse("D471", f"{dataset.table.source} has no column `{field.name}`", "the tree asks about it")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -280,41 +280,58 @@ def raise_tree(node: contract.Node, questions: Sequence[Question], dataset: Data
     """
     from treeml.routing import answers, dataset_inputs
 
-    asked = [question_test(questions[number]) for number in _tests_in(node)]
-    columns = dict.fromkeys(test.column for test in asked)
+    asked = {number: question_test(questions[number]) for number in dict.fromkeys(_tests_in(node))}
     task = "classes" if dataset.classes else "clusters" if dataset.target is None else "numbers"
     target = dataset.target.name if dataset.target is not None else ""
     apart = {target, dataset.spec.weight_column or dataset.table.weight}
     outputs = leaf_outputs(dataset) if task != "classes" else ()
-    empty = Tree(
-        Leaf(None),
-        task,
-        target,
-        tuple(map(plain_value, dataset.classes)),
-        tuple(output.name for output in outputs),
-        tuple(field_of(dataset, name) for name in columns),
-        tuple(name for name in dataset.table.columns if name not in apart),
-    )
-    inputs = dataset_inputs(empty, dataset)
-    alike = dataset.rows > 0 and bool((dataset.weight == dataset.weight[0]).all())
+    fields = {name: field_of(dataset, name) for name in dict.fromkeys(test.column for test in asked.values())}
+    inputs = dataset_inputs(tuple(fields.values()), dataset).columns
+    ends: list[tuple[contract.Leaf, NDArray[np.intp]]] = []  # the leaves with their rows, the yes side first
+    used: set[str] = set()
 
-    def raised(part: contract.Node, rows: NDArray[np.intp]) -> Node:
+    def told_apart(part: contract.Node, rows: NDArray[np.intp]) -> _Told:
+        """The splits that have rows on both sides; for a leaf its number."""
         while isinstance(part, contract.Split):
-            test = question_test(questions[part.test])
-            yes = answers(test, inputs.columns[test.column], rows)
-            if yes.all():
+            test = asked[part.test]
+            yes = answers(test, inputs[test.column], rows)
+            count = np.count_nonzero(yes)
+            if count == len(rows):
                 part = part.yes
-            elif not yes.any():
+            elif not count:
                 part = part.no
             else:
-                return Branch(test, raised(part.yes, rows[yes]), raised(part.no, rows[~yes]))
-        if task == "classes":
-            return _class_leaf(dataset, empty.classes[part.label], rows, alike)
-        return _number_leaf(outputs, dataset, rows, task)
+                used.add(test.column)
+                return test, told_apart(part.yes, rows[yes]), told_apart(part.no, rows[~yes])
+        ends.append((part, rows))
+        return len(ends) - 1
 
-    whole = replace(empty, root=raised(node, np.arange(dataset.rows)))
-    # A question that was left out, since all rows answer it alike, needs no column.
-    return replace(whole, fields=tuple(field for field in whole.fields if field.name in whole.columns))
+    told = told_apart(node, np.arange(dataset.rows))
+    classes = tuple(map(plain_value, dataset.classes))
+    if task == "classes":
+        leaves = _class_leaves(dataset, [(classes[leaf.label], rows) for leaf, rows in ends])
+    else:
+        leaves = [_number_leaf(outputs, dataset, rows, task) for _, rows in ends]
+    return Tree(
+        _joined(told, leaves),
+        task,
+        target,
+        classes,
+        tuple(output.name for output in outputs),
+        # A question that was left out, since all rows answer it alike, needs no column.
+        tuple(field for name, field in fields.items() if name in used),
+        tuple(name for name in dataset.table.columns if name not in apart),
+    )
+
+
+_Told = int | tuple[Test, "_Told", "_Told"]
+
+
+def _joined(told: _Told, leaves: Sequence[Leaf]) -> Node:
+    if isinstance(told, int):
+        return leaves[told]
+    test, yes, no = told
+    return Branch(test, _joined(yes, leaves), _joined(no, leaves))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -439,19 +456,30 @@ def field_of(dataset: Dataset, name: str) -> Field:
     return Field(name, column.type, levels, column.missing is not None, fill)
 
 
-def _class_leaf(dataset: Dataset, label: Any, rows: NDArray[np.intp], alike: bool) -> Leaf:
-    """`alike` says that all rows weigh the same, so that counting them is enough."""
+def _class_leaves(dataset: Dataset, ends: Sequence[tuple[Any, NDArray[np.intp]]]) -> list[Leaf]:
+    """Labels with the rows of their leaves -> leaves."""
     from treeml.measures.constants import exact_sum
 
-    actual = dataset.actual[rows]
-    counts: list[int] = np.bincount(actual, minlength=len(dataset.classes)).tolist()
-    if alike:
+    size = len(dataset.classes)
+    reached = np.empty(dataset.rows, dtype=np.intp)
+    for number, (_, rows) in enumerate(ends):
+        reached[rows] = number * size
+    cells = np.bincount(reached + dataset.actual, minlength=len(ends) * size).reshape(-1, size).tolist()
+    weights: list[tuple[Fraction, ...]]
+    if dataset.rows and (dataset.weight == dataset.weight[0]).all():
         each = int(dataset.weight[0]) * dataset.weight_scale
-        weights = map(Fraction, counts) if each == 1 else (count * each for count in counts)
-        return Leaf(label, len(rows), tuple(counts), tuple(weights))
-    weight = dataset.weight[rows]
-    weights = (exact_sum(weight[actual == number]) * dataset.weight_scale for number in range(len(counts)))
-    return Leaf(label, len(rows), tuple(counts), tuple(weights))
+        weights = [tuple([each * count for count in counts]) for counts in cells]
+    else:
+        weights = [
+            tuple(
+                [exact_sum(dataset.weight[rows[dataset.actual[rows] == k]]) * dataset.weight_scale for k in range(size)]
+            )
+            for _, rows in ends
+        ]
+    return [
+        Leaf(label, len(rows), tuple(counts), weight)
+        for (label, rows), counts, weight in zip(ends, cells, weights, strict=True)
+    ]
 
 
 def _number_leaf(outputs: Sequence[Output], dataset: Dataset, rows: NDArray[np.intp], task: str) -> Leaf:

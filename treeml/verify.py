@@ -162,7 +162,7 @@ def _linear(
             if undefined is None:
                 return None
             value = undefined
-        total += factor * value
+        total += value if factor == 1 else factor * value
     return total
 
 
@@ -173,9 +173,10 @@ def _measures(
     for name in (*STANDARD[tree.task], *SHAPE):
         use = Use(name)
         if use not in values:
-            if name in ("error_rate", "accuracy"):
-                rate = measures["errors"] / _total_weight(dataset)
-                values[use] = rate if name == "error_rate" else 1 - rate
+            if name == "error_rate":
+                values[use] = measures["errors"] / _total_weight(dataset)
+            elif name == "accuracy":
+                values[use] = 1 - measures["error_rate"]
             else:
                 values[use] = evaluate(use, dataset, outcome)
         found = values[use]

@@ -143,7 +143,7 @@ def _sum(total: Sum, routed: Routed, undefined: Fraction | None) -> Fraction | N
         part = _term(term, routed, undefined)
         if part is None:
             return None
-        value += factor * part
+        value += part if factor == 1 else factor * part
     return value
 
 

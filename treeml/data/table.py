@@ -55,9 +55,13 @@ class Table:
 
 
 class BitColumns(Mapping[str, Column]):
-    """The columns of a 0/1 matrix, kept as the matrix: a Column is made only when somebody asks for it."""
+    """The columns of a 0/1 matrix, kept as the matrix: a Column is made only when somebody asks for it.
 
-    __slots__ = ("bit_levels", "bits", "index", "others")
+    A few are kept, since the columns of a tree are asked for again and again.
+    """
+
+    __slots__ = ("bit_levels", "bits", "index", "made", "others")
+    KEPT = 64
 
     def __init__(
         self,
@@ -70,11 +74,15 @@ class BitColumns(Mapping[str, Column]):
         self.bits = bits
         self.bit_levels = levels
         self.others = others
+        self.made: dict[str, Column] = {}
 
     def __getitem__(self, name: str) -> Column:
-        if name in self.others:
-            return self.others[name]
-        return Column(name, "binary", self.bits[self.index[name]].astype(np.int32), self.bit_levels)
+        found = self.others.get(name) or self.made.get(name)
+        if found is None:
+            found = Column(name, "binary", self.bits[self.index[name]].astype(np.int32), self.bit_levels)
+            if len(self.made) < self.KEPT:
+                self.made[name] = found
+        return found
 
     def __contains__(self, name: object) -> bool:
         return name in self.index or name in self.others

@@ -47,7 +47,7 @@ def outcome_of(tree: Tree, dataset: Dataset) -> Outcome:
     """Send every row of the data down the tree."""
     from treeml.routing import dataset_inputs, route
 
-    leaf = route(tree, dataset_inputs(tree, dataset))
+    leaf = route(tree, dataset_inputs(tree.fields, dataset))
     if tree.task != "classes":
         return Outcome(tree, leaf, np.zeros(0, dtype=np.int32))
     numbers = {label_text(label): number for number, label in enumerate(dataset.classes)}

@@ -49,13 +49,14 @@ def lower_requirement(requirement: Requirement, dataset: Dataset, features: Feat
 def lower_linear(expression: Linear, dataset: Dataset, features: Features, factor: Fraction = Fraction(1)) -> Sum:
     """factor * an expression, with like terms added up."""
     parts: list[tuple[Fraction, Term]] = []
-    constant = factor * expression.constant
+    constant = factor * expression.constant if expression.constant else expression.constant
     span = None
     for weight, use in expression.parts:
         lowered = lower_measure(use, dataset, features)
         share = factor * weight
         parts.extend((share * inner, term) for inner, term in lowered.parts)
-        constant += share * lowered.constant
+        if lowered.constant:
+            constant += share * lowered.constant
         span = span or use.span
     return Sum(_added_up(parts, span), constant)
 
@@ -145,7 +146,8 @@ def _added_up(parts: list[tuple[Fraction, Term]], span: Span | None) -> tuple[tu
     if predicted:
         joined.append((Fraction(1), _joined(predicted, span)))
     for kind in (Leaves, Depth, Support):
-        factor = sum((factor for factor, term in parts if isinstance(term, kind)), Fraction(0))
+        factors = [factor for factor, term in parts if isinstance(term, kind)]
+        factor = sum(factors[1:], factors[0]) if factors else Fraction(0)
         if factor:
             joined.append((factor, kind()))
     joined += [

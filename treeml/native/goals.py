@@ -37,10 +37,11 @@ class Objective:
 def _whole_goal(problem: Problem, total: Sum) -> Objective:
     """One goal in whole numbers."""
     one = Objective(constant=total.constant)
-    factors = [factor * getattr(term, "scale", Fraction(1)) for factor, term in total.parts]
-    one.scale = Fraction(lcm(*(factor.denominator for factor in factors)) if factors else 1)
+    factors = [factor * getattr(term, "scale", 1) for factor, term in total.parts]
+    denominator = lcm(*(factor.denominator for factor in factors))
+    one.scale = Fraction(denominator)
     for factor, (_, term) in zip(factors, total.parts, strict=True):
-        multiple = int(factor * one.scale)
+        multiple = factor.numerator * (denominator // factor.denominator)
         if isinstance(term, Predicted):
             _check_size(abs(multiple) * _largest(term.cost), problem.rows)
             one.cost = np.asarray(term.cost) if multiple == 1 else np.asarray(term.cost) * multiple

@@ -198,6 +198,8 @@ class Run:
 
     def first_goal(self, objective: Objective, value: Fraction, later: int) -> Fraction:
         """The first goal's value behind a value of all goals together, later goals being worth `later`."""
+        if objective.first_weighs == 1 and objective.scale == 1 and not objective.constant:
+            return value
         share = (value - later) / objective.first_weighs if objective.first_weighs > 1 else value
         return share / objective.scale + objective.constant
 

@@ -72,7 +72,7 @@ def lower_start(tree: Tree, lowered: Lowered, span: Span | None = None) -> contr
             help="start from a tree that was grown on these columns",
         )
     labels = {label_text(label): number for number, label in enumerate(dataset.classes)}
-    inputs = dataset_inputs(tree, dataset)
+    inputs = dataset_inputs(tree.fields, dataset)
 
     def fitted(node: Node, rows: NDArray[np.intp]) -> contract.Node:
         while isinstance(node, Branch):
