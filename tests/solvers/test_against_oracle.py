@@ -107,3 +107,8 @@ def test_binoct_finds_the_fewest_errors() -> None:
 def test_every_status_occurs() -> None:
     statuses = {Oracle().solve(random_problem(seed)).status for seed in range(25)}
     assert statuses == {Status.OPTIMAL, Status.INFEASIBLE}
+
+
+def test_a_count_equal_to_one_beside_other_columns_is_no_choice_of_one() -> None:
+    """The row of that requirement has only ones and equals one, and a column of it takes larger values."""
+    assert check("cpsat alone", 5042)

@@ -36,18 +36,20 @@ def write_model(program: Program, deadline: Deadline = NO_DEADLINE) -> tuple[Any
     from ortools.sat.python import cp_model
 
     model = cp_model.CpModel()
+    yes_or_no = ((program.lower == 0) & (program.upper == 1)).tolist()
     variables = [
-        model.new_int_var(lower, upper, "") if (lower, upper) != (0, 1) else model.new_bool_var("")
-        for lower, upper in zip(program.lower.tolist(), program.upper.tolist(), strict=True)
+        model.new_bool_var("") if either else model.new_int_var(lower, upper, "")
+        for either, lower, upper in zip(yes_or_no, program.lower.tolist(), program.upper.tolist(), strict=True)
     ]
     start, index, value = program.start.tolist(), program.index.tolist(), program.value.tolist()
     for row, (low, high) in enumerate(zip(program.low.tolist(), program.high.tolist(), strict=True)):
         if row % 1024 == 0:
             in_time(deadline)
         here = slice(start[row], start[row + 1])
-        terms = [variables[column] for column in index[here]]
-        factors = value[here]
-        if low == high == 1 and all(factor == 1 for factor in factors):
+        columns, factors = index[here], value[here]
+        terms = [variables[column] for column in columns]
+        # The row of a requirement may look like one of the flow, with a count among its columns.
+        if low == high == 1 and set(factors) == {1} and all(yes_or_no[column] for column in columns):
             model.add_exactly_one(terms)
             continue
         expression = cp_model.LinearExpr.weighted_sum(terms, factors)
