@@ -55,13 +55,14 @@ def solve(
     start = starting_tree(dataset, request, chosen.lowered)
     built = monotonic()
     ruled_out = impossible(chosen.lowered)
-    if ruled_out is not None and request.proof is None:
+    before = request.files()
+    if ruled_out is not None and not before:
         return refuted(ruled_out, chosen, request, begun)
-    before = request.proof_state()
     answer = run(chosen.plan, request.limits(begun, chosen.method), start, on_progress)
-    if request.proof is not None and request.proof_state() == before:
-        note = f"no proof was written to {request.proof}: no question had to be refuted by clauses"
-        answer = replace(answer, notes=(*answer.notes, note))
+    for kind, (path, state) in request.files().items():
+        if state == before[kind][1]:
+            because = "no question had to be refuted by clauses" if kind == "proof" else "none had to be built"
+            answer = replace(answer, notes=(*answer.notes, f"no {kind} was written to {path}: {because}"))
     result = assemble(answer, chosen, dataset, request, begun, built)
     return validated(result, dataset, request)
 

@@ -69,12 +69,17 @@ class Request:
             options["proof"] = str(self.proof)
         return options
 
-    def proof_state(self) -> tuple[int, int] | None:
-        """What tells a proof that was written now from one that was there before."""
-        if self.proof is None or not self.proof.exists():
-            return None
-        known = self.proof.stat()
-        return known.st_mtime_ns, known.st_size
+    def files(self) -> dict[str, tuple[Path, tuple[int, int] | None]]:
+        """The files that are to be written, and what tells one written now from one that was there before."""
+        wanted = {"proof": self.proof, "model": self.write_model}
+        return {kind: (path, _file_state(path)) for kind, path in wanted.items() if path is not None}
+
+
+def _file_state(path: Path) -> tuple[int, int] | None:
+    if not path.exists():
+        return None
+    known = path.stat()
+    return known.st_mtime_ns, known.st_size
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -153,6 +158,8 @@ def plans(
     ]
     if request.proof is not None and not everybody:
         backends = _provers(backends, request.spec)
+    if request.write_model is not None and not everybody:
+        backends = _writers(backends, request.spec, request.write_model)
     made: dict[bool, Lowered] = {}
     if not methods and not everybody:
         made[True] = _lowered(dataset, request.spec, True)
@@ -193,6 +200,27 @@ def _provers(backends: list[Backend], spec: Spec) -> list[Backend]:
                 notes=("a proof shows that no tree meets the requirements; back-ends on clauses can write one",),
                 helps=("ask sat: --with sat --proof no-tree.drup",),
                 place="--proof",
+            )
+        )
+    return able
+
+
+def _writers(backends: list[Backend], spec: Spec, path: Path) -> list[Backend]:
+    """Those that write models under such a name; where others were asked for by name, that is a mistake."""
+    from treeml.backends import registry
+
+    able = [backend for backend in backends if path.suffix in backend.can.writes]
+    if not able or (spec.backends and len(able) < len(backends)):
+        lacking = next(backend.name for backend in backends if backend not in able)
+        writers = [backend for backend in registry.all() if backend.can.writes]
+        fitting = next((backend.name for backend in writers if path.suffix in backend.can.writes), None)
+        raise RefusedError(
+            Diagnostic(
+                "B503",
+                f"{lacking} writes no model as {path.name}" if spec.backends else f"no back-end writes {path.name}",
+                notes=tuple(f"{backend.name} writes {' or '.join(backend.can.writes)}" for backend in writers),
+                helps=(f"ask {fitting}: --with {fitting}" if fitting else "give the file one of these endings",),
+                place="--write",
             )
         )
     return able

@@ -50,15 +50,16 @@ class CpSat(SolverBackend):
 
     def way(self, problem: Problem, asked: Asked, options: Mapping[str, Any]) -> Way:
         from treeml.backends.encodings.cover import takes_cover
-        from treeml.backends.encodings.sizes import cover_or, node_encoding, node_literals, takes_nodes
+        from treeml.backends.encodings.sizes import cover_or, is_whole, node_encoding, node_literals, takes_nodes
 
         wanted = options.get("encoding", "auto")
         if wanted in ("rows", "order"):
             takes_nodes(asked)
             return Way(wanted, f"asked for; about {node_literals(problem, asked):,} literals")
-        kind, because = cover_or(problem, asked, wanted == "cover", lambda: node_encoding(problem, asked))
+        whole = is_whole(options)
+        kind, because = cover_or(problem, asked, wanted == "cover", lambda: node_encoding(problem, asked), whole)
         if kind == "cover":
-            takes_cover(problem, asked)
+            takes_cover(problem, asked, whole)
         return Way(kind, because)
 
     def memory_is_kept(self, options: Mapping[str, Any]) -> str:

@@ -56,12 +56,13 @@ class Mip(SolverBackend):
     def way(self, problem: Problem, asked: Asked, options: Mapping[str, Any]) -> Way:
         from treeml.backends.encodings.cover import couples, takes_cover
         from treeml.backends.encodings.cover_rows import form_range
-        from treeml.backends.encodings.sizes import cover_or, flow_columns, node_encoding, takes_nodes
+        from treeml.backends.encodings.sizes import cover_or, flow_columns, is_whole, node_encoding, takes_nodes
         from treeml.backends.engines import gurobi
 
         if options.get("solver") == "gurobi" and gurobi.missing() is not None:
             raise Unsupported("solver = gurobi", "it is not installed", gurobi.missing() or "")
         wanted = options.get("formulation", "auto")
+        whole = is_whole(options)
         low, high = form_range(asked.goal, problem, asked)
         huge = max(abs(low), abs(high)) > LARGEST_GOAL
         if huge and (wanted in ("flow", "binoct") or couples(asked) or not options.get("presolve", True)):
@@ -75,11 +76,11 @@ class Mip(SolverBackend):
             way = Way(wanted, f"asked for; about {flow_columns(problem, asked):,} columns")
         else:
             kind, because = cover_or(
-                problem, asked, wanted == "cover" or huge, lambda: node_encoding(problem, asked) and "flow"
+                problem, asked, wanted == "cover" or huge, lambda: node_encoding(problem, asked) and "flow", whole
             )
             way = Way(kind, because)
         if way.kind == "cover":
-            takes_cover(problem, asked)
+            takes_cover(problem, asked, whole)
         elif options.get("solver") == "gurobi":
             gurobi.takes(flow_columns(problem, asked), 0)
         return way

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from difflib import get_close_matches
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 from treeml.backends.contract import Backend, Option
 from treeml.lang.diagnostic import Diagnostic, RefusedError
+
+FILES = ("write", "proof")  # options that name a file to be written
 
 
 def settle(backend: Backend, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -34,11 +37,22 @@ def _option_mistake(backend: Backend, name: str, value: Any) -> Diagnostic | Non
             helps=(f"did you mean `{near[0]}`?",) if near else (),
         )
     wanted = _wanted(known[name], value)
+    if wanted is None and name in FILES and value:
+        wanted = _wanted_file(backend.can.writes if name == "write" else (), Path(value))
     if wanted is None:
         return None
     return Diagnostic(
         "B503", f"`{name}` of {backend.name} cannot be {value}", notes=(f"it is {wanted}: {known[name].summary}",)
     )
+
+
+def _wanted_file(endings: tuple[str, ...], path: Path) -> str | None:
+    """What is wrong with the name of a file that is to be written: better said now than when the search is over."""
+    if endings and path.suffix not in endings:
+        return f"a name that ends in {' or '.join(endings)}"
+    if not path.parent.is_dir():
+        return f"in a folder that exists, and {path.parent} does not"
+    return None
 
 
 def _wanted(option: Option, value: Any) -> str | None:

@@ -220,6 +220,8 @@ class Conformance:
             finally:
                 timer.cancel()
                 timer.join()
+        except RefusedError:
+            return  # larger than what a licence takes, which shows when the model is built
         except KeyboardInterrupt:
             # It fell between the answer and the end of the timer: then the answer was there already.
             assert answer is not None

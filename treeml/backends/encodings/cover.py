@@ -21,7 +21,8 @@ split a state alike are one column, unless the use of their features is counted.
     test costs  the features already paid for are part of a state, so a split knows whether its test is new
 
 Where nothing couples the subtrees (one additive goal, at most a least support), states end at depth d - 2, and lam[S]
-costs what the best tree of depth two on S costs, counted exactly ("pairs").
+costs what the best tree of depth two on S costs, counted exactly ("pairs"). A cover that is wanted `whole`, to be
+written to a file or to be solved without anything counted before, goes on to depth d - 1.
 """
 
 from __future__ import annotations
@@ -98,20 +99,22 @@ def couples(asked: Asked) -> bool:
     return bool(forms) or some or bool(asked.monotone) or not asked.goal.additive
 
 
-def takes_pairs(asked: Asked) -> bool:
-    """May depth-2 subtrees be priced whole?"""
+def takes_pairs(asked: Asked, whole: bool = False) -> bool:
+    """Are depth-2 subtrees priced as one?"""
+    if whole:
+        return False
     goal = asked.goal
     plain = goal.additive and not (goal.test_costs or goal.losses) and goal.leaves >= 0
     only_support = all(rule.kind == "support" and not rule.some for rule in asked.leaf_rules)
     return asked.depth >= 2 and plain and only_support and not couples(asked)
 
 
-def takes_cover(problem: Problem, asked: Asked) -> None:
+def takes_cover(problem: Problem, asked: Asked, whole: bool = False) -> None:
     """Raises Unsupported where a number of the tables would be too large, or classes too many.
 
     No set of rows loses more than all rows together, so what a single leaf costs bounds every entry.
     """
-    if takes_pairs(asked) and problem.classes > 64:
+    if takes_pairs(asked, whole) and problem.classes > 64:
         raise Unsupported("more than 64 classes", "depth-2 subtrees are counted for at most 64")
     for form in (asked.goal, *row_forms(asked)):
         total = Fraction(0)
@@ -149,19 +152,14 @@ def estimate_states(tests: int, levels: int) -> int:
     return sum(comb(tests, k) << k for k in range(max(1, levels)))
 
 
-def estimate_cells(problem: Problem, asked: Asked) -> int:
+def estimate_cells(problem: Problem, asked: Asked, whole: bool = False) -> int:
     """At most so many numbers in the tables: what building takes in time and, times eight, in memory."""
     tests, labels = len(problem.tests), max(1, problem.classes)
     words = -(-problem.rows // 64)
-    if takes_pairs(asked):
+    if takes_pairs(asked, whole):
         return estimate_states(tests, asked.depth - 1) * (words + labels) + tests * tests * labels
     states = estimate_states(tests, asked.depth)
-    if not couples(asked):
-        return states * (words + labels) + min(states, CHUNK) * tests * labels
     return states * (words + tests * labels * (len(asked.requirements) + 1) * 2)
-
-
-CHUNK = 4096  # states priced at a time where only the best split of each is kept
 
 
 def row_forms(asked: Asked) -> tuple[Form, ...]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treeml.backends.contract import Node, Stop
+from treeml.backends.encodings.asked import Asked
 from treeml.backends.encodings.choices import read_choices
 from treeml.backends.encodings.cover import NEVER, Cover, couples
 from treeml.backends.encodings.cover_bound import Priced, Relaxation, ascend
@@ -37,7 +38,7 @@ from treeml.backends.encodings.greedy import greedy_tree
 from treeml.backends.encodings.monotone import broken_pairs
 from treeml.backends.encodings.program import FREE, Program, gather_rows
 from treeml.backends.encodings.search import Search
-from treeml.backends.encodings.sizes import cover_work
+from treeml.backends.encodings.sizes import cover_work, is_whole
 from treeml.backends.engines.outcome import End, OnIncumbent, Outcome
 from treeml.native.cover import MEMORY, CoverStopped
 
@@ -58,13 +59,14 @@ Excluded = tuple[tuple[int, int, int, int], ...]  # columns that no answer uses 
 
 def solve_cover(search: Search, start: Node | None, solver: Solver, write: Callable[[Program], None] | None) -> Stop:
     problem, asked, limits = search.problem, search.asked, search.limits
+    whole = is_whole(limits.options)
     search.offer(start)
     if asked.depth < 0 or int(problem.count.sum()) < asked.support:
         return Stop.PROVED
-    if search.tree is None and cover_work(problem, asked) > LONG_WORK:
+    if search.tree is None and cover_work(problem, asked, whole) > LONG_WORK:
         search.offer(greedy_tree(read_choices(problem), asked, limits.deadline))
     try:
-        cover = build_cover(problem, asked, limits.deadline, limits.memory or 0, limits.threads)
+        cover = build_cover(problem, asked, limits.deadline, limits.memory or 0, limits.threads, whole)
     except CoverStopped as stopped:
         search.is_built()
         if stopped.code == MEMORY:
@@ -75,8 +77,7 @@ def solve_cover(search: Search, start: Node | None, solver: Solver, write: Calla
     if cover.rounded:
         search.tolerance = asked.goal.scale * 2**asked.depth
     if write is not None:
-        full = take(cover, all_columns(cover) if couples(asked) else best_columns(cover), coupling)
-        write(write_program(cover, full, coupling))
+        write(write_program(cover, _every_column(cover, coupling, asked), coupling))
     asks = _Asks(search, cover, coupling, solver)
     if not limits.options.get("presolve", True):
         return _everything(asks)
@@ -128,9 +129,12 @@ class _Asks:
 
 def _everything(asks: _Asks) -> Stop:
     """Every column goes to the solver."""
-    search, cover, coupling = asks.search, asks.cover, asks.coupling
-    keep = all_columns(cover) if couples(search.asked) else best_columns(cover)
-    return _flow_of(asks, take(cover, keep, coupling))
+    return _flow_of(asks, _every_column(asks.cover, asks.coupling, asks.search.asked))
+
+
+def _every_column(cover: Cover, coupling: Coupling, asked: Asked) -> Columns:
+    """Of columns between which only their price could decide (labels of a leaf, last splits) the cheapest."""
+    return take(cover, all_columns(cover) if couples(asked) else best_columns(cover), coupling)
 
 
 def _flow_of(asks: _Asks, columns: Columns) -> Stop:

@@ -26,7 +26,12 @@ MOST_BYTES = 8 * 2**30  # where no limit on memory is given
 
 
 def build_cover(
-    problem: Problem, asked: Asked, deadline: Deadline = NO_DEADLINE, memory: int = 0, threads: int = 1
+    problem: Problem,
+    asked: Asked,
+    deadline: Deadline = NO_DEADLINE,
+    memory: int = 0,
+    threads: int = 1,
+    whole: bool = False,
 ) -> Cover:
     """Raises native.CoverStopped where memory or time is not enough, OutOfTime at the deadline."""
     used_tests = _useful_tests(problem, asked)
@@ -35,7 +40,7 @@ def build_cover(
     support = max(1, asked.support)
     paid = sorted({f for form in asked.forms for part in parts_of(form) for f in part.test_costs})
     watched = asked.watched
-    pairs = takes_pairs(asked)
+    pairs = takes_pairs(asked, whole)
     levels = max(1, asked.depth - 1 if pairs else asked.depth)
     group = np.array([f + 1 if f in watched else 0 for f in feature], np.int32)
     settle = None

@@ -36,7 +36,6 @@ from treeml.backends.engines.sat import Sat, Stopped
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-MOST_CUBES = 64
 SMALL = 10  # up to here cores are raised one by one where weights differ
 MOST_CLAUSES = 20_000_000
 BYTES_PER_CLAUSE = 200
@@ -181,10 +180,7 @@ class _Runner:
         return Stop.PROVED
 
     def descend(self) -> Stop:
-        upper = self.upper()
-        total = sum(weight for weight, _ in self.items)
-        cap = total if upper is None else min(upper, total)
-        if upper == 0:
+        if self.upper() == 0:
             self.prove(0)
             return Stop.PROVED
         if self._without_penalty():
@@ -194,13 +190,12 @@ class _Runner:
         deadline = self.search.limits.deadline
         self.search.offer(coarse_tree(choices, asked, deadline))
         self.search.offer(mended_tree(choices, asked, self.search.tree, deadline))
-        upper = self.upper()
+        upper, total = self.upper(), sum(weight for weight, _ in self.items)
         cap = total if upper is None else min(upper, total)
         outputs, extra = _count(self.items, cap, self.model.clauses.top)
         sat = self.open(self.solver_name or "g4", [*self.model.clauses.clauses, *extra])
         self._hint(sat)
-        waiting = cubes(self.model)
-        while waiting:
+        while True:
             upper = self.upper()
             for value, literal in sorted(outputs.items()):
                 if upper is not None and value >= upper:
@@ -209,11 +204,9 @@ class _Runner:
                 return Stop.GAP
             if self.search.stopped:
                 raise Stopped(Stop.INTERRUPTED)
-            if sat.solve(waiting[-1]):
-                self.take(sat)
-            elif cube := waiting.pop():
-                # What is not below a value is not below a lesser one either: a cube is refuted once.
-                sat.add([-literal for literal in cube])
+            if not sat.solve():
+                break
+            self.take(sat)
         upper = self.upper()
         if self.search.tree is not None and upper is not None:
             self.prove(upper)
@@ -296,23 +289,6 @@ def _count(items: list[tuple[int, int]], cap: int, top: int) -> tuple[dict[int, 
     clauses = Clauses(top)
     outputs = totalizer(clauses, items, max(1, cap))
     return outputs, clauses.clauses
-
-
-def cubes(model: OrderModel) -> list[list[int]]:
-    """Assumptions one of which every tree meets: which questions the first nodes ask, as long as these are few.
-
-    Where the question of a node is settled, its order clauses become chains of implications, which a solver follows
-    much further than it does while the question is open.
-    """
-    found: list[list[int]] = [[]]
-    for node in range(min(3, model.nodes.branches)):
-        asked = [[int(literal)] for literal in model.ask[node]]
-        if model.split is not None:
-            asked.append([-int(model.split[node])])
-        if len(found) * len(asked) > MOST_CUBES:
-            break
-        found = [[*cube, *one] for cube in found for one in asked]
-    return found
 
 
 def start_literals(model: OrderModel, tree: Node) -> list[int]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from treeml.backends.contract import Problem
 from treeml.backends.encodings.asked import Asked, Unsupported, parts_of
@@ -13,9 +14,16 @@ MOST_WORK = 30_000_000_000  # steps of counting: about ten seconds
 MOST_LITERALS = 50_000_000  # occurrences of literals in a model over nodes
 
 
-def cover_or(problem: Problem, asked: Asked, wanted: bool, other: Callable[[], str]) -> tuple[str, str]:
+def is_whole(options: Mapping[str, Any]) -> bool:
+    """Is a cover written to a file, or left to the solver altogether? Then no subtrees of it are priced as one."""
+    return bool(options.get("write")) or not options.get("presolve", True)
+
+
+def cover_or(
+    problem: Problem, asked: Asked, wanted: bool, other: Callable[[], str], whole: bool = False
+) -> tuple[str, str]:
     """`cover` where it is wanted or its tables fit, else what `other` says; and why."""
-    cells, work = estimate_cells(problem, asked), cover_work(problem, asked)
+    cells, work = estimate_cells(problem, asked, whole), cover_work(problem, asked, whole)
     size = f"its tables hold at most {_about(cells)} numbers, filled in about {_about(work)} steps"
     if wanted:
         return "cover", f"asked for; {size}"
@@ -38,10 +46,10 @@ def _about(number: int) -> str:
     return f"{number:,}" if number < 10**7 else f"{number:.1e}"
 
 
-def cover_work(problem: Problem, asked: Asked) -> int:
+def cover_work(problem: Problem, asked: Asked, whole: bool = False) -> int:
     """Steps of counting: pairs of tests by words of rows, or rows by tests, for every state."""
     tests = len(problem.tests)
-    if takes_pairs(asked):
+    if takes_pairs(asked, whole):
         each = 1 + problem.rows // 64 + 8 * max(1, problem.classes)
         return estimate_states(tests, asked.depth - 1) * tests * tests * each // 2
     forms = 1 + len(asked.requirements)

@@ -152,4 +152,5 @@ def _outcome(cp_model: Any, solver: Any, status: Any, variables: list[Any], stop
 
 def write_file(model: Any, path: str) -> None:
     """The model as a protocol buffer: as text where the name ends in .txt, else in binary."""
-    model.export_to_file(path)
+    if not model.export_to_file(path):
+        raise OSError(f"OR-tools cannot write {path}")

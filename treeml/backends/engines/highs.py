@@ -53,7 +53,10 @@ def solve_program(
 
 def write_file(program: Program, path: str) -> None:
     """As LP or MPS, by the ending of the name."""
-    _model(program, whole=True, threads=1, seed=0).writeModel(path)
+    import highspy
+
+    if _model(program, whole=True, threads=1, seed=0).writeModel(path) == highspy.HighsStatus.kError:
+        raise OSError(f"HiGHS cannot write {path}")
 
 
 def solve_relaxation(program: Program, orders: Orders) -> Outcome:
