@@ -110,6 +110,22 @@ def test_heavy_rows_agree_with_the_general_search(kernel: int, largest: int) -> 
         assert found.value == solver.solve(depth=depth, options={"general": 1}).value
 
 
+@pytest.mark.parametrize("kernel", [1, 2, 3, 4])
+@pytest.mark.parametrize("share", [0.5, 0.999, 1.001, 1.999, 2.001], ids=str)
+def test_sums_about_the_widths_of_lanes(kernel: int, share: float) -> None:
+    """Twice a sum may not fit in a lane; what is made of it has to."""
+    if not kernel_is_there({"kernel": kernel}):
+        pytest.skip("this processor lacks the kernel")
+    for seed in range(8):
+        random, bits = data(200 + seed, 7, 40)
+        weight = random.integers(900, 1000, 40)
+        weight = weight * int(share * 2**30) // int(weight.sum())
+        labels = random.integers(0, 2, 40)
+        solver = Solver(bits, labels=labels, classes=2, weight=weight)
+        found = solver.solve(depth=3, options={"kernel": kernel})
+        assert found.value == solver.solve(depth=3, options={"general": 1}).value
+
+
 @pytest.mark.parametrize("kind", ["two classes", "small weights", "three classes", "squared"])
 def test_support_and_price_agree_with_the_general_search(kind: str) -> None:
     for seed in range(3):

@@ -63,7 +63,8 @@ struct kernel {
                      const int32_t *ids, int32_t *to);
   /* Signed sums and weights of every test. */
   void (*sums) (struct slice *, const struct shape *, void *sum, void *weight);
-  /* Twice the signed sum, and the weight, of every pair whose second test is in from .. to - 1; from is a multiple of 64. */
+  /* Twice the signed sum (once, where it is multiplied), and the weight, of every pair whose second test is in from ..
+     to - 1; from is a multiple of 64. Sums may wrap around when they are doubled: what is made of them fits again. */
   void (*pairs) (struct slice *, const struct shape *, void *doubled, void *weight, int32_t from, int32_t to);
   /* Depth two on the rows of a matrix. */
   void (*own) (const struct shape *, const void *doubled, struct side *, void *scratch);

@@ -39,14 +39,14 @@ static void NAME (fill) (struct slice *slice, const struct shape *shape, int32_t
   }
 }
 
-static void NAME (multiply) (const struct slice *, const struct shape *, const int8_t *, T *, int, int, int32_t, int32_t);
+static void NAME (multiply) (const struct slice *, const struct shape *, const int8_t *, T *, int, int32_t, int32_t);
 
 /* Sums, signed and not, of every test. Those of a slice that is to be solved to depth two are on the diagonal of its
    products, and its weights are not needed. */
 static void NAME (weigh) (struct slice *slice, const struct shape *shape, T *sum, T *weight) {
   if (slice->products && slice->before) {
     const T *sums = slice->before;
-    NAME (multiply) (slice, shape, slice->products->sign_digits, slice->before, 0, 1, 0, shape->tests);
+    NAME (multiply) (slice, shape, slice->products->sign_digits, slice->before, 1, 0, shape->tests);
     for (int32_t j = 0; j < shape->stride; j++)
       sum[j] = j < shape->tests ? sums[(int64_t) j * shape->stride + j] : 0;
     return;
@@ -124,10 +124,10 @@ static inline __attribute__ ((always_inline)) void NAME (pair_block) (const stru
 
 /* The sums of all pairs of a slice by products, those left of the diagonal too unless only the others are needed. */
 static void NAME (multiply) (const struct slice *slice, const struct shape *shape, const int8_t *digits, T *sums,
-                             int doubled, int triangle, int32_t from, int32_t to) {
+                             int triangle, int32_t from, int32_t to) {
   const struct products *with = slice->products;
   const struct product product = {.slice = slice, .shape = shape, .digits = digits, .count = with->digits,
-                                  .lane_bits = BITS, .from = from, .to = to, .triangle = triangle, .doubled = doubled,
+                                  .lane_bits = BITS, .from = from, .to = to, .triangle = triangle,
                                   .sums = sums, .piece = with->piece, .room = with->room};
   with->multiply (&product);
 }
@@ -135,8 +135,8 @@ static void NAME (multiply) (const struct slice *slice, const struct shape *shap
 static void NAME (dense_pairs) (struct slice *slice, const struct shape *shape, T *doubled, T *weight, int32_t from,
                                 int32_t to) {
   if (slice->products) {
-    NAME (multiply) (slice, shape, slice->products->sign_digits, doubled, 1, 0, from, to);
-    NAME (multiply) (slice, shape, slice->products->worth_digits, weight, 0, 0, from, to);
+    NAME (multiply) (slice, shape, slice->products->sign_digits, doubled, 0, from, to);
+    NAME (multiply) (slice, shape, slice->products->worth_digits, weight, 0, from, to);
     return;
   }
   const int32_t most = NAME (chunk_rows) (shape), half = VECTORS / 2;

@@ -6,8 +6,6 @@
 
 #define KERNEL_NAME "portable"
 
-#define ADD(A, B) ((A) + (B))
-#define SUB(A, B) ((A) - (B))
 #define AND(A, B) ((A) & (B))
 
 #define DEFINE(BITS, LANES) \
@@ -22,6 +20,12 @@
   static inline vector_##BITS set_##BITS (int##BITS##_t x) { \
     const vector_##BITS zero = {0}; \
     return zero + x; \
+  } \
+  static inline vector_##BITS add_##BITS (vector_##BITS a, vector_##BITS b) { \
+    return (vector_##BITS) ((unsigned_##BITS) a + (unsigned_##BITS) b); \
+  } \
+  static inline vector_##BITS subtract_##BITS (vector_##BITS a, vector_##BITS b) { \
+    return (vector_##BITS) ((unsigned_##BITS) a - (unsigned_##BITS) b); \
   } \
   static inline vector_##BITS absolute_##BITS (vector_##BITS v) { \
     const vector_##BITS sign = v < 0; \
@@ -106,6 +110,8 @@ static inline int32_t select_bits (uint64_t word, const int32_t *ids, int32_t *t
 #define LOAD load_16
 #define STORE store_16
 #define STORE_UNALIGNED store_16
+#define ADD add_16
+#define SUB subtract_16
 #define SET set_16
 #define ZERO() set_16 (0)
 #define ABS absolute_16
@@ -121,6 +127,8 @@ static inline int32_t select_bits (uint64_t word, const int32_t *ids, int32_t *t
 #define LOAD load_32
 #define STORE store_32
 #define STORE_UNALIGNED store_32
+#define ADD add_32
+#define SUB subtract_32
 #define SET set_32
 #define ZERO() set_32 (0)
 #define ABS absolute_32
@@ -137,6 +145,8 @@ static inline int32_t select_bits (uint64_t word, const int32_t *ids, int32_t *t
 #define LOAD load_64
 #define STORE store_64
 #define STORE_UNALIGNED store_64
+#define ADD add_64
+#define SUB subtract_64
 #define SET set_64
 #define ZERO() set_64 (0)
 #define ABS absolute_64

@@ -6,6 +6,8 @@
 #undef LOAD
 #undef STORE
 #undef STORE_UNALIGNED
+#undef ADD
+#undef SUB
 #undef SET
 #undef ZERO
 #undef ABS

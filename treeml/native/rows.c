@@ -143,9 +143,9 @@ static int choose_planes (struct rows *rows, const int64_t *sign, int64_t count)
   return expand;
 }
 
-static void cut (int64_t number, int8_t *digits, int32_t count) {
+static void cut (int64_t number, int8_t *digits) {
   const int64_t base = 1 << digit_bits;
-  for (int32_t d = 0; d < count; d++) {
+  for (int32_t d = 0; d < most_digits; d++) {
     const int64_t digit = ((number + base / 2) & (base - 1)) - base / 2;
     digits[d] = (int8_t) digit;
     number = (number - digit) / base;
@@ -163,14 +163,13 @@ static int make_digits (treeml_solver *solver, struct rows *rows) {
     rows->digits = 0;
     return 1;
   }
-  const size_t size = (size_t) rows->rows * (size_t) rows->digits;
-  rows->sign_digits = arena_allocate (&solver->arena, size, 1);
-  rows->worth_digits = arena_allocate (&solver->arena, size, 1);
+  rows->sign_digits = arena_allocate (&solver->arena, (size_t) rows->rows, most_digits);
+  rows->worth_digits = arena_allocate (&solver->arena, (size_t) rows->rows, most_digits);
   if (!rows->sign_digits || !rows->worth_digits)
     return 0;
   for (int64_t i = 0; i < rows->rows; i++) {
-    cut (rows->sign[i], rows->sign_digits + i * rows->digits, rows->digits);
-    cut (rows->worth[i], rows->worth_digits + i * rows->digits, rows->digits);
+    cut (rows->sign[i], rows->sign_digits + i * most_digits);
+    cut (rows->worth[i], rows->worth_digits + i * most_digits);
   }
   return 1;
 }

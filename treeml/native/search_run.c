@@ -190,7 +190,7 @@ int search_run (treeml_solver *solver) {
   }
   const int bits = model != &signed_model ? 32
                    : rows.whole <= INT16_MAX && !rows.dense ? 16
-                   : rows.whole <= INT32_MAX / 2            ? 32
+                   : rows.whole <= INT32_MAX                ? 32
                                                             : 64;
   struct shared shared = {0};
   solver->kernel_choice = kernel_choice (solver);

@@ -95,7 +95,7 @@ static void measure (struct worker *worker, struct level *level) {
     level->weight += size;
     level->total += list & 1 ? -size : size;
   }
-  level->kernel = level->weight <= INT32_MAX / 2 ? worker->solver->narrow_kernel : worker->kernel;
+  level->kernel = level->weight <= INT32_MAX ? worker->solver->narrow_kernel : worker->kernel;
 }
 
 static int64_t leaf (const struct worker *worker, const struct level *level) {
@@ -163,12 +163,12 @@ static void sums (struct worker *worker, struct level *level) {
   level->side.total = level->total;
 }
 
-/* The sums of the tests out of those of the pairs; lanes without a test are empty. */
+/* The sums of the tests out of those of the pairs, which are doubled then; lanes without a test are empty. */
 static void take_diagonal (struct worker *worker, struct level *level) {
   const int64_t tests = worker->rows->shape.tests, stride = worker->rows->shape.stride;
   for (int64_t test = 0; test < stride; test++) {
     const int64_t at = test * (stride + 1);
-    const int64_t sum = test < tests ? lane (level->kernel, level->doubled, at) / 2 : 0;
+    const int64_t sum = test < tests ? lane (level->kernel, level->doubled, at) : 0;
     const int64_t weight = test < tests ? lane (level->kernel, level->weights, at) : 0;
     if (level->kernel->lane_bits == 32) {
       ((int32_t *) level->side.sum)[test] = (int32_t) sum;
@@ -179,6 +179,12 @@ static void take_diagonal (struct worker *worker, struct level *level) {
     }
   }
   level->side.total = level->total;
+  if (level->kernel->lane_bits == 32)
+    for (int64_t i = 0; i < tests * stride; i++)
+      ((uint32_t *) level->doubled)[i] *= 2;
+  else
+    for (int64_t i = 0; i < tests * stride; i++)
+      ((uint64_t *) level->doubled)[i] *= 2;
 }
 
 static int pairs (struct worker *worker, struct level *level) {
