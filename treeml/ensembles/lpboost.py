@@ -22,6 +22,7 @@ from treeml.ensembles.examples import Examples, Signs, Whole
 from treeml.lang.diagnostic import BackendError, DataError, Diagnostic
 
 DEFAULT_NU = Fraction(1, 10)
+FEW = 400  # margins that are no burden: all join at once
 CHUNK = 50  # margins that join the linear program at a time
 NOISE = 1e-9
 
@@ -114,20 +115,25 @@ class LPBoost:
         lower[trees] = -np.inf
         if self.penalty is not None:
             costs[trees + 1 :] = -float(self.penalty) * examples.weight
+        tree, margin = np.nonzero(signs < 1)
+        every = np.arange(examples.margins)
+        entries = [
+            (np.zeros(trees, np.intp), np.arange(trees), np.ones(trees)),
+            (1 + margin, tree, signs[tree, margin] - 1.0),  # since weights add up to 1, the 1 goes to the other side
+            (1 + every, np.full(len(every), trees), np.full(len(every), -1.0)),
+        ]
+        if slacks:
+            entries.append((1 + every, trees + 1 + examples.example, np.ones(len(every))))
+        least, most = np.full(1 + len(every), -1.0), np.full(1 + len(every), np.inf)
+        least[0] = most[0] = 1.0
         highs = highspy.Highs()
         highs.silent()
         highs.setOptionValue("threads", 1)
+        highs.setOptionValue("presolve", "off")
         highs.changeObjectiveSense(highspy.ObjSense.kMaximize)
         highs.addVars(len(costs), lower, upper)
         highs.changeColsCost(len(costs), np.arange(len(costs), dtype=np.int32), costs)
-        everyone = np.arange(trees, dtype=np.int32)
-        highs.addRow(1.0, 1.0, trees, everyone, np.ones(trees))
-        for margin in range(examples.margins):
-            columns, entries = np.append(everyone, trees), np.append(signs[:, margin].astype(np.float64), -1.0)
-            if slacks:
-                columns = np.append(columns, trees + 1 + examples.example[margin])
-                entries = np.append(entries, 1.0)
-            highs.addRow(0.0, np.inf, len(columns), columns.astype(np.int32), entries)
+        highs.addRows(len(least), least, most, *_packed(len(least), entries))
         highs.run()
         if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             return None
@@ -135,7 +141,11 @@ class LPBoost:
 
 
 class _Program:
-    """min r over r and the prices u: for each tree signs @ u <= r, sum u = 1, 0 <= u, at most D for an example."""
+    """min r over r and the prices u: for each tree signs @ u <= r, sum u = 1, 0 <= u, at most D for an example.
+
+    Since prices add up to 1, a tree's row can be written as (signs - 1) @ u <= r - 1, which leaves entries only where
+    the tree is wrong: a matrix that is mostly zeros, and much faster to work with.
+    """
 
     def __init__(self, examples: Examples, penalty: Fraction | None) -> None:
         import highspy
@@ -152,6 +162,7 @@ class _Program:
         self.highs.silent()
         for option, value in (
             ("solver", "simplex"),
+            ("simplex_strategy", 0),  # dual after trees have come, primal after margins have
             ("presolve", "off"),
             ("threads", 1),
             ("simplex_scale_strategy", 0),  # all coefficients are 1, 0 and -1
@@ -173,7 +184,7 @@ class _Program:
             values, duals = solution
             weights = np.maximum(-duals[self.tree_rows], 0.0)
             margins = weights @ self.signs
-            missing = np.flatnonzero(~self.is_inside & (margins < duals[0] - NOISE))
+            missing = np.flatnonzero(~self.is_inside & (margins < duals[0] + 1.0 - NOISE))
             if not len(missing):
                 break
             self._join(missing[np.argsort(margins[missing], kind="stable")][:CHUNK])
@@ -182,10 +193,15 @@ class _Program:
         return Restricted(float(values[0]), weights, prices)
 
     def add(self, signs: NDArray[np.float64]) -> None:
-        columns = np.arange(len(self.inside) + 1, dtype=np.int32)
-        for row in signs:
-            self.tree_rows.append(self.highs.getNumRow())
-            self.highs.addRow(-np.inf, 0.0, len(columns), columns, np.append(-1.0, row[self.inside]))
+        first, rows = self.highs.getNumRow(), len(signs)
+        less = signs[:, self.inside] - 1.0
+        tree, place = np.nonzero(less)
+        entries = [
+            (np.arange(rows), np.zeros(rows, np.intp), np.full(rows, -1.0)),
+            (tree, 1 + place, less[tree, place]),
+        ]
+        self.highs.addRows(rows, np.full(rows, -np.inf), np.full(rows, -1.0), *_packed(rows, entries))
+        self.tree_rows += range(first, first + rows)
         self.signs = np.vstack([self.signs, signs])
 
     def forget(self, trees: NDArray[np.bool_]) -> None:
@@ -204,6 +220,9 @@ class _Program:
 
     def _begin(self) -> None:
         """The margins that the first trees leave lowest, and enough of them for prices that add up to 1."""
+        if self.examples.margins <= FEW:
+            self._join(np.arange(self.examples.margins))
+            return
         order = np.argsort(self.signs.sum(axis=0), kind="stable")
         room = np.cumsum(np.minimum(self.limit, 1.0)[self.examples.example[order]])
         needed = int(np.searchsorted(room, 2.0)) + 1
@@ -215,26 +234,28 @@ class _Program:
 
     def _join(self, margins: NDArray[np.intp]) -> None:
         """Make these margins columns of the program."""
-        for margin in margins.tolist():
-            example = int(self.examples.example[margin])
-            rows, entries = [0, *self.tree_rows], [1.0, *self.signs[:, margin]]
-            upper = float(self.limit[example])
-            if self.several and isfinite(upper):
-                rows.append(self._limit_row(example, upper))
-                entries.append(1.0)
-                upper = np.inf
-            order = np.argsort(rows)
-            self.highs.addCol(
-                0.0, 0.0, upper, len(rows), np.array(rows, dtype=np.int32)[order], np.array(entries)[order]
-            )
-            self.is_inside[margin] = True
-            self.inside.append(margin)
+        examples, every = self.examples.example[margins], np.arange(len(margins))
+        upper, less = self.limit[examples], self.signs[:, margins] - 1.0
+        tree, place = np.nonzero(less)
+        entries = [
+            (every, np.zeros(len(every), np.intp), np.ones(len(every))),
+            (place, np.array(self.tree_rows, np.intp)[tree], less[tree, place]),
+        ]
+        if self.several and np.isfinite(upper).all():
+            entries.append((every, self._limit_rows(examples), np.ones(len(every))))
+            upper = np.full(len(every), np.inf)
+        none = np.zeros(len(every))
+        self.highs.addCols(len(every), none, none, upper, *_packed(len(every), entries))
+        self.is_inside[margins] = True
+        self.inside += margins.tolist()
 
-    def _limit_row(self, example: int, upper: float) -> int:
-        if example not in self.limit_row:
-            self.limit_row[example] = self.highs.getNumRow()
-            self.highs.addRow(-np.inf, upper, 0, np.zeros(0, np.int32), np.zeros(0))
-        return self.limit_row[example]
+    def _limit_rows(self, examples: NDArray[np.intp]) -> NDArray[np.intp]:
+        """The rows that keep the prices of an example's margins to its limit in sum."""
+        for example in examples.tolist():
+            if example not in self.limit_row:
+                self.limit_row[example] = self.highs.getNumRow()
+                self.highs.addRow(-np.inf, float(self.limit[example]), 0, np.zeros(0, np.int32), np.zeros(0))
+        return np.array([self.limit_row[example] for example in examples.tolist()], np.intp)
 
     def _run(self, seconds: float) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
         import highspy
@@ -249,6 +270,19 @@ class _Program:
             raise BackendError(_failed(self.highs.modelStatusToString(status)))
         solution = self.highs.getSolution()
         return np.array(solution.col_value), np.array(solution.row_dual)
+
+
+Entries = tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]  # rows, columns and values, or transposed
+
+
+def _packed(
+    count: int, entries: Sequence[Entries]
+) -> tuple[int, NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+    """How HiGHS takes so many rows: how many entries, where each row begins, their columns, their values."""
+    row, column, value = (np.concatenate(part) for part in zip(*entries, strict=True))
+    order = np.lexsort((column, row))
+    starts = np.searchsorted(row[order], np.arange(count))
+    return len(order), starts.astype(np.int32), column[order].astype(np.int32), value[order]
 
 
 def _too_cheap(penalty: Fraction, total: Fraction) -> Diagnostic:
