@@ -311,7 +311,7 @@ def raise_tree(node: contract.Node, questions: Sequence[Question], dataset: Data
     if task == "classes":
         leaves = _class_leaves(dataset, [(classes[leaf.label], rows) for leaf, rows in ends])
     else:
-        leaves = [_number_leaf(outputs, dataset, rows, task) for _, rows in ends]
+        leaves = _number_leaves(dataset, [rows for _, rows in ends], outputs, task)
     return Tree(
         _joined(told, leaves),
         task,
@@ -344,10 +344,12 @@ class Output:
     kind: str
     level: Fraction = Fraction(1, 2)
 
-    def constant(self, weight: NDArray[np.int64], rows: NDArray[np.intp]) -> Fraction:
-        from treeml.measures.constants import best_constant
+    def constants(self, weight: NDArray[np.int64], leaf: NDArray[np.intp], leaves: int) -> list[Fraction]:
+        """The number of every leaf; `leaf` holds the number of each row's."""
+        from treeml.measures.constants import group_constants
 
-        return self.scale * best_constant(self.kind, self.values[rows], weight[rows], self.level)
+        found = group_constants(self.kind, self.values, weight, leaf, leaves, self.level)
+        return found if self.scale == 1 else [self.scale * constant for constant in found]
 
 
 def leaf_outputs(dataset: Dataset) -> tuple[Output, ...]:
@@ -482,7 +484,16 @@ def _class_leaves(dataset: Dataset, ends: Sequence[tuple[Any, NDArray[np.intp]]]
     ]
 
 
-def _number_leaf(outputs: Sequence[Output], dataset: Dataset, rows: NDArray[np.intp], task: str) -> Leaf:
-    exact = tuple(output.constant(dataset.weight, rows) for output in outputs)
-    numbers = tuple(map(float, exact))
-    return Leaf(numbers if task == "clusters" else numbers[0], len(rows), exact=exact)
+def _number_leaves(
+    dataset: Dataset, ends: Sequence[NDArray[np.intp]], outputs: Sequence[Output], task: str
+) -> list[Leaf]:
+    """The rows of leaves -> leaves."""
+    reached = np.empty(dataset.rows, dtype=np.intp)
+    for number, rows in enumerate(ends):
+        reached[rows] = number
+    leaves = []
+    columns = [output.constants(dataset.weight, reached, len(ends)) for output in outputs]
+    for rows, *exact in zip(ends, *columns, strict=True):
+        numbers = tuple(map(float, exact))
+        leaves.append(Leaf(numbers if task == "clusters" else numbers[0], len(rows), exact=tuple(exact)))
+    return leaves

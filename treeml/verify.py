@@ -282,11 +282,10 @@ def _wrong_leaves(tree: Tree, dataset: Dataset, outcome: Outcome) -> list[str]:
     ]
     if wrong or tree.task == "classes":
         return wrong or _wrong_counts(tree, dataset, outcome)
-    outputs = leaf_outputs(dataset)
-    for number, leaf in enumerate(tree.leaves):
-        here = np.flatnonzero(outcome.leaf == number)
-        exact = tuple(output.constant(dataset.weight, here) for output in outputs) if len(here) else leaf.exact
-        if exact != leaf.exact:
+    columns = [output.constants(dataset.weight, outcome.leaf, len(tree.leaves)) for output in leaf_outputs(dataset)]
+    for number, (leaf, count, *constants) in enumerate(zip(tree.leaves, rows, *columns, strict=True)):
+        exact = tuple(constants)
+        if count and exact != leaf.exact:
             wrong.append(f"leaf {number + 1} holds {_listed(leaf.exact)}, but its rows give {_listed(exact)}")
     return wrong
 

@@ -38,7 +38,7 @@ from treeml.backends.contract import (
     Used,
 )
 from treeml.data.table import Whole
-from treeml.measures.constants import constant_loss, exact_sum
+from treeml.measures.constants import exact_sum, group_losses
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,11 +199,12 @@ def _test_cost(term: TestCost, routed: Routed) -> Fraction:
 
 
 def _loss(term: Loss, routed: Routed) -> Fraction:
-    total = Fraction(0)
-    for _, _, rows in routed.leaves:
-        for values in term.targets[rows].T:
-            total += constant_loss(term.kind, values, term.weight[rows], term.level)
-    return term.scale * total
+    reached = np.empty(routed.problem.rows, dtype=np.intp)
+    for number, (_, _, rows) in enumerate(routed.leaves):
+        reached[rows] = number
+    leaves = len(routed.leaves)
+    losses = [group_losses(term.kind, values, term.weight, reached, leaves, term.level) for values in term.targets.T]
+    return term.scale * sum(losses, Fraction(0))
 
 
 def _purity(term: Purity, routed: Routed) -> Fraction:

@@ -120,7 +120,8 @@ def _first_wide(series: pl.Series) -> int:
 
 
 def _from_numbers(series: pl.Series, declared: ColumnSpec, findings: Findings) -> Column:
-    values: NDArray[np.float64] = series.fill_null(float("nan")).to_numpy()
+    whole = series.fill_null(float("nan")) if series.null_count() else series
+    values: NDArray[np.float64] = whole.to_numpy()
     missing: NDArray[np.bool_] | None = None
     finite = np.isfinite(values)
     if not finite.all():

@@ -10,6 +10,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treeml.data.table import Whole
 
@@ -37,6 +38,49 @@ def constant_loss(kind: str, values: Whole, weight: Whole, level: Fraction = Fra
     over = exact_sum(values[above], weight[above]) - constant * exact_sum(weight[above])
     under = constant * exact_sum(weight[~above]) - exact_sum(values[~above], weight[~above])
     return Fraction(over + under) if kind == "absolute" else level * over + (1 - level) * under
+
+
+def group_constants(
+    kind: str, values: Whole, weight: Whole, group: NDArray[np.intp], groups: int, level: Fraction = Fraction(1, 2)
+) -> list[Fraction]:
+    """The best constant of every group of rows, 0 where there are none; `group` holds the number of each row's."""
+    if kind == "squared":
+        totals, sums = group_sums(group, groups, weight), group_sums(group, groups, values, weight)
+        if all(totals):
+            return [Fraction(part, total) for part, total in zip(sums, totals, strict=True)]
+    each = rows_of_groups(group, groups)
+    return [best_constant(kind, values[rows], weight[rows], level) if len(rows) else Fraction(0) for rows in each]
+
+
+def group_losses(
+    kind: str, values: Whole, weight: Whole, group: NDArray[np.intp], groups: int, level: Fraction = Fraction(1, 2)
+) -> Fraction:
+    """What the best constants of all groups cost together."""
+    if kind != "squared" or _largest(values) ** 2 >= SAFE:
+        rows = rows_of_groups(group, groups)
+        return sum((constant_loss(kind, values[here], weight[here], level) for here in rows), Fraction(0))
+    totals, sums = group_sums(group, groups, weight), group_sums(group, groups, values, weight)
+    saved = sum((Fraction(part * part, total) for part, total in zip(sums, totals, strict=True) if total), Fraction(0))
+    return exact_squares(values, weight) - saved
+
+
+def rows_of_groups(group: NDArray[np.intp], groups: int) -> list[NDArray[np.intp]]:
+    """The numbers of the rows of every group."""
+    order = np.argsort(group, kind="stable")
+    ends = np.cumsum(np.bincount(group, minlength=groups))
+    return np.split(order, ends[:-1])
+
+
+def group_sums(group: NDArray[np.intp], groups: int, values: Whole, factors: Whole | None = None) -> list[int]:
+    """The sum of values, or of products, of every group, without overflow."""
+    reach = _largest(values) * len(values) * (1 if factors is None else _largest(factors))
+    if reach < 2**53:  # float64 adds these exactly
+        products = values if factors is None else values * factors
+        sums: list[int] = np.bincount(group, weights=products, minlength=groups).astype(np.int64).tolist()
+        return sums
+    return [
+        exact_sum(values[rows], None if factors is None else factors[rows]) for rows in rows_of_groups(group, groups)
+    ]
 
 
 def exact_sum(values: Whole, factors: Whole | None = None) -> int:

@@ -6,7 +6,7 @@ them. What the two must agree on is tested, and `verify` stands on this one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from treeml.data.table import Dataset, Whole, label_text
 from treeml.lang.diagnostic import Diagnostic, RefusedError
-from treeml.measures.constants import SAFE, constant_loss, exact_sum
+from treeml.measures.constants import SAFE, exact_sum, group_losses, rows_of_groups
 from treeml.measures.regions import is_monotone
 from treeml.measures.rows import (
     class_number,
@@ -269,11 +269,9 @@ def _cluster_loss(use: Use, dataset: Dataset, outcome: Outcome) -> Fraction:
 
 def _loss(kind: str, targets: Whole, dataset: Dataset, outcome: Outcome, level: Fraction = Fraction(1, 2)) -> Fraction:
     """Every leaf with its own best constant for every output."""
-    total = Fraction(0)
-    for rows in _leaf_rows(outcome):
-        for values in targets.T:
-            total += constant_loss(kind, values[rows], dataset.weight[rows], level)
-    return total * dataset.weight_scale
+    leaves = len(outcome.tree.leaves)
+    losses = [group_losses(kind, values, dataset.weight, outcome.leaf, leaves, level) for values in targets.T]
+    return sum(losses, Fraction(0)) * dataset.weight_scale
 
 
 def _margin(use: Use, dataset: Dataset, outcome: Outcome) -> Fraction:
@@ -288,11 +286,9 @@ def _rows_in_leaves(outcome: Outcome) -> NDArray[np.intp]:
     return np.bincount(outcome.leaf, minlength=len(outcome.tree.leaves))
 
 
-def _leaf_rows(outcome: Outcome) -> Iterator[NDArray[np.intp]]:
+def _leaf_rows(outcome: Outcome) -> list[NDArray[np.intp]]:
     """The rows of every leaf."""
-    order = np.argsort(outcome.leaf, kind="stable")
-    ends = np.cumsum(_rows_in_leaves(outcome))
-    yield from np.split(order, ends[:-1])
+    return rows_of_groups(outcome.leaf, len(outcome.tree.leaves))
 
 
 def _part(use: Use, dataset: Dataset, rows: Mask, among: Mask, what: str) -> Fraction:
