@@ -101,7 +101,18 @@ def verify(
 
     `before` is the tree that this one was made of, than which it must not be worse.
     """
-    outcome = outcome_of(tree, dataset)
+    return verify_outcome(outcome_of(tree, dataset), dataset, claimed, tolerance, before)
+
+
+def verify_outcome(
+    outcome: Outcome,
+    dataset: Dataset,
+    claimed: Sequence[Fraction] | None = None,
+    tolerance: Fraction = Fraction(0),
+    before: Tree | None = None,
+) -> Verification:
+    """The same for a tree that has been sent the rows of the dataset."""
+    tree = outcome.tree
     values: dict[Use, Fraction | None] = {}
     goals = _goals(dataset, outcome, values, claimed)
     requirements = tuple(_requirement(each, dataset, outcome, values) for each in dataset.spec.requirements)

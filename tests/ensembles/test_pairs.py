@@ -9,7 +9,7 @@ import pytest
 from boosting_worlds import model
 from numpy.typing import NDArray
 
-from treeml.ensembles.examples import votes_of
+from treeml.ensembles.examples import made, votes_of
 from treeml.ensembles.pairs import Pairs
 from treeml.native.rooted import rooted
 
@@ -56,7 +56,7 @@ def test_votes_are_those_of_the_trees(depth: int, classes: int) -> None:
     found = Pairs(bits, depth).find(gains, 4)
     worth = [int(gains[votes, np.arange(30)].sum()) for _, votes in found.trees]
     for tree, votes in found.trees:
-        assert (votes_of(tree, bits) == votes).all()
+        assert (votes_of(made(tree), bits) == votes).all()
     if depth <= 3:
         assert found.best == worth[0] == best_gain(bits, gains, np.ones(30, dtype=np.bool_), depth)
         assert worth == sorted(worth, reverse=True)

@@ -3,7 +3,8 @@
 The columns are too many to list, so the master knows a few of them. Its prices say what a column would have to be to
 help; pricing looks for such a column, and when there is none the master's choice is best among all (Gilmore and Gomory
 1961). Prices are smoothed: pricing happens between the master's own prices and those that gave the best bound so far,
-which keeps them from swinging about (Wentges 1997). The loop maximizes; turn the sign of what is to be least.
+which keeps them from swinging about (Wentges 1997), and the closer the bound comes to the value, the less of that is
+needed. The loop maximizes; turn the sign of what is to be least.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import inf
+from math import inf, sqrt
 from time import monotonic
 from typing import Generic, Protocol, TypeVar
 
@@ -80,7 +81,7 @@ class Round:
 class Settings:
     tolerance: float = 1e-6  # the proof is complete at this gap, relative to max(1, |value|)
     gap: float = 0.0  # stop at this relative gap, without claiming a proof
-    smoothing: float = 0.7  # the share of the prices that gave the best bound
+    smoothing: float = 0.7  # the share of the prices that gave the best bound, at most
     iterations: int | None = None
     patience: int = 4  # rounds without weight after which a column may be forgotten
     deadline: Deadline = field(default_factory=Deadline)
@@ -102,6 +103,7 @@ class Generated(Generic[Column]):
 FEWEST_FORGOTTEN = 20  # the master is rebuilt in part when columns go, so they go together
 NOISE = 1e-9  # a smaller reduced cost, relative to the value, is a solver's noise
 GROWTH = 1.05  # of the patience, each time: what is forgotten and found again and again has to end
+STEADY = 3.0  # times the root of the relative gap: more smoothing than that costs rounds at the end
 TINY = 1e-11  # smaller weights are a solver's noise
 
 
@@ -209,9 +211,10 @@ class _Loop(Generic[Column]):
         return self.bound is not None and distance > 0 and float(self.bound) - value <= distance
 
     def points(self, restricted: Restricted) -> list[Prices]:
-        share = self.settings.smoothing
-        if self.center is None or share == 0:
+        if self.center is None or self.bound is None or self.settings.smoothing == 0:
             return [restricted.prices]
+        gap = max(float(self.bound) - restricted.value, 0.0) / max(1.0, abs(restricted.value))
+        share = min(self.settings.smoothing, STEADY * sqrt(gap))
         return [share * self.center + (1 - share) * restricted.prices, restricted.prices]
 
     def helps(self, column: Column, restricted: Restricted) -> bool:

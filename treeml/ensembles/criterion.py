@@ -17,15 +17,19 @@ from numpy.typing import NDArray
 
 from treeml.backends.contract import Node
 from treeml.ensembles.column_generation import Restricted
-from treeml.ensembles.examples import Examples, Signs, Whole
+from treeml.ensembles.examples import Examples, Making, Signs, Whole, made
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Grown:
-    """A tree over the tests of the problem, and its signs: what each margin gets from it."""
+    """A tree over the tests of the problem, or how to make it, and its signs: what each margin gets from it."""
 
-    tree: Node
+    making: Making
     signs: Signs
+
+    @property
+    def tree(self) -> Node:
+        return made(self.making)
 
 
 @runtime_checkable

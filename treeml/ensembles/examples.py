@@ -7,6 +7,7 @@ that vote for the rival. With two classes that is the usual margin, y * h(x).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -17,6 +18,12 @@ from treeml.backends.contract import Leaf, Node, Problem, Split
 
 Whole = NDArray[np.int64]
 Signs = NDArray[np.int8]
+Making = Node | Callable[[], Node]  # a tree, or how to make it
+
+
+def made(making: Making) -> Node:
+    """Most trees never get a weight, so a tree is made when somebody asks for it."""
+    return making() if callable(making) else making
 
 
 @dataclass(frozen=True, eq=False, slots=True)

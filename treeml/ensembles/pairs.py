@@ -8,12 +8,13 @@ tree for every root comes for the price of the best, and several columns a round
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treeml.backends.contract import Leaf, Node, Split
-from treeml.ensembles.examples import votes_of
+from treeml.ensembles.examples import Making, votes_of
 from treeml.native.rooted import DEEPEST, Rooted, rooted
 
 Gains = NDArray[np.float64]  # classes x examples, whole numbers: what an example gains for being given each class
@@ -25,7 +26,7 @@ BUDGET = 1e8  # additions a round; beyond it only the more promising roots are t
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Found:
-    trees: tuple[tuple[Node, Votes], ...]  # over all tests, with their votes on the examples, the best first
+    trees: tuple[tuple[Making, Votes], ...]  # over all tests, with their votes on the examples, the best first
     best: int | None  # the most that any tree of this depth gains; None if not every root was tried
 
 
@@ -49,7 +50,8 @@ class Pairs:
         priced = np.flatnonzero(gains.any(axis=0))
         part = _Part(self.bits[:, priced], gains[:, priced])
         trees, all_roots = part.best(min(self.depth, DEEPEST), columns)
-        complete = [(_tree(trees, place), votes) for place, votes in enumerate(trees.votes(self.bits).astype(np.intp))]
+        votes = trees.votes(self.bits).astype(np.intp)
+        complete = [(partial(_tree, trees, place), votes[place]) for place in range(len(votes))]
         if self.exhaustive:
             return Found(tuple(complete), int(trees.worth[0] + gains[0].sum()) if all_roots else None)
         deeper = [part.below(int(test)) for test in trees.tests[: max(1, columns // 2), 0]]

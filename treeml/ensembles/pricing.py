@@ -29,7 +29,7 @@ from treeml.backends.contract import (
 )
 from treeml.ensembles.column_generation import Priced, Prices
 from treeml.ensembles.criterion import Criterion, Grown
-from treeml.ensembles.examples import Examples, Whole, votes_of, without_empty_leaves
+from treeml.ensembles.examples import Examples, Making, Whole, made, votes_of, without_empty_leaves
 from treeml.ensembles.pairs import MOST, Pairs
 from treeml.native.load import missing
 
@@ -47,7 +47,7 @@ class Best:
     infeasible: bool = False
 
 
-Voting = tuple[Node, NDArray[np.intp]]  # a tree, and its votes on the examples
+Voting = tuple[Making, NDArray[np.intp]]  # a tree, or how to make it, and its votes on the examples
 Solver = Callable[[Whole, Deadline, Node | None], Best]
 """Prices of the margins, the moment to end, a tree to start from."""
 
@@ -129,7 +129,7 @@ class TreePricing:
             if self.exact:
                 yield tree, votes
                 continue
-            whole = without_empty_leaves(tree, self.problem.bits)
+            whole = without_empty_leaves(made(tree), self.problem.bits)
             if all(meets(bound, self.problem, whole) for bound in self.problem.bounds):
                 yield whole, votes
 

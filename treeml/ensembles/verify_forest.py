@@ -19,7 +19,7 @@ from treeml.ensembles.criterion import Criterion, criterion
 from treeml.ensembles.examples import Examples
 from treeml.forest import Forest, count_votes, margins_of
 from treeml.measures.definitions import confusion, outcome_of
-from treeml.verify import GoalCheck, RequirementCheck, Verification, verify
+from treeml.verify import GoalCheck, RequirementCheck, Verification, verify_outcome
 
 
 def verify_forest(
@@ -35,8 +35,9 @@ def verify_forest(
     solution of the master. `kind` is the criterion, where it is not the one of the forest's name;
     `resolve` says whether the master is solved again."""
     single = replace(dataset, spec=replace(dataset.spec, goals=()))
-    each = [verify(tree, single) for tree in forest.trees]
-    predicted = [outcome_of(tree, dataset).predicted.astype(np.intp) for tree in forest.trees]
+    outcomes = [outcome_of(tree, single) for tree in forest.trees]
+    each = [verify_outcome(outcome, single) for outcome in outcomes]
+    predicted = [outcome.predicted.astype(np.intp) for outcome in outcomes]
     votes, total = count_votes(predicted, forest.weights, len(dataset.classes))
     made, margins = _criterion(kind or criterion(forest.criterion), dataset, options, votes)
     unit = forest.total / total

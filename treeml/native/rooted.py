@@ -29,11 +29,11 @@ class Rooted:
 
     def votes(self, bits: NDArray[np.bool_]) -> NDArray[np.int32]:
         """trees x rows: the class that each tree gives each row."""
-        each, every = np.arange(len(self.worth))[:, None], np.arange(bits.shape[1])
-        node = np.zeros((len(self.worth), bits.shape[1]), dtype=np.intp)
-        for _ in range(self.depth):
-            node = 2 * node + 2 - bits[self.tests[each, node], every]
-        return np.asarray(self.labels[each, node - (2**self.depth - 1)])
+        passed = bits[self.tests]
+        votes = self.labels[:, :, None]  # of the nodes of a level; then of the level above
+        for level in reversed(range(self.depth)):
+            votes = np.where(passed[:, 2**level - 1 : 2 ** (level + 1) - 1], votes[:, ::2], votes[:, 1::2])
+        return np.asarray(votes[:, 0])
 
 
 def rooted(bits: NDArray[np.uint8], gain: NDArray[np.float64], depth: int, roots: NDArray[np.int32]) -> Rooted:
