@@ -55,7 +55,7 @@ def _headline(result: Result) -> str:
         lines.append(f"{'stopped':<10} {STOP_WORDS[result.stop]}")
     if result.objective is not None:
         values = result.objective if isinstance(result.objective, tuple) else (result.objective,)
-        lines.append(f"{'objective':<10} {', '.join(readable(value) for value in values)}")
+        lines.append(f"{'objective':<10} {', '.join(_within(value, result.tolerance) for value in values)}")
     if result.status not in (Status.OPTIMAL, Status.INFEASIBLE) and result.bound is not None:
         gap = "" if result.gap is None else f" (gap {100 * result.gap:.2f} %)"
         lines.append(f"{'bound':<10} {readable(result.bound)}{gap}")
@@ -74,7 +74,10 @@ def _tree(result: Result) -> str:
 
 
 def _measures(result: Result) -> str:
-    rows = [{"measure": name, "value": readable(value)} for name, value in result.measures.items()]
+    rows = [
+        {"measure": name, "value": _within(value, result.tolerance) if name.endswith("margin") else readable(value)}
+        for name, value in result.measures.items()
+    ]
     return table_text(rows)
 
 
@@ -167,6 +170,11 @@ def _cell(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return "; ".join(str(part) for part in value)
     return str(value)
+
+
+def _within(value: Any, tolerance: float) -> str:
+    """A number that a proof knows up to its tolerance: what it cannot tell from 0 is said to be that."""
+    return f"0 (within {tolerance:g})" if value and abs(value) <= tolerance else readable(value)
 
 
 def readable(value: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -17,6 +18,7 @@ from treeml.ensembles.boost import ForestProgress
 from treeml.ensembles.verify_forest import verify_forest
 from treeml.forest import Forest
 from treeml.progress import progress_text
+from treeml.report import summary
 from treeml.request import prepare
 
 
@@ -204,6 +206,28 @@ def test_up_to_so_many_trees() -> None:
     assert result.status is Status.FEASIBLE
     assert result.objective < best.objective <= result.bound + 1e-12  # type: ignore[operator]
     assert any("were kept" in note for note in result.notes)
+
+
+def test_a_margin_that_cannot_be_told_from_0_is_reported_as_that() -> None:
+    """Contradictory rows make the best margin 0; weights are rounded, so that of the forest is a hair below."""
+    chance = np.random.default_rng(5)
+    x = chance.integers(0, 2, (60, 5))
+    x[1::2] = x[::2]
+    y = chance.integers(0, 2, 60)
+    y[1::2] = 1 - y[::2]
+    result = model("lpboost", 2, penalty=0.5).solve(x, y)
+    assert result.status is Status.OPTIMAL
+    assert -1e-9 < result.objective <= 0  # type: ignore[operator]
+    assert result.gap is not None
+    assert 0 <= result.gap <= result.tolerance
+    nearly = replace(result, objective=-2e-11, measures={"margin": -2e-11, "error_rate": 2e-11})
+    lines = summary(nearly).splitlines()
+    assert "objective  0 (within 1e-06)" in lines
+    assert [line.split(maxsplit=1)[1] for line in lines if line.startswith(("margin ", "error_rate "))] == [
+        "0 (within 1e-06)",
+        "2e-11",
+    ]
+    assert "objective  -0.01" in summary(replace(result, objective=-0.01)).splitlines()
 
 
 def test_a_limit_leaves_a_forest_with_its_bound() -> None:

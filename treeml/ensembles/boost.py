@@ -259,7 +259,7 @@ class _Boost:
             verified=True,
             objective=plain(value),
             bound=None if bound is None else plain(bound),
-            gap=None if gap is None else float(gap / abs(value)) if value else (0.0 if gap == 0 else None),
+            gap=None if gap is None else _relative(gap, value, allowed),
             measures={name: plain(number) for name, number in exact.measures.items()},
             notes=(*self.lowered.notes, *self.remarks(status, value, found), *exact.notes, *notes),
             seconds=monotonic() - self.begun,
@@ -318,7 +318,7 @@ class _Boost:
                 f"{self.examples.contradictory} rows have the same answers to every test and different classes: "
                 "no forest gets all of them right"
             )
-        if value <= 0 and self.criterion.name == "lpboost":
+        if value <= self.tolerance and self.criterion.name == "lpboost":
             notes.append("the margin is not above 0: a smaller `penalty`, or a larger `nu`, lets more rows fall short")
         if self.examples.classes > 2:
             notes.append("a margin is that of a row's own class against the strongest of the others")
@@ -377,6 +377,13 @@ def _refuse_one_class(dataset: Dataset) -> None:
             ("add rows of another class, or rows with weight",),
         )
     )
+
+
+def _relative(gap: Fraction, value: Fraction, allowed: Fraction) -> float | None:
+    """The gap as a share of the value; of a value that cannot be told from 0 there are no shares."""
+    if abs(value) > allowed:
+        return float(gap / abs(value))
+    return float(gap) if gap <= allowed else None
 
 
 def _two_classes_only(name: str, classes: int, span: Any) -> Diagnostic:

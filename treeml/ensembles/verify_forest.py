@@ -96,8 +96,9 @@ def _second_opinion(made: Criterion, predicted: Sequence[NDArray[np.intp]]) -> f
 def _checked(again: float | None, trees: int, tolerance: Fraction) -> str:
     if again is None:
         return f"the weights of the {trees} trees could not be checked by another solver"
+    shown = "0" if abs(again) <= tolerance else f"{again:.9g}"
     return (
-        f"the weights of the {trees} trees were checked by another solver, whose best value is {again:.9g}: "
+        f"the weights of the {trees} trees were checked by another solver, whose best value is {shown}: "
         f"at most {float(tolerance):.3g} above the margin"
     )
 
