@@ -44,12 +44,12 @@ def model_html(model: Model) -> str:
 
 def result_html(result: Result) -> str:
     """The headline as a table, the tree or forest as drawings, measures and requirements below."""
-    from treeml.report import STATUS_WORDS, readable
+    from treeml.report import readable, status_words, within
 
-    facts = {"status": STATUS_WORDS[result.status]}
+    facts = {"status": status_words(result)}
     if result.objective is not None:
         values = result.objective if isinstance(result.objective, tuple) else (result.objective,)
-        facts["objective"] = ", ".join(readable(value) for value in values)
+        facts["objective"] = ", ".join(within(value, result.tolerance) for value in values)
     if not result.is_optimal and result.bound is not None:
         gap = "" if result.gap is None else f" (gap {100 * result.gap:.2f} %)"
         facts["bound"] = f"{readable(result.bound)}{gap}"

@@ -18,6 +18,7 @@ STATUS_WORDS = {
     Status.INFEASIBLE: "infeasible: no tree meets the requirements",
     Status.UNKNOWN: "unknown: neither a tree nor a proof",
 }
+FOREST_WORDS = STATUS_WORDS | {Status.FEASIBLE: "a forest whose trees meet every requirement; not proved best"}
 STOP_WORDS = {
     Stop.PROVED: "the proof was complete",
     Stop.GAP: "the gap asked for was reached",
@@ -49,13 +50,17 @@ def summary(result: Result, quiet: bool = False) -> str:
     return "\n\n".join(blocks)
 
 
+def status_words(result: Result) -> str:
+    return (STATUS_WORDS if result.forest is None else FOREST_WORDS)[result.status]
+
+
 def _headline(result: Result) -> str:
-    lines = [f"{'status':<10} {STATUS_WORDS[result.status]}"]
+    lines = [f"{'status':<10} {status_words(result)}"]
     if result.stop is not Stop.PROVED:
         lines.append(f"{'stopped':<10} {STOP_WORDS[result.stop]}")
     if result.objective is not None:
         values = result.objective if isinstance(result.objective, tuple) else (result.objective,)
-        lines.append(f"{'objective':<10} {', '.join(_within(value, result.tolerance) for value in values)}")
+        lines.append(f"{'objective':<10} {', '.join(within(value, result.tolerance) for value in values)}")
     if result.status not in (Status.OPTIMAL, Status.INFEASIBLE) and result.bound is not None:
         gap = "" if result.gap is None else f" (gap {100 * result.gap:.2f} %)"
         lines.append(f"{'bound':<10} {readable(result.bound)}{gap}")
@@ -75,7 +80,7 @@ def _tree(result: Result) -> str:
 
 def _measures(result: Result) -> str:
     rows = [
-        {"measure": name, "value": _within(value, result.tolerance) if name.endswith("margin") else readable(value)}
+        {"measure": name, "value": within(value, result.tolerance) if name.endswith("margin") else readable(value)}
         for name, value in result.measures.items()
     ]
     return table_text(rows)
@@ -172,7 +177,7 @@ def _cell(value: Any) -> str:
     return str(value)
 
 
-def _within(value: Any, tolerance: float) -> str:
+def within(value: Any, tolerance: float) -> str:
     """A number that a proof knows up to its tolerance: what it cannot tell from 0 is said to be that."""
     return f"0 (within {tolerance:g})" if value and abs(value) <= tolerance else readable(value)
 

@@ -230,6 +230,28 @@ def test_a_margin_that_cannot_be_told_from_0_is_reported_as_that() -> None:
     assert "objective  -0.01" in summary(replace(result, objective=-0.01)).splitlines()
 
 
+def test_no_question_whose_answer_changes_nothing() -> None:
+    x = np.array([[a, b, c] for a in (0, 1) for b in (0, 1) for c in (0, 1)])
+    y = x[:, 0] ^ x[:, 1]
+    result = model("lpboost", 1, penalty=0.5).solve(x, y)
+    assert result.forest is not None
+    for tree in result.forest.trees:
+        assert len({leaf.prediction for leaf in tree.leaves}) == len(tree.leaves)
+
+
+@pytest.mark.parametrize(
+    ("ensemble", "code"), [("lpboost(penalty = 0.01)", "D431"), ("lpboost(penalty = 1, nu = 0.5)", "D432")]
+)
+def test_what_a_criterion_refuses_is_shown_where_it_was_asked_for(ensemble: str, code: str) -> None:
+    x, y = world(3, rows=30)
+    asked = tml.Model.parse(f"predict y\nensemble by {ensemble}\nmaximize margin\nrequire depth <= 1\n")
+    with pytest.raises(tml.DataError) as caught:
+        asked.solve(x, y)
+    (refused,) = caught.value.diagnostics
+    assert refused.code == code
+    assert f"2 | ensemble by {ensemble}" in str(caught.value)
+
+
 def test_a_limit_leaves_a_forest_with_its_bound() -> None:
     x, y = world(10, rows=60, columns=8)
     best = model("lpboost", 2, penalty=0.05).solve(x, y)
@@ -238,6 +260,7 @@ def test_a_limit_leaves_a_forest_with_its_bound() -> None:
     assert result.stop is Stop.FINISHED
     assert result.gap is not None
     assert result.gap > 0
+    assert "a forest whose trees meet every requirement" in summary(result)
     assert result.objective <= best.objective + 1e-6 <= result.bound + 2e-6  # type: ignore[operator]
     none = model("lpboost", 2, penalty=0.05).solve(x, y, within=0)
     assert none.stop is Stop.TIME

@@ -23,7 +23,7 @@ from treeml.ensembles.criterion import Criterion, Grown, criterion
 from treeml.ensembles.examples import Examples, examples_of, votes_of
 from treeml.ensembles.pricing import NoTree, TreePricing, rounding
 from treeml.forest import Forest
-from treeml.lang.diagnostic import BackendError, DataError, Diagnostic, Label
+from treeml.lang.diagnostic import BackendError, DataError, Diagnostic, Label, SpecError
 from treeml.spec import Method
 
 if TYPE_CHECKING:
@@ -163,7 +163,8 @@ class _Boost:
         self.examples: Examples = examples_of(problem, dataset.actual, dataset.weight, dataset.weight_scale)
         if self.examples.classes > 2 and not kind.many_classes:
             raise DataError(_two_classes_only(kind.name, self.examples.classes, self.spec.spans.get("ensemble")))
-        self.criterion: Criterion = kind(self.examples, self.options)
+        with _said_where(self.spec.spans.get("ensemble")):
+            self.criterion: Criterion = kind(self.examples, self.options)
         self.pricing = TreePricing(
             problem,
             self.examples,
@@ -377,6 +378,16 @@ def _refuse_one_class(dataset: Dataset) -> None:
             ("add rows of another class, or rows with weight",),
         )
     )
+
+
+@contextmanager
+def _said_where(span: Any) -> Iterator[None]:
+    """What a criterion refuses, it refuses without knowing the text that asked for it."""
+    try:
+        yield
+    except SpecError as error:
+        label = () if span is None else (Label(span, "asks for a forest"),)
+        raise type(error)([replace(each, labels=each.labels or label) for each in error.diagnostics]) from None
 
 
 def _relative(gap: Fraction, value: Fraction, allowed: Fraction) -> float | None:

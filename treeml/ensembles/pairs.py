@@ -97,6 +97,8 @@ def _tree(trees: Rooted, place: int) -> Node:
     def node(at: int) -> Node:
         if at >= len(tests):
             return Leaf(labels[at - len(tests)])
-        return Split(tests[at], node(2 * at + 1), node(2 * at + 2))
+        yes, no = node(2 * at + 1), node(2 * at + 2)
+        # The trees are complete; a question whose answer changes nothing is not asked.
+        return yes if isinstance(yes, Leaf) and yes == no else Split(tests[at], yes, no)
 
     return node(0)
