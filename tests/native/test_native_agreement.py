@@ -137,6 +137,22 @@ def test_support_and_price_agree_with_the_general_search(kind: str) -> None:
             assert close(plain, general)
 
 
+@pytest.mark.parametrize("kernel", [1, 2, 3])
+@pytest.mark.parametrize(("rows", "supports"), [(150, (2, 7, 30, 76, 151)), (33_000, (40, 12_000, 33_001))], ids=str)
+def test_support_in_all_kernels(kernel: int, rows: int, supports: tuple[int, ...]) -> None:
+    """Lanes of 16 and of 32 bits; bounds that a few, one and no leaf can keep."""
+    if not kernel_is_there({"kernel": kernel}):
+        pytest.skip("this processor lacks the kernel")
+    random, bits = data(70, 9, rows)
+    labels = (bits[0] & bits[1]) ^ (random.random(rows) < 0.2)
+    solver = Solver(bits, labels=labels, classes=2, count=np.ones(rows, dtype=np.int64))
+    for support in supports:
+        for price in (0, 2):
+            general = solver.solve(depth=3, support=support, leaf_price=price, options={"general": 1})
+            found = solver.solve(depth=3, support=support, leaf_price=price, options={"kernel": kernel})
+            assert (found.status, found.value) == (general.status, general.value)
+
+
 def test_leaves_on_more_rows() -> None:
     for seed in range(3):
         random, bits = data(600 + seed, 6, 70)

@@ -249,17 +249,18 @@ static int gather (struct worker *worker, const struct level *level, int32_t tes
   return small_is_yes;
 }
 
-static int pass (struct worker *worker, struct level *level, int32_t test, int small_is_yes, int64_t *yes,
-                 int64_t *no) {
+static enum passed pass (struct worker *worker, struct level *level, int32_t test, int small_is_yes, int64_t upper,
+                         int64_t *yes, int64_t *no) {
   (void) test;
+  (void) upper;
   count_totals (worker, worker->small_start, worker->small_sums.whole_total);
   build_slice (worker, &worker->small, worker->small_ids, worker->small_start);
   count_tests (worker, &worker->small, &worker->small_sums);
   if (!count_pairs (worker, &worker->small, &worker->small_sums, 0))
-    return 0;
+    return pass_stopped;
   *(small_is_yes ? yes : no) = best_value (worker, &worker->small_sums, NULL);
   *(small_is_yes ? no : yes) = best_value (worker, &level->sums, &worker->small_sums);
-  return !solver_stopping (worker->solver);
+  return solver_stopping (worker->solver) ? pass_stopped : pass_exact;
 }
 
 static void similar (struct worker *worker, struct level *level, int32_t test, int64_t yes, int64_t no) {

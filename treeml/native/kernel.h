@@ -49,6 +49,8 @@ struct side {
   void *sum; /* signed sum of each test */
   int64_t total;
   void *yes, *no;
+  void *count; /* weight of each test, where a bound on support asks for it */
+  int64_t weight;
 };
 
 struct kernel {
@@ -71,6 +73,11 @@ struct kernel {
   /* Depth two on a slice and on the rest of the matrix's rows; scratch holds six lines of lanes. */
   void (*both) (struct slice *, const struct shape *, const void *doubled, struct side *counted,
                 struct side *rest, void *scratch);
+  /* The same where a leaf needs so many rows, all of which weigh the same; `support` fits in a lane. */
+  void (*own_supported) (const struct shape *, const void *doubled, const void *weights, struct side *, int64_t support,
+                         void *scratch);
+  void (*both_supported) (struct slice *, const struct shape *, const void *doubled, const void *weights,
+                          struct side *counted, struct side *rest, int64_t support, void *scratch);
   /* The largest gains of two, three and four leaves over all tests, into gain[2] to gain[4]. */
   void (*sizes) (const struct shape *, const struct side *, int64_t *gain);
   /* The largest yes + no over all tests. */

@@ -139,6 +139,8 @@ static void build_64 (struct slice *slice, const struct shape *shape, int32_t gr
 #define BROADCAST(P) _mm256_set1_epi16 (*(P))
 #define ABS _mm256_abs_epi16
 #define MAX _mm256_max_epi16
+#define KEEP(V, A, B, LEAST) \
+  _mm256_andnot_si256 (_mm256_or_si256 (_mm256_cmpgt_epi16 (LEAST, A), _mm256_cmpgt_epi16 (LEAST, B)), V)
 #define POPCOUNT popcount_16
 #include "kernel_body.h"
 #include "kernel_next.h"
@@ -152,6 +154,8 @@ static void build_64 (struct slice *slice, const struct shape *shape, int32_t gr
 #define BROADCAST(P) _mm256_set1_epi32 (*(P))
 #define ABS _mm256_abs_epi32
 #define MAX _mm256_max_epi32
+#define KEEP(V, A, B, LEAST) \
+  _mm256_andnot_si256 (_mm256_or_si256 (_mm256_cmpgt_epi32 (LEAST, A), _mm256_cmpgt_epi32 (LEAST, B)), V)
 #define POPCOUNT popcount_32
 #define CHOOSE choose_32
 #include "kernel_body.h"
@@ -166,6 +170,8 @@ static void build_64 (struct slice *slice, const struct shape *shape, int32_t gr
 #define BROADCAST(P) _mm256_set1_epi64x (*(P))
 #define ABS absolute_64
 #define MAX maximum_64
+#define KEEP(V, A, B, LEAST) \
+  _mm256_andnot_si256 (_mm256_or_si256 (_mm256_cmpgt_epi64 (LEAST, A), _mm256_cmpgt_epi64 (LEAST, B)), V)
 #define POPCOUNT popcount_64
 #define CHOOSE choose_64
 #include "kernel_body.h"

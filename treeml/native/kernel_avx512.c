@@ -122,6 +122,8 @@ static void build_64 (struct slice *slice, const struct shape *shape, int32_t gr
 #define BROADCAST(P) _mm512_set1_epi16 (*(P))
 #define ABS _mm512_abs_epi16
 #define MAX _mm512_max_epi16
+#define KEEP(V, A, B, LEAST) \
+  _mm512_maskz_mov_epi16 (_mm512_mask_cmpge_epi16_mask (_mm512_cmpge_epi16_mask (A, LEAST), B, LEAST), V)
 #define POPCOUNT _mm512_popcnt_epi16
 #include "kernel_body.h"
 #include "kernel_next.h"
@@ -135,6 +137,8 @@ static void build_64 (struct slice *slice, const struct shape *shape, int32_t gr
 #define BROADCAST(P) _mm512_set1_epi32 (*(P))
 #define ABS _mm512_abs_epi32
 #define MAX _mm512_max_epi32
+#define KEEP(V, A, B, LEAST) \
+  _mm512_maskz_mov_epi32 (_mm512_mask_cmpge_epi32_mask (_mm512_cmpge_epi32_mask (A, LEAST), B, LEAST), V)
 #define POPCOUNT _mm512_popcnt_epi32
 #define CHOOSE choose_32
 #define HIGHEST _mm512_reduce_max_epi32
@@ -150,6 +154,8 @@ static void build_64 (struct slice *slice, const struct shape *shape, int32_t gr
 #define BROADCAST(P) _mm512_set1_epi64 (*(P))
 #define ABS _mm512_abs_epi64
 #define MAX _mm512_max_epi64
+#define KEEP(V, A, B, LEAST) \
+  _mm512_maskz_mov_epi64 (_mm512_mask_cmpge_epi64_mask (_mm512_cmpge_epi64_mask (A, LEAST), B, LEAST), V)
 #define POPCOUNT _mm512_popcnt_epi64
 #define CHOOSE choose_64
 #define HIGHEST _mm512_reduce_max_epi64

@@ -179,6 +179,8 @@ static void NAME (both) (struct slice *slice, const struct shape *shape, const v
   }
 }
 
+#include "kernel_support_body.h"
+
 static int64_t NAME (largest) (V best) {
   T lanes[LANES];
   STORE_UNALIGNED (lanes, best);
@@ -241,6 +243,8 @@ static const struct kernel NAME (kernel) = {
     .pairs = NAME (pairs),
     .own = NAME (own),
     .both = NAME (both),
+    .own_supported = NAME (own_supported),
+    .both_supported = NAME (both_supported),
     .best = NAME (best),
     .sizes = NAME (sizes),
     .similar = NAME (similar),

@@ -8,6 +8,7 @@
 #undef BROADCAST
 #undef ABS
 #undef MAX
+#undef KEEP
 #undef POPCOUNT
 #undef CHOOSE
 #undef HIGHEST

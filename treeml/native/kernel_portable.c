@@ -35,6 +35,9 @@
     const vector_##BITS larger = a > b; \
     return (a & larger) | (b & ~larger); \
   } \
+  static inline vector_##BITS keep_##BITS (vector_##BITS v, vector_##BITS a, vector_##BITS b, vector_##BITS least) { \
+    return v & (a >= least) & (b >= least); \
+  } \
   static inline vector_##BITS popcount_##BITS (vector_##BITS v) { \
     unsigned_##BITS x = (unsigned_##BITS) v; \
     const uint##BITS##_t ones = (uint##BITS##_t) -1; \
@@ -116,6 +119,7 @@ static inline int32_t select_bits (uint64_t word, const int32_t *ids, int32_t *t
 #define ZERO() set_16 (0)
 #define ABS absolute_16
 #define MAX maximum_16
+#define KEEP keep_16
 #define POPCOUNT popcount_16
 #include "kernel_body.h"
 #include "kernel_undefine.h"
@@ -133,6 +137,7 @@ static inline int32_t select_bits (uint64_t word, const int32_t *ids, int32_t *t
 #define ZERO() set_32 (0)
 #define ABS absolute_32
 #define MAX maximum_32
+#define KEEP keep_32
 #define POPCOUNT popcount_32
 #define CHOOSE choose_32
 #include "kernel_body.h"
@@ -151,6 +156,7 @@ static inline int32_t select_bits (uint64_t word, const int32_t *ids, int32_t *t
 #define ZERO() set_64 (0)
 #define ABS absolute_64
 #define MAX maximum_64
+#define KEEP keep_64
 #define POPCOUNT popcount_64
 #define CHOOSE choose_64
 #include "kernel_body.h"

@@ -12,5 +12,6 @@
 #undef ZERO
 #undef ABS
 #undef MAX
+#undef KEEP
 #undef POPCOUNT
 #undef CHOOSE

@@ -233,16 +233,17 @@ static int gather (struct worker *worker, const struct level *level, int32_t tes
   return small_is_yes;
 }
 
-static int pass (struct worker *worker, struct level *level, int32_t test, int small_is_yes, int64_t *yes,
-                 int64_t *no) {
+static enum passed pass (struct worker *worker, struct level *level, int32_t test, int small_is_yes, int64_t upper,
+                         int64_t *yes, int64_t *no) {
   const int32_t count = worker->small_start[1];
   (void) test;
+  (void) upper;
   if (!add_rows (worker, worker->small_ids, count, &worker->small_sums))
-    return 0;
+    return pass_stopped;
   const double squares = squares_of (worker, worker->small_ids, count);
   *(small_is_yes ? yes : no) = best_value (worker, &worker->small_sums, NULL, squares);
   *(small_is_yes ? no : yes) = best_value (worker, &level->sums, &worker->small_sums, level->squares - squares);
-  return !solver_stopping (worker->solver);
+  return solver_stopping (worker->solver) ? pass_stopped : pass_exact;
 }
 
 static void similar (struct worker *worker, struct level *level, int32_t test, int64_t yes, int64_t no) {

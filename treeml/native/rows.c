@@ -52,6 +52,16 @@ static int64_t saved (const treeml_solver *solver, int64_t row) {
   return solver->label[row] ? weight : -weight;
 }
 
+int rows_are_alike (const treeml_solver *solver) {
+  const int64_t worth = solver->rows ? saved (solver, 0) : 0;
+  for (int64_t row = 0; row < solver->rows; row++) {
+    const int64_t mine = saved (solver, row);
+    if (!mine || (mine != worth && mine != -worth) || (solver->count && solver->count[row] != 1))
+      return 0;
+  }
+  return 1;
+}
+
 static int64_t greatest_divisor (int64_t a, int64_t b) {
   while (b) {
     const int64_t rest = a % b;
@@ -180,12 +190,14 @@ int rows_make_signed (treeml_solver *solver, struct rows *rows) {
     return solver->code;
   int64_t *sign = rows->worth = arena_allocate (arena, (size_t) solver->rows, sizeof *sign);
   int32_t *first = arena_allocate (arena, (size_t) solver->rows, sizeof *first);
-  if (!sign || !first || (solver->options.unavoidable && !find_equal (solver, rows, rows->row_bits, first))) {
+  /* Where leaves need rows, those that cancel count as well. */
+  const int join = solver->options.unavoidable && solver->options.support <= 1;
+  if (!sign || !first || (join && !find_equal (solver, rows, rows->row_bits, first))) {
     arena_release (arena, first);
     return no_memory (solver, rows);
   }
   for (int64_t row = 0; row < solver->rows; row++)
-    if (solver->options.unavoidable)
+    if (join)
       sign[first[row]] += saved (solver, row);
     else
       sign[row] = saved (solver, row);

@@ -40,6 +40,9 @@ int rows_make_signed (treeml_solver *, struct rows *);
 int rows_make_classes (treeml_solver *, struct rows *);
 /* Numbers: one list with all rows. */
 int rows_make_moments (treeml_solver *, struct rows *);
+/* Two classes: does each row count once, and is every mistake as dear as any other? */
+int rows_are_alike (const treeml_solver *);
+
 void rows_release (treeml_solver *, struct rows *);
 
 #endif

@@ -100,17 +100,24 @@ static void try_pass (struct worker *worker, struct level *level, int32_t test, 
   if ((known[0] && known[1]) || plus (low[0], low[1]) >= upper)
     return;
   int64_t exact[2];
-  if (!worker->model->pass (worker, level, test, small, &exact[1], &exact[0]))
+  const enum passed passed = worker->model->pass (worker, level, test, small, upper, &exact[1], &exact[0]);
+  if (passed == pass_stopped)
     return;
   worker->statistics.passes++;
   for (int side = 0; side < 2; side++) {
+    if (passed == pass_bounds) {
+      low[side] = larger (low[side], exact[side]);
+      continue;
+    }
     high[side] = low[side] = exact[side];
     if (worker->two->most && !known[side])
       two_table_store (&worker->solver->arena, worker->two, hash[side], exact[side]);
   }
 }
 
-/* One split: bounds on its two sides, exact where they are below what `upper` allows. Updates the level's bounds. */
+/* One split: bounds on its two sides, exact where they are below what `upper` allows. `low` gets those that bound other
+   splits: where leaves need rows, a tree for other rows may not do for these, so that only what holds for leaves of any
+   size tells something of others. */
 void try_split (struct worker *worker, struct level *level, int32_t depth, int32_t useful, int32_t test,
                        int64_t upper, struct fact *fact, int64_t *low) {
   const struct options *options = &worker->solver->options;
@@ -119,6 +126,8 @@ void try_split (struct worker *worker, struct level *level, int32_t depth, int32
   low[1] = level->low_yes[test];
   worker->statistics.splits++;
   high[0] = high[1] = UNREACHABLE;
+  worker->relaxed[0] = low[0];
+  worker->relaxed[1] = low[1];
   if (useful == pass_depth)
     try_pass (worker, level, test, upper, low, high);
   else {
@@ -141,6 +150,8 @@ void try_split (struct worker *worker, struct level *level, int32_t depth, int32
     }
   }
   *fact = (struct fact){plus (low[0], low[1]), plus (high[0], high[1]), test, 0};
+  if (worker->shared->support > 1 && useful == pass_depth)
+    memcpy (low, worker->relaxed, sizeof worker->relaxed);
 }
 
 /* The best stump, where a problem of depth one is asked for. */
@@ -182,8 +193,8 @@ void begin_bounds (const struct worker *worker, struct level *level) {
   }
 }
 
-void spread (struct worker *worker, struct level *level, int32_t test, int64_t yes, int64_t no) {
-  if (worker->shared->similar)
+void spread (struct worker *worker, struct level *level, int32_t useful, int32_t test, int64_t yes, int64_t no) {
+  if (worker->shared->similar && (worker->shared->support <= 1 || useful == pass_depth))
     worker->model->similar (worker, level, test, smaller (yes, UNREACHABLE), smaller (no, UNREACHABLE));
 }
 
@@ -215,7 +226,7 @@ static void search_alone (struct worker *worker, struct level *level, int32_t de
       if (fact->upper <= floor)
         return;
     }
-    spread (worker, level, test, low[1], low[0]);
+    spread (worker, level, useful, test, low[1], low[0]);
     if (at_root && depth == shared->whole_depth)
       atomic_store (&shared->bound, larger (floor, lowest_split (worker, level, fact->upper)));
   }
@@ -259,7 +270,7 @@ void solve (struct worker *worker, int32_t depth, int64_t upper, struct fact *fa
       return;
     }
   }
-  if (options->archive && useful >= pass_depth && worker->shared->similar) {
+  if (options->archive && useful >= pass_depth && worker->shared->similar && worker->shared->support <= 1) {
     fact->lower = larger (fact->lower, archive_bound (worker, level, useful));
     if (fact->lower >= upper)
       return;

@@ -34,6 +34,8 @@ struct level {
   double squares;
 };
 
+enum passed { pass_stopped, pass_exact, pass_bounds };
+
 /* How a leaf's cost follows from sums over its rows. */
 struct model {
   int (*level_make) (struct worker *, struct level *); /* 0 without memory */
@@ -49,8 +51,9 @@ struct model {
   double (*information) (const struct worker *, const struct level *, int32_t test); /* what is left of it */
   /* The rows of the smaller side into worker->small_ids and small_start; returns whether that is the yes side. */
   int (*gather) (struct worker *, const struct level *, int32_t test);
-  /* Both sides of the test gathered, solved to depth two; 0 if stopped. */
-  int (*pass) (struct worker *, struct level *, int32_t test, int small_is_yes, int64_t *yes, int64_t *no);
+  /* Both sides of the test gathered, solved to depth two; where they cannot be below `upper`, bounds may do. */
+  enum passed (*pass) (struct worker *, struct level *, int32_t test, int small_is_yes, int64_t upper, int64_t *yes,
+                       int64_t *no);
   /* The same by the number of leaves, [1] to [4]; NULL where the search with a bound on leaves is not for the model. */
   int (*pass_sizes) (struct worker *, struct level *, int32_t test, int small_is_yes, int64_t *yes, int64_t *no);
   int64_t (*side_stump) (const struct worker *, const struct level *, int32_t test, int yes); /* after pairs */
@@ -75,6 +78,7 @@ struct worker {
   int32_t *small_ids;
   int32_t small_start[most_lists + 1];
   struct side counted, rest;
+  int64_t relaxed[2]; /* what the sides of a split cost at least if leaves may have any number of rows */
   struct cell_sums small_sums;
   struct cell_answer answer;
   void *workspace; /* of the model */
@@ -103,6 +107,7 @@ struct shared {
   atomic_llong value;   /* of the best known, without the offset */
   atomic_llong bound;   /* of the root */
   int64_t price;
+  int64_t support;      /* rows that a leaf needs */
   int64_t leaves;       /* at most; 0 where depth alone bounds them */
   int64_t slack;        /* by which real values may be off */
   int32_t depth;        /* of the root now */

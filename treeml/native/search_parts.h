@@ -31,7 +31,7 @@ void solve_stump (struct worker *, struct level *, struct fact *);
 void try_split (struct worker *, struct level *, int32_t depth, int32_t useful, int32_t test, int64_t upper,
                 struct fact *, int64_t *low);
 void begin_bounds (const struct worker *, struct level *);
-void spread (struct worker *, struct level *, int32_t test, int64_t yes, int64_t no);
+void spread (struct worker *, struct level *, int32_t useful, int32_t test, int64_t yes, int64_t no);
 void best_root (const struct worker *, const struct level *, struct fact *);
 void adopt (struct fact *, const struct fact *known);
 int64_t lowest_split (const struct worker *, const struct level *, int64_t most);

@@ -20,7 +20,7 @@ static const struct model *model_for (const treeml_solver *solver) {
   if (sized && options->leaves > most_leaves)
     return NULL;
   if (solver->goal == goal_classes && options->support <= INT32_MAX / 2) {
-    if (solver->classes == 2 && options->support <= 1 && !solver->count)
+    if (solver->classes == 2 && (options->support <= 1 ? !solver->count : !sized && rows_are_alike (solver)))
       return &signed_model;
     if (sized)
       return NULL;
@@ -207,7 +207,8 @@ int search_run (treeml_solver *solver) {
     const int64_t deepest = rows.entries > 1 ? rows.entries - 1 : 0;
     shared.price = solver->options.leaf_price;
     shared.slack = model == &moment_model ? 64 : 0;
-    shared.similar = solver->options.similarity && solver->options.support <= 1;
+    shared.support = solver->options.support;
+    shared.similar = solver->options.similarity && (shared.support <= 1 || model == &signed_model);
     shared.whole_depth = (int32_t) smaller (smaller (solver->options.depth, deepest), rows.shape.tests);
     shared.leaves = bounds_leaves (&solver->options) ? solver->options.leaves : 0;
     if (shared.leaves)

@@ -19,13 +19,15 @@ static int side_allocate (struct worker *worker, struct side *side) {
   side->sum = arena_allocate (arena, lanes, lane_bytes (worker));
   side->yes = arena_allocate (arena, lanes, lane_bytes (worker));
   side->no = arena_allocate (arena, lanes, lane_bytes (worker));
-  return side->sum && side->yes && side->no;
+  side->count = arena_allocate (arena, lanes, lane_bytes (worker));
+  return side->sum && side->yes && side->no && side->count;
 }
 
 static void side_release (struct worker *worker, struct side *side) {
   arena_release (&worker->solver->arena, side->sum);
   arena_release (&worker->solver->arena, side->yes);
   arena_release (&worker->solver->arena, side->no);
+  arena_release (&worker->solver->arena, side->count);
 }
 
 static int level_make (struct worker *worker, struct level *level) {
@@ -36,9 +38,9 @@ static int level_make (struct worker *worker, struct level *level) {
     level->doubled = arena_allocate (arena, pairs, lane_bytes (worker));
     level->weights = arena_allocate (arena, pairs, lane_bytes (worker));
   }
-  level->test_weights = arena_allocate (arena, (size_t) shape->stride + 64, lane_bytes (worker));
   const int slice = slice_allocate (worker, &level->slice), side = side_allocate (worker, &level->side);
-  return slice && side && (level->spare || (level->doubled && level->weights)) && level->test_weights;
+  level->test_weights = level->side.count;
+  return slice && side && (level->spare || (level->doubled && level->weights));
 }
 
 static void level_release (struct worker *worker, struct level *level) {
@@ -46,7 +48,6 @@ static void level_release (struct worker *worker, struct level *level) {
   slice_release (worker, &level->slice);
   arena_release (arena, level->doubled);
   arena_release (arena, level->weights);
-  arena_release (arena, level->test_weights);
   side_release (worker, &level->side);
 }
 
@@ -98,7 +99,13 @@ static void measure (struct worker *worker, struct level *level) {
   level->kernel = level->weight <= INT32_MAX ? worker->solver->narrow_kernel : worker->kernel;
 }
 
+static int enough (const struct worker *worker, int64_t weight) {
+  return worker->shared->support <= 1 || weight >= worker->shared->support;
+}
+
 static int64_t leaf (const struct worker *worker, const struct level *level) {
+  if (!enough (worker, level->weight))
+    return UNREACHABLE;
   return worker->rows->scale * ((level->weight - llabs (level->total)) / 2) + worker->shared->price;
 }
 
@@ -157,6 +164,29 @@ static int64_t best_of_side (struct worker *worker, const struct kernel *kernel,
   return best;
 }
 
+/* Where leaves need rows, all rows weigh one, so that weights are numbers of rows; in a lane's width. */
+static int64_t needed (const struct worker *worker, const struct kernel *kernel) {
+  return smaller (worker->shared->support, kernel->lane_bits == 16 ? INT16_MAX : INT32_MAX);
+}
+
+static int64_t supported_root (const struct worker *worker, const struct kernel *kernel, const struct side *side,
+                               int32_t test) {
+  const int64_t rows = lane (kernel, side->count, test), sum = lane (kernel, side->sum, test);
+  if (!enough (worker, rows) || !enough (worker, side->weight - rows))
+    return UNREACHABLE;
+  return depth_two (worker, side->weight, lane (kernel, side->yes, test), lane (kernel, side->no, test), llabs (sum),
+                    llabs (side->total - sum));
+}
+
+static int64_t supported_best (const struct worker *worker, const struct kernel *kernel, const struct side *side) {
+  int64_t best = UNREACHABLE;
+  if (enough (worker, side->weight))
+    best = worker->rows->scale * ((side->weight - llabs (side->total)) / 2) + worker->shared->price;
+  for (int32_t test = 0; test < worker->rows->shape.tests; test++)
+    best = smaller (best, supported_root (worker, kernel, side, test));
+  return best;
+}
+
 static void sums (struct worker *worker, struct level *level) {
   build_slice (worker, level->kernel, &level->slice, level->ids, level->start);
   level->kernel->sums (&level->slice, &worker->rows->shape, level->side.sum, level->test_weights);
@@ -207,6 +237,14 @@ static int pairs (struct worker *worker, struct level *level) {
   }
   if (multiplied)
     take_diagonal (worker, level);
+  if (worker->shared->support > 1) {
+    level->side.weight = level->weight;
+    level->kernel->own_supported (shape, level->doubled, level->weights, &level->side, needed (worker, level->kernel),
+                                  worker->scratch);
+    for (int32_t test = 0; test < shape->tests; test++)
+      level->root_value[test] = supported_root (worker, level->kernel, &level->side, test);
+    return 1;
+  }
   level->kernel->own (shape, level->doubled, &level->side, worker->scratch);
   for (int32_t test = 0; test < shape->tests; test++) {
     const int64_t sum = lane (level->kernel, level->side.sum, test);
@@ -217,14 +255,15 @@ static int pairs (struct worker *worker, struct level *level) {
 }
 
 static int idle (const struct worker *worker, const struct level *level, int32_t test) {
-  (void) worker;
   const int64_t weight = lane (level->kernel, level->test_weights, test);
-  return !weight || weight == level->weight;
+  return !weight || weight == level->weight || !enough (worker, weight) || !enough (worker, level->weight - weight);
 }
 
 static int64_t side_leaf (const struct worker *worker, const struct level *level, int32_t test, int yes) {
   const int64_t sum = lane (level->kernel, level->side.sum, test), total = yes ? sum : level->total - sum;
   const int64_t mine = lane (level->kernel, level->test_weights, test), weight = yes ? mine : level->weight - mine;
+  if (!enough (worker, weight))
+    return UNREACHABLE;
   return worker->rows->scale * ((weight - llabs (total)) / 2) + worker->shared->price;
 }
 
@@ -261,36 +300,39 @@ static int gather (struct worker *worker, const struct level *level, int32_t tes
   return small_is_yes;
 }
 
+static void subtract (const struct kernel *kernel, const struct shape *shape, const void *from, const void *what, void *to) {
+  if (kernel->lane_bits == 16)
+    for (int32_t i = 0; i < shape->stride; i++)
+      ((int16_t *) to)[i] = (int16_t) (((const int16_t *) from)[i] - ((const int16_t *) what)[i]);
+  else if (kernel->lane_bits == 32)
+    for (int32_t i = 0; i < shape->stride; i++)
+      ((int32_t *) to)[i] = ((const int32_t *) from)[i] - ((const int32_t *) what)[i];
+  else
+    for (int32_t i = 0; i < shape->stride; i++)
+      ((int64_t *) to)[i] = ((const int64_t *) from)[i] - ((const int64_t *) what)[i];
+}
+
 /* The gains of both sides of a test into `counted` and `rest`; returns the weight of what is counted. */
 static int64_t count_sides (struct worker *worker, struct level *level, int32_t test, int small_is_yes) {
   const struct rows *rows = worker->rows;
   const struct shape *shape = &rows->shape;
   const struct kernel *kernel = level->kernel;
-  const int bits = kernel->lane_bits;
   const int64_t yes_weight = lane (level->kernel, level->test_weights, test);
   struct side *counted = &worker->counted, *rest = &worker->rest;
   build_slice (worker, kernel, &worker->small, worker->small_ids, worker->small_start);
-  kernel->sums (&worker->small, shape, counted->sum, counted->yes); /* the weights are not needed */
+  kernel->sums (&worker->small, shape, counted->sum, counted->count);
   const int64_t yes_total = lane (level->kernel, level->side.sum, test);
   counted->total = small_is_yes ? yes_total : level->total - yes_total;
   rest->total = level->total - counted->total;
-  if (bits == 16)
-    for (int32_t i = 0; i < shape->stride; i++)
-      ((int16_t *) rest->sum)[i] = (int16_t) (((int16_t *) level->side.sum)[i] - ((int16_t *) counted->sum)[i]);
-  else if (bits == 32)
-    for (int32_t i = 0; i < shape->stride; i++)
-      ((int32_t *) rest->sum)[i] = ((int32_t *) level->side.sum)[i] - ((int32_t *) counted->sum)[i];
-  else
-    for (int32_t i = 0; i < shape->stride; i++)
-      ((int64_t *) rest->sum)[i] = ((int64_t *) level->side.sum)[i] - ((int64_t *) counted->sum)[i];
+  subtract (kernel, shape, level->side.sum, counted->sum, rest->sum);
   kernel->both (&worker->small, shape, level->doubled, counted, rest, worker->scratch);
   worker->work += (int64_t) shape->padded * shape->stride *
                   (12 + worker->small.group[rows->lists] + worker->small.dense_rows) / 8;
   return small_is_yes ? yes_weight : level->weight - yes_weight;
 }
 
-static int pass (struct worker *worker, struct level *level, int32_t test, int small_is_yes, int64_t *yes,
-                 int64_t *no) {
+static enum passed pass (struct worker *worker, struct level *level, int32_t test, int small_is_yes, int64_t upper,
+                         int64_t *yes, int64_t *no) {
   const struct kernel *kernel = level->kernel;
   const struct side *counted = &worker->counted, *rest = &worker->rest;
   const int64_t counted_weight = count_sides (worker, level, test, small_is_yes);
@@ -298,7 +340,21 @@ static int pass (struct worker *worker, struct level *level, int32_t test, int s
   const int64_t rest_value = best_of_side (worker, kernel, rest, level->weight - counted_weight);
   *yes = small_is_yes ? counted_value : rest_value;
   *no = small_is_yes ? rest_value : counted_value;
-  return 1;
+  if (worker->shared->support <= 1)
+    return pass_exact;
+  /* So far leaves of any size: cheaper, and enough for most splits. */
+  worker->relaxed[1] = *yes;
+  worker->relaxed[0] = *no;
+  if (plus (*yes, *no) >= upper)
+    return pass_bounds;
+  worker->counted.weight = counted_weight;
+  worker->rest.weight = level->weight - counted_weight;
+  subtract (kernel, &worker->rows->shape, level->test_weights, counted->count, rest->count);
+  kernel->both_supported (&worker->small, &worker->rows->shape, level->doubled, level->weights, &worker->counted,
+                          &worker->rest, needed (worker, kernel), worker->scratch);
+  *(small_is_yes ? yes : no) = supported_best (worker, kernel, counted);
+  *(small_is_yes ? no : yes) = supported_best (worker, kernel, rest);
+  return pass_exact;
 }
 
 /* The least that trees of at most one, two, three and four leaves cost on a side. */

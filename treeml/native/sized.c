@@ -155,7 +155,7 @@ static void search_sized (struct worker *worker, struct level *level, int32_t de
       if (fact->upper <= floor)
         return;
     }
-    spread (worker, level, test, low[1], low[0]);
+    spread (worker, level, useful, test, low[1], low[0]);
     if (at_root && depth == shared->whole_depth)
       atomic_store (&shared->bound, larger (floor, lowest_split (worker, level, fact->upper)));
   }

@@ -16,7 +16,7 @@ static void work_in_team (struct worker *worker, struct level *level, struct tea
     int32_t count;
     while ((count = team_news (pool, team, *known, news, room)) > 0) {
       for (int32_t i = 0; i < count; i++)
-        spread (worker, level, news[i].test, news[i].yes, news[i].no);
+        spread (worker, level, team->useful, news[i].test, news[i].yes, news[i].no);
       *known += count;
     }
     int64_t goal;
@@ -108,7 +108,7 @@ int search_together (struct worker *worker, struct level *level, int32_t depth, 
     }
     struct solved_split news[1];
     while (team_news (pool, &team, known, news, 1)) {
-      spread (worker, level, news[0].test, news[0].yes, news[0].no);
+      spread (worker, level, useful, news[0].test, news[0].yes, news[0].no);
       known++;
     }
     memcpy (level->bound, team.bound, (size_t) tests * sizeof *level->bound);
