@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 import treeml as tml
 from treeml.backends.contract import Leaf
+from treeml.ensembles import lpboost
 from treeml.ensembles.criterion import Criterion, Grown, criterion
 from treeml.ensembles.examples import Examples
 
@@ -44,6 +45,15 @@ def deviation_gap(
     return float(total * edges.max() - prices @ margins)
 
 
+@pytest.fixture(params=["all margins at once", "a few margins at a time"])
+def joining(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small sets would never see how margins join the linear program of a large one."""
+    if request.param != "all margins at once":
+        monkeypatch.setattr(lpboost, "FEW", 0)
+        monkeypatch.setattr(lpboost, "CHUNK", 2)
+
+
+@pytest.mark.usefixtures("joining")
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("depth", [1, 2])
 @pytest.mark.parametrize("penalty", [0.125, 0.3, None])
@@ -61,6 +71,7 @@ def test_the_soft_and_the_hard_margin_over_all_trees(seed: int, depth: int, pena
     assert -1e-12 <= result.bound - result.objective <= 1e-6
 
 
+@pytest.mark.usefixtures("joining")
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("penalty", [0.125, None])
 def test_more_than_two_classes(seed: int, penalty: float | None) -> None:
