@@ -15,7 +15,7 @@ import treeml as tml
 from treeml.backends.contract import Answer, Status, Stop
 from treeml.backends.oracle import Oracle
 from treeml.ensembles.boost import ForestProgress
-from treeml.ensembles.verify_forest import verify_forest
+from treeml.ensembles.verify_forest import verify_forest, verify_kept
 from treeml.forest import Forest
 from treeml.progress import progress_text
 from treeml.report import summary
@@ -237,6 +237,24 @@ def test_no_question_whose_answer_changes_nothing() -> None:
     assert result.forest is not None
     for tree in result.forest.trees:
         assert len({leaf.prediction for leaf in tree.leaves}) == len(tree.leaves)
+
+
+def test_a_forest_that_was_kept_is_verified_again(tmp_path: Any) -> None:
+    x, y = world(6, rows=30, columns=6)
+    asked = model("lpboost", 2, penalty=0.1, columns=5)
+    result = asked.solve(x, y)
+    assert result.forest is not None
+    assert result.exact is not None
+    result.forest.write(tmp_path / "forest.json")
+    kept = Forest.read(tmp_path / "forest.json")
+    check = verify_kept(kept, asked, x, y)
+    assert check.verified
+    assert check.objective == result.exact.objective
+    first, second, *others = kept.weights
+    worse = replace(kept, weights=(first + second / 2, second / 2, *others))
+    assert "other weights of the same trees" in verify_kept(worse, asked, x, y).mismatches[0]
+    shallow = verify_kept(kept, model("lpboost", 1, penalty=0.1), x, y)
+    assert any("`depth <= 1` is not met" in mismatch for mismatch in shallow.mismatches)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,9 @@ from treeml.ensembles.examples import Examples
 from treeml.forest import Forest, count_votes, margins_of
 from treeml.measures.definitions import confusion, outcome_of
 from treeml.verify import GoalCheck, RequirementCheck, Verification, verify_outcome
+
+if TYPE_CHECKING:
+    from treeml.model import Model
 
 
 def verify_forest(
@@ -63,6 +66,19 @@ def verify_forest(
         _confusion(dataset, labels),
         tuple(notes),
     )
+
+
+def verify_kept(forest: Forest, model: Model, data: Any = None, y: Any = None, **asked: Any) -> Verification:
+    """A forest that was kept, held against a model and its rows; `asked` is what `solve` takes."""
+    from treeml.ensembles.boost import OWN_OPTIONS, TOLERANCE
+    from treeml.request import prepare
+
+    dataset, request = prepare(model, data, y, **asked)
+    said = {} if request.spec.ensemble is None else request.spec.ensemble.options
+    options = {name: value for name, value in said.items() if name not in OWN_OPTIONS}
+    (value,) = verify_forest(forest, dataset, options, resolve=False).objective
+    tolerance = Fraction(said.get("tolerance", TOLERANCE)) * max(Fraction(1), abs(value))
+    return verify_forest(forest, dataset, options, tolerance=tolerance)
 
 
 def _criterion(
