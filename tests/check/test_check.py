@@ -455,3 +455,11 @@ def test_a_param_of_an_included_file_may_serve_others(tmp_path: Path) -> None:
     (tmp_path / "shared.tml").write_text("param price = 0.01\n")
     (tmp_path / "main.tml").write_text(f'{HEAD}{GOAL}include "shared.tml"\n')
     assert check_source(read(tmp_path / "main.tml"))[1] == []
+
+
+def test_a_sensitive_column_is_guarded_by_not_being_a_feature() -> None:
+    text = HEAD + GOAL + "require depth <= 3\ncolumn sex : category, sensitive\n"
+    assert codes(text) == ["L712"]
+    assert codes(text + "features age, sex\n") == ["L712"]
+    assert codes(text + "features age, bmi\n") == []
+    assert codes(text + "features all except sex\n") == []

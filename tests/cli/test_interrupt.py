@@ -48,6 +48,38 @@ def test_the_incumbent_survives(spec: Path) -> None:
     assert result["bound"] <= result["objective"]
 
 
+WAYS = (
+    "cpsat",
+    "cpsat(encoding = cover)",
+    "mip",
+    "mip(formulation = flow)",
+    "mip(solver = scip)",
+    "maxsat",
+    "maxsat(solver = cadical153)",
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", WAYS)
+def test_every_solver_leaves_its_best_tree(tmp_path: Path, way: str) -> None:
+    """Also while tables are counted, and in steps that a solver does not leave."""
+    chance = random.Random(1)
+    lines = [",".join([*(f"x{i}" for i in range(12)), "g", "y"])]
+    for _ in range(1500):
+        values = [round(chance.random() * 100, 2) for _ in range(12)]
+        lines.append(",".join(map(str, [*values, chance.choice("ab"), int((values[0] > 50) ^ (values[1] > 30))])))
+    (tmp_path / "rows.csv").write_text("\n".join(lines))
+    spec = tmp_path / "rows.tml"
+    spec.write_text(
+        'data "rows.csv"\npredict y is 1\nfeatures all except g\nminimize errors\nrequire depth <= 4\n'
+        "require parity_gap(g) <= 1%\n"
+    )
+    code, output, errors = interrupted(str(spec), "--with", way, "--json", after=10)
+    assert code == 0, errors
+    result = json.loads(output)
+    assert (result["status"], result["stop"], result["verified"]) == ("feasible", "interrupted", True)
+
+
 def test_no_traceback_at_any_moment(spec: Path) -> None:
     for after in (1.0, 1.5, 2.0, 3.0):
         code, output, errors = interrupted(str(spec), "--with", "native", "--json", after=after)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
+import threading
 from fractions import Fraction
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,6 +21,7 @@ from treeml.backends.contract import (
     Depth,
     Feature,
     Goal,
+    Leaf,
     Leaves,
     Limits,
     Predicted,
@@ -28,6 +31,10 @@ from treeml.backends.contract import (
     Sum,
 )
 from treeml.backends.contract import Test as Question
+from treeml.backends.encodings.asked import read_problem
+from treeml.backends.encodings.choices import read_choices
+from treeml.backends.encodings.greedy import first_trees
+from treeml.backends.encodings.search import Search
 from treeml.backends.registry import get
 from treeml.backends.why import nearest
 from treeml.lang.diagnostic import RefusedError
@@ -212,7 +219,9 @@ def test_gurobi_is_refused_where_it_is_not_installed(monkeypatch: Any) -> None:
     from treeml.backends.engines import gurobi
 
     monkeypatch.setattr(gurobi, "missing", lambda: "pip install gurobipy")
-    assert [each.instead for each in get("mip").refusals(parity(), {"solver": "gurobi"})] == ["pip install gurobipy"]  # type: ignore[call-arg]
+    (refusal,) = get("mip").refusals(parity(), {"solver": "gurobi"})  # type: ignore[call-arg]
+    assert refusal.because == "mip cannot take solver = gurobi: it is not installed"
+    assert refusal.instead == "pip install gurobipy"
     with pytest.raises(RefusedError, match="gurobi"):
         solve("mip", parity(), solver="gurobi")
 
@@ -471,3 +480,74 @@ def test_a_core_leaves_out_sums_that_no_refutation_needs() -> None:
     found = get("maxsat").core(problem, Limits())  # type: ignore[attr-defined]
     assert set(found) == {"shallow", "few errors"}
     assert set(solve("maxsat", problem).conflict) == {"shallow", "few errors"}
+
+
+def difference(problem: Problem, sign: int) -> Sum:
+    """How much more often the one class is predicted to the first half of the rows than to the second."""
+    cost = np.zeros((problem.rows, 2), np.int64)
+    cost[: problem.rows // 2, 1], cost[problem.rows // 2 :, 1] = sign, -sign
+    return Sum(((ONE, Predicted(cost)),))
+
+
+def test_either_difference_of_a_gap_is_one_sum() -> None:
+    problem = parity(3, 2)
+    gap = [Bound(difference(problem, sign), "<=", Fraction(1), "gap") for sign in (1, -1)]
+    other = Bound(difference(problem, 1), "<=", Fraction(2), "other")
+    asked = read_problem(problem.asking(problem.goals, (*problem.bounds, *gap, other)))
+    assert [(item.name, item.low, item.high) for item in asked.requirements] == [("gap", -1, 1), ("other", None, 2)]
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_a_gap_that_nothing_can_keep_is_refuted(name: str) -> None:
+    problem = parity(3, 2)
+    gap = [Bound(difference(problem, sign), "<=", Fraction(-1), "gap") for sign in (1, -1)]
+    answer = solve(name, problem.asking(problem.goals, (*problem.bounds, *gap)))
+    assert (answer.status, answer.conflict) == (Status.INFEASIBLE, ("gap",))
+
+
+@pytest.mark.parametrize(("name", "options"), [("maxsat", {"encoding": "binary"}), ("cpsat", {"encoding": "rows"})])
+def test_a_model_of_single_tests_is_measured_by_its_tests(name: str, options: dict[str, Any]) -> None:
+    """The same columns taken as they are make a model of a fifth of the size, which fits."""
+    problem = raw(rows=2000, depth=9)
+    refused = list(get(name).refusals(problem, options))  # type: ignore[call-arg]
+    assert len(refused) == 1
+    assert "48 tests" in refused[0].because
+    assert not list(get(name).refusals(problem, {"encoding": "order"}))  # type: ignore[call-arg]
+
+
+def test_where_the_greedy_tree_breaks_a_requirement_a_smaller_one_comes_first() -> None:
+    problem = raw(depth=2)
+    asked = read_problem(problem)
+    trees = list(first_trees(read_choices(problem), asked))
+    assert [isinstance(tree, Leaf) for tree in trees] == [False, False, True, True]
+    few = Bound(Sum(((ONE, Leaves()),)), "<=", ONE, "few")
+    bounded = problem.asking(problem.goals, (*problem.bounds, few))
+    search = Search(bounded, read_problem(bounded), Limits(), None)
+    search.begin_with(trees)
+    assert isinstance(search.tree, Leaf)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("cpsat", {"encoding": "rows"}),
+        ("cpsat", {"encoding": "order"}),
+        ("mip", {"formulation": "flow"}),
+        ("mip", {"formulation": "flow", "solver": "scip"}),
+        ("maxsat", {}),
+        ("maxsat", {"strategy": "core"}),
+        ("maxsat", {"solver": "cadical195"}),
+    ],
+)
+def test_a_signal_stops_every_solver_with_the_best_tree_so_far(name: str, options: dict[str, Any]) -> None:
+    main = threading.main_thread().ident
+    assert main is not None
+    timer = threading.Timer(0.7, signal.pthread_kill, (main, signal.SIGINT))
+    timer.start()
+    try:
+        answer = solve(name, parity(9, 4), **options)
+    finally:
+        timer.cancel()
+        timer.join()
+    assert (answer.status, answer.stop) == (Status.FEASIBLE, Stop.INTERRUPTED)
+    assert answer.tree is not None

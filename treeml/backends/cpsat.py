@@ -50,12 +50,13 @@ class CpSat(SolverBackend):
 
     def way(self, problem: Problem, asked: Asked, options: Mapping[str, Any]) -> Way:
         from treeml.backends.encodings.cover import takes_cover
-        from treeml.backends.encodings.sizes import cover_or, is_whole, node_encoding, node_literals, takes_nodes
+        from treeml.backends.encodings.sizes import cover_or, fitting_literals, is_whole, node_encoding, takes_nodes
 
         wanted = options.get("encoding", "auto")
         if wanted in ("rows", "order"):
             takes_nodes(asked)
-            return Way(wanted, f"asked for; about {node_literals(problem, asked):,} literals")
+            size = fitting_literals(problem, asked, binary=wanted == "rows")
+            return Way(wanted, f"asked for; about {size:,} literals")
         whole = is_whole(options)
         kind, because = cover_or(problem, asked, wanted == "cover", lambda: node_encoding(problem, asked), whole)
         if kind == "cover":
@@ -69,7 +70,7 @@ class CpSat(SolverBackend):
         from treeml.backends.encodings.choices import read_choices
         from treeml.backends.encodings.cover_search import solve_cover
         from treeml.backends.encodings.cp_search import search_order, search_rows
-        from treeml.backends.encodings.greedy import greedy_tree
+        from treeml.backends.encodings.greedy import first_trees
         from treeml.backends.encodings.order import build_order
         from treeml.backends.encodings.rows import build_rows
         from treeml.backends.engines import cpsat
@@ -90,7 +91,7 @@ class CpSat(SolverBackend):
         if asked.depth < 0:
             return Stop.PROVED
         choices = read_choices(problem, binary=kind == "rows")
-        search.offer(greedy_tree(choices, asked, limits.deadline))
+        search.begin_with(first_trees(choices, asked, limits.deadline))
 
         def run(model: Any, variables: list[Any], told: Callable[..., bool]) -> Outcome:
             if path:

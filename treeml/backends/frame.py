@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import monotonic
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -93,7 +93,7 @@ class SolverBackend(ABC):
         try:
             self.way(problem, read_problem(problem), options)
         except Unsupported as unsupported:
-            yield unsupported.refusal
+            yield replace(unsupported.refusal, because=f"{self.name} cannot take {unsupported}")
 
     def remark(self, problem: Problem, options: Mapping[str, Any]) -> str:
         """Which encoding it will be and why, for the plan; one for every stage, if they differ."""
@@ -143,11 +143,8 @@ class SolverBackend(ABC):
 
 def refuse(name: str, unsupported: Unsupported) -> RefusedError:
     """For what an option asks of a problem that cannot be had."""
-    refusal = unsupported.refusal
-    helps = (refusal.instead,) if refusal.instead else ()
-    return RefusedError(
-        Diagnostic("B501", f"{name} cannot take {refusal.feature} so", notes=(refusal.because,), helps=helps)
-    )
+    instead = unsupported.refusal.instead
+    return RefusedError(Diagnostic("B501", f"{name} cannot take {unsupported}", helps=(instead,) if instead else ()))
 
 
 def orders_of(limits: Limits, work: float | None = None) -> Orders:

@@ -18,8 +18,8 @@ _handle = getattr(signal.signal, "__wrapped__", signal.signal)
 
 
 @contextmanager
-def listening() -> Iterator[Callable[[], bool]]:
-    """A function that says whether Ctrl-C was pressed since the block began."""
+def listening(raises: bool = True) -> Iterator[Callable[[], bool]]:
+    """A function that says whether Ctrl-C was pressed since the block began; without `raises` that is all it does."""
     pressed = False
     if threading.current_thread() is not threading.main_thread():
         yield lambda: False  # only the main thread is told of signals
@@ -27,7 +27,7 @@ def listening() -> Iterator[Callable[[], bool]]:
 
     def note(number: int, frame: FrameType | None) -> None:
         nonlocal pressed
-        if pressed:
+        if pressed and raises:
             raise KeyboardInterrupt
         pressed = True
 

@@ -31,13 +31,13 @@ class ClauseBackend(SolverBackend):
     module, package, install = "pysat", "python-sat", "pip install python-sat"
 
     def way(self, problem: Problem, asked: Asked, options: Mapping[str, Any]) -> Way:
-        from treeml.backends.encodings.sizes import node_encoding, node_literals, takes_nodes
+        from treeml.backends.encodings.sizes import fitting_literals, takes_nodes
 
         takes_nodes(asked)
-        node_encoding(problem, asked)
         kind = options.get("encoding", "order")
+        size = fitting_literals(problem, asked, binary=kind == "binary")
         said = "columns as they are" if kind == "order" else "every test by itself, as asked for"
-        return Way(kind, f"{said}, about {node_literals(problem, asked):,} literals")
+        return Way(kind, f"{said}, about {size:,} literals")
 
     def memory_is_kept(self, options: Mapping[str, Any]) -> str:
         return "clauses are counted before they are made, and what the process holds is looked at between two slices"
@@ -133,7 +133,7 @@ def prepare(search: Search, start: Node | None) -> OrderModel | Stop:
     """The clauses of the problem, sums included; or a Stop: no tree is so shallow, or there is no room."""
     from treeml.backends.encodings.choices import read_choices
     from treeml.backends.encodings.clock import in_time
-    from treeml.backends.encodings.greedy import greedy_tree
+    from treeml.backends.encodings.greedy import first_trees
     from treeml.backends.encodings.order import build_order, estimate_clauses
     from treeml.backends.encodings.order_search import BYTES_PER_CLAUSE, TooLarge, encode_limits
 
@@ -146,7 +146,7 @@ def prepare(search: Search, start: Node | None) -> OrderModel | Stop:
         return Stop.PROVED
     in_time(limits.deadline)
     choices = read_choices(problem, binary=limits.options.get("encoding") == "binary")
-    search.offer(greedy_tree(choices, asked, limits.deadline))
+    search.begin_with(first_trees(choices, asked, limits.deadline))
     if limits.memory is not None and estimate_clauses(asked, choices) * BYTES_PER_CLAUSE > limits.memory:
         search.notes.append(f"about {estimate_clauses(asked, choices):,} clauses do not fit in the memory allowed")
         return Stop.MEMORY

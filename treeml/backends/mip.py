@@ -56,7 +56,7 @@ class Mip(SolverBackend):
     def way(self, problem: Problem, asked: Asked, options: Mapping[str, Any]) -> Way:
         from treeml.backends.encodings.cover import couples, takes_cover
         from treeml.backends.encodings.cover_rows import form_range
-        from treeml.backends.encodings.sizes import cover_or, flow_columns, is_whole, node_encoding, takes_nodes
+        from treeml.backends.encodings.sizes import cover_or, flow_columns, flow_encoding, is_whole, takes_nodes
         from treeml.backends.engines import gurobi
 
         if options.get("solver") == "gurobi" and gurobi.missing() is not None:
@@ -73,10 +73,11 @@ class Mip(SolverBackend):
             )
         if wanted in ("flow", "binoct"):
             takes_nodes(asked)
+            flow_encoding(problem, asked)
             way = Way(wanted, f"asked for; about {flow_columns(problem, asked):,} columns")
         else:
             kind, because = cover_or(
-                problem, asked, wanted == "cover" or huge, lambda: node_encoding(problem, asked) and "flow", whole
+                problem, asked, wanted == "cover" or huge, lambda: flow_encoding(problem, asked), whole
             )
             way = Way(kind, because)
         if way.kind == "cover":
@@ -95,7 +96,7 @@ class Mip(SolverBackend):
         from treeml.backends.encodings.choices import read_choices
         from treeml.backends.encodings.cover_search import solve_cover
         from treeml.backends.encodings.flow import build_flow
-        from treeml.backends.encodings.greedy import greedy_tree
+        from treeml.backends.encodings.greedy import first_trees
         from treeml.backends.encodings.node_search import search_nodes
         from treeml.backends.engines import gurobi, highs, scip
 
@@ -117,6 +118,6 @@ class Mip(SolverBackend):
         if asked.depth < 0:
             return Stop.PROVED
         choices = read_choices(problem, binary=True)
-        search.offer(greedy_tree(choices, asked, limits.deadline))
+        search.begin_with(first_trees(choices, asked, limits.deadline))
         build = build_binoct if kind == "binoct" else build_flow
         return search_nodes(search, build(problem, asked, choices, limits.deadline), run, write if path else None)

@@ -172,8 +172,10 @@ def _unguarded_columns(
 ) -> None:
     sums = [goal.expression for goal in goals] + [requirement.expression for requirement in requirements]
     named = {argument for linear in sums for _, use in linear.parts for argument in _columns_named(use)}
+    chosen = columns.fields.get("features")
     for name, declared in columns.fields["columns"].items():
-        if declared.sensitive and name not in named and name not in columns.banned:
+        in_reach = name not in columns.banned and (chosen is None or name in chosen)
+        if declared.sensitive and name not in named and in_reach:
             findings.warning(
                 "L712",
                 f"`{name}` is sensitive, but nothing keeps the tree from using it",

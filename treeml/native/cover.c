@@ -143,7 +143,10 @@ static int enumerate_level(const treeml_cover_input *input, treeml_cover *cover,
   index_table index = {NULL, 0, 0};
   int code = index_rebuild(cover, &index, end, 4096) ? TREEML_COVER_OK : TREEML_COVER_MEMORY;
   for (int64_t state = begin; state < end && code == TREEML_COVER_OK; state++) {
-    if (deadline >= 0 && (state & 63) == 0 && cover_now() > deadline) code = TREEML_COVER_TIME;
+    if ((state & 63) == 0) {
+      if (deadline >= 0 && cover_now() > deadline) code = TREEML_COVER_TIME;
+      if (input->stopped && input->stopped()) code = TREEML_COVER_STOPPED;
+    }
     memcpy(self, cover->keys + state * stride, (size_t)stride * sizeof *self);
     if (least && is_settled(self, words, input->classes, input->cost, least, sums)) continue;
     const int64_t total = units ? popcount(self, words) : counted(self, words, input->count);

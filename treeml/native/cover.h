@@ -24,7 +24,8 @@ enum {
   TREEML_COVER_OK = 0,
   TREEML_COVER_MEMORY = 1, /* the limit in bytes, or an allocation, was not enough */
   TREEML_COVER_TIME = 2,   /* the deadline passed */
-  TREEML_COVER_INPUT = 3   /* a null pointer or a negative size */
+  TREEML_COVER_INPUT = 3,  /* a null pointer or a negative size */
+  TREEML_COVER_STOPPED = 4 /* `stopped` said so */
 };
 
 typedef struct treeml_cover treeml_cover;
@@ -45,6 +46,7 @@ typedef struct treeml_cover_input {
   const int32_t *group;     /* tests: arcs to equal states are one arc if the groups of their tests are equal */
   const int64_t *count;     /* rows */
   const int64_t *cost;      /* rows x classes, or null; given, states that no split can improve get no arcs */
+  int32_t (*stopped)(void); /* asked now and then whether to end, or null */
 } treeml_cover_input;
 
 TREEML_COVER_API int treeml_cover_enumerate(const treeml_cover_input *input, treeml_cover **result);

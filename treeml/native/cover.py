@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treeml.backends.interrupt import listening
 from treeml.native.library import open_library
 
 if TYPE_CHECKING:
@@ -18,10 +19,11 @@ if TYPE_CHECKING:
     Whole = NDArray[np.int64]
     Words = NDArray[np.uint64]
 
-OK, MEMORY, TIME = 0, 1, 2
-STEPS = 2_000_000_000  # of counting between two pauses
+OK, MEMORY, TIME, STOPPED = 0, 1, 2, 4
+STEPS = 2_000_000_000  # of counting at a time, some tenths of a second: between two calls Ctrl-C is heard
 
 Pause = Callable[[], None]
+Stopped = ctypes.CFUNCTYPE(ctypes.c_int32)
 
 
 class CoverStopped(Exception):
@@ -66,6 +68,7 @@ class _Input(ctypes.Structure):
         ("group", ctypes.c_void_p),
         ("count", ctypes.c_void_p),
         ("cost", ctypes.c_void_p),
+        ("stopped", Stopped),
     )
 
 
@@ -95,7 +98,10 @@ def enumerate_states(
     max_bytes: int = 0,
     seconds: float = -1.0,
 ) -> States:
-    """All states of `levels` levels; with `cost` those that no split can improve are not split."""
+    """All states of `levels` levels; with `cost` those that no split can improve are not split.
+
+    Raises CoverStopped, and KeyboardInterrupt after Ctrl-C.
+    """
     tests, rows = len(bits), len(count)
     group = np.zeros(tests, np.int32) if group is None else np.ascontiguousarray(group, np.int32)
     count = np.ascontiguousarray(count, np.int64)
@@ -120,9 +126,12 @@ def enumerate_states(
     )
     library = _library()
     handle = ctypes.c_void_p()
-    code = library.treeml_cover_enumerate(ctypes.byref(given), ctypes.byref(handle))
-    if code != OK:
-        raise CoverStopped(code)
+    with listening() as pressed:
+        given.stopped = Stopped(lambda: int(pressed()))
+        code = library.treeml_cover_enumerate(ctypes.byref(given), ctypes.byref(handle))
+    if code == STOPPED:
+        raise KeyboardInterrupt
+    _check(code)
     try:
         states, arcs = library.treeml_cover_states(handle), library.treeml_cover_arcs(handle)
         stride = max(1, -(-rows // 64)) + tag_words
@@ -139,10 +148,12 @@ def sums(keys: Words, rows: int, values: Whole) -> Whole:
     values = np.ascontiguousarray(values, np.int64)
     keys = np.ascontiguousarray(keys)
     out = np.zeros((len(keys), values.shape[1]), np.int64)
-    code = _library().treeml_cover_sums(
-        rows, len(keys), keys.shape[1], keys.ctypes.data, values.shape[1], values.ctypes.data, out.ctypes.data
-    )
-    _check(code)
+    for part in _parts(len(keys), rows * values.shape[1]):
+        some, room = keys[part], out[part]
+        code = _library().treeml_cover_sums(
+            rows, len(some), some.shape[1], some.ctypes.data, values.shape[1], values.ctypes.data, room.ctypes.data
+        )
+        _check(code)
     return out
 
 
@@ -165,10 +176,10 @@ def split_sums(
     return out
 
 
-def _parts(sets: int, work: int, pause: Pause | None) -> Iterator[slice]:
-    """All sets, or as many at a time as are done in a fraction of a second, `work` being what one takes."""
-    size = sets if pause is None else max(1, STEPS // max(1, work))
-    for first in range(0, sets, max(1, size)):
+def _parts(sets: int, work: int, pause: Pause | None = None) -> Iterator[slice]:
+    """As many sets at a time as are done in a fraction of a second, `work` being what one takes."""
+    size = max(1, STEPS // max(1, work))
+    for first in range(0, sets, size):
         if pause is not None:
             pause()
         yield slice(first, first + size)
@@ -183,7 +194,7 @@ def best_pairs(
     support: int,
     price: int,
     threads: int = 1,
-    seconds: float = -1.0,
+    pause: Pause | None = None,
 ) -> tuple[Whole, NDArray[np.int32]]:
     """The least cost of a depth-2 tree on every set, and its three tests (-1 for none)."""
     cost = np.ascontiguousarray(cost, np.int64)
@@ -191,11 +202,13 @@ def best_pairs(
     keys = np.ascontiguousarray(keys)
     best = np.zeros(len(keys), np.int64)
     tests = np.full((len(keys), 3), -1, np.int32)
-    code = _library().treeml_cover_pairs(
-        rows, len(bits), bits.ctypes.data, len(keys), keys.shape[1], keys.ctypes.data, cost.shape[1], cost.ctypes.data,
-        count.ctypes.data, support, price, seconds, threads, best.ctypes.data, tests.ctypes.data,
-    )  # fmt: skip
-    _check(code)
+    for part in _parts(len(keys), len(bits) ** 2 * (1 + rows // 64 + 8 * cost.shape[1]), pause):
+        some, room, places = keys[part], best[part], tests[part]
+        code = _library().treeml_cover_pairs(
+            rows, len(bits), bits.ctypes.data, len(some), some.shape[1], some.ctypes.data, cost.shape[1],
+            cost.ctypes.data, count.ctypes.data, support, price, -1.0, threads, room.ctypes.data, places.ctypes.data,
+        )  # fmt: skip
+        _check(code)
     return best, tests
 
 

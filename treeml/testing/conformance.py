@@ -10,6 +10,7 @@ Nothing is skipped: where a back-end takes no plan for a case, the test is that 
 
 from __future__ import annotations
 
+import signal
 import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -337,6 +338,9 @@ def _plain(*bounds: Any, actual: list[int] = ACTUAL) -> Problem:
 
 
 def _interrupt_main() -> None:
-    from _thread import interrupt_main
-
-    interrupt_main()
+    """A real signal where there are such: libraries have handlers of their own, which only that calls."""
+    main = threading.main_thread().ident
+    if hasattr(signal, "pthread_kill") and main is not None:
+        signal.pthread_kill(main, signal.SIGINT)
+    else:
+        signal.raise_signal(signal.SIGINT)

@@ -182,7 +182,37 @@ def read_problem(problem: Problem) -> Asked:
             depths.append(max(0, (requirement.high - form.offset) // form.leaves - 1))
     if not depths:
         raise Unsupported("unbounded depth", "the model has one variable per node", "add `require depth <= ...`")
-    return Asked(max(-1, min(depths)), goal, tuple(requirements), tuple(rules), tuple(monotone))
+    return Asked(max(-1, min(depths)), goal, tuple(_merged(requirements)), tuple(rules), tuple(monotone))
+
+
+def _merged(requirements: list[Requirement]) -> Iterator[Requirement]:
+    """Sums of predictions of one name that are equal up to their sign are one, kept between two limits.
+
+    A gap between groups is a bound on either difference of every two of them, so half of its sums are spared.
+    """
+    found: dict[tuple[str, bytes] | int, tuple[int, Requirement]] = {}
+    for place, item in enumerate(requirements):
+        cost = item.form.predicted
+        if cost is None or item.form.losses or not item.form.additive or item.form.leaves or item.form.test_costs:
+            found[place] = 1, item
+            continue
+        sign = 1 if cost.flat[np.flatnonzero(cost)[0]] > 0 else -1
+        key = item.name, (sign * cost).tobytes()
+        if key not in found:
+            found[key] = sign, item
+            continue
+        first, known = found[key]
+        low, high = item.low, item.high
+        if sign != first:
+            low, high = None if high is None else -high, None if low is None else -low
+        low = max((limit for limit in (known.low, low) if limit is not None), default=None)
+        high = min((limit for limit in (known.high, high) if limit is not None), default=None)
+        if low is not None and high is not None and low > high:
+            found[place] = 1, item  # solvers refuse a row that nothing can meet; two of them they refute
+        else:
+            found[key] = first, Requirement(known.form, low, high, item.name)
+    for _, item in found.values():
+        yield item
 
 
 def depth_limit(problem: Problem) -> int | None:

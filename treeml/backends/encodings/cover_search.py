@@ -34,7 +34,7 @@ from treeml.backends.encodings.cover_program import (
 )
 from treeml.backends.encodings.cover_rows import Coupling, couple, form_range
 from treeml.backends.encodings.cover_tables import build_cover
-from treeml.backends.encodings.greedy import greedy_tree
+from treeml.backends.encodings.greedy import first_trees
 from treeml.backends.encodings.monotone import broken_pairs
 from treeml.backends.encodings.program import FREE, Program, gather_rows
 from treeml.backends.encodings.search import Search
@@ -64,7 +64,7 @@ def solve_cover(search: Search, start: Node | None, solver: Solver, write: Calla
     if asked.depth < 0 or int(problem.count.sum()) < asked.support:
         return Stop.PROVED
     if search.tree is None and cover_work(problem, asked, whole) > LONG_WORK:
-        search.offer(greedy_tree(read_choices(problem), asked, limits.deadline))
+        search.begin_with(first_trees(read_choices(problem), asked, limits.deadline))
     try:
         cover = build_cover(problem, asked, limits.deadline, limits.memory or 0, limits.threads, whole)
     except CoverStopped as stopped:

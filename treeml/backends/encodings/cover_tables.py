@@ -170,7 +170,7 @@ def pair_tables(count: Counting, asked: Asked, tests: NDArray[np.int64], feature
     last = count.last
     best = native.best_pairs(
         count.bits, states.keys[last:], problem.rows, cost - least, problem.count, max(1, asked.support),
-        asked.goal.leaves, count.threads, seconds_left(count.deadline),
+        asked.goal.leaves, count.threads, count.pause,
     )  # fmt: skip
     leaf = count.whole(cost - least)[None] + asked.goal.leaves
     none = np.zeros((1, 0, len(tests), labels), np.int64)

@@ -8,7 +8,8 @@ fixed, each row at a node costs something on either side, and the best cut for t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,6 +45,8 @@ def greedy_tree(choices: Choices, asked: Asked, deadline: Deadline = NO_DEADLINE
             return leaf
         best: tuple[float, Choice, Bits] | None = None
         for choice in choices.choices:
+            if deadline.passed:
+                return leaf
             found = _best_cut(choice, rows, cost if depth == 1 else gain, choices.count, support, depth == 1)
             if found is not None and (best is None or found[0] < best[0]):
                 best = (found[0], choice, found[1])
@@ -57,6 +60,18 @@ def greedy_tree(choices: Choices, asked: Asked, deadline: Deadline = NO_DEADLINE
         return Split(test, no, yes) if swapped else Split(test, yes, no)
 
     return grow(np.arange(choices.groups), asked.depth)
+
+
+def first_trees(choices: Choices, asked: Asked, deadline: Deadline = NO_DEADLINE) -> Iterator[Node]:
+    """The greedy tree, then smaller and smaller ones: a requirement that a tree breaks may hold for one with less."""
+    depth = asked.depth
+    while depth > 0 and not deadline.passed:
+        tree = greedy_tree(choices, replace(asked, depth=depth), deadline)
+        if tree is None:
+            break
+        yield tree
+        depth //= 2
+    yield from map(Leaf, range(choices.problem.classes) if choices.problem.classes else (-1,))
 
 
 def greedy_for_bound(problem: Problem) -> Node | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from time import monotonic
@@ -58,6 +58,13 @@ class Search:
             self.tree, self.objective = tree, objective
             self.tell(tree)
         return True
+
+    def begin_with(self, trees: Iterable[Node]) -> None:
+        """Offers trees until one of them will do; a start that is there already is only compared with the first."""
+        for tree in trees:
+            self.offer(tree)
+            if self.tree is not None:
+                return
 
     def raise_bound(self, least: int | None) -> None:
         if least is not None and (self.least is None or least > self.least):

@@ -36,7 +36,7 @@ def cover_or(
     except Unsupported as unsupported:
         raise Unsupported(
             "a problem of this size",
-            f"{size}, and models of nodes cannot: {unsupported}",
+            f"{size}; {unsupported.refusal.because}",
             "bound depth lower, or binarize columns more coarsely",
         ) from unsupported
     return kind, f"about {node_literals(problem, asked):,} literals; {size}"
@@ -64,11 +64,27 @@ def takes_nodes(asked: Asked) -> None:
                 raise Unsupported("a loss", "models of nodes count, they do not average", "use the cover encoding")
 
 
-def node_literals(problem: Problem, asked: Asked) -> int:
-    """About so many literals in a model over nodes that takes features as they are."""
+def node_literals(problem: Problem, asked: Asked, binary: bool = False) -> int:
+    """About so many literals in a model over nodes; with `binary`, one that takes every test by itself."""
     leaves = 2 ** max(0, asked.depth)
-    kinds = sum(1 if feature.kind in ("ordered", "subsets") else feature.tests for feature in problem.features)
+    kinds = sum(
+        1 if feature.kind in ("ordered", "subsets") and not binary else feature.tests for feature in problem.features
+    )
     return int(problem.rows * leaves * (kinds + max(0, asked.depth)))
+
+
+def fitting_literals(problem: Problem, asked: Asked, binary: bool = False) -> int:
+    """The same; raises Unsupported where they are too many."""
+    size = node_literals(problem, asked, binary)
+    if size > MOST_LITERALS:
+        tests = f", {len(problem.tests):,} tests" if binary else ""
+        raise Unsupported(
+            "a problem of this size",
+            f"a model of {problem.rows:,} rows{tests} and {2 ** max(0, asked.depth):,} leaves would have about "
+            f"{size:.0e} literals",
+            "bound depth lower, use fewer rows, or binarize columns more coarsely",
+        )
+    return size
 
 
 def flow_columns(problem: Problem, asked: Asked) -> int:
@@ -79,13 +95,12 @@ def flow_columns(problem: Problem, asked: Asked) -> int:
 
 def node_encoding(problem: Problem, asked: Asked) -> str:
     """`order` where features are taken as they are, `rows` for tests; raises Unsupported where both are too large."""
-    leaves = 2 ** max(0, asked.depth)
-    size = node_literals(problem, asked)
-    if size > MOST_LITERALS:
-        raise Unsupported(
-            "a problem of this size",
-            f"a model of {problem.rows:,} rows and {leaves:,} leaves would have about {size:.0e} literals",
-            "bound depth lower, use fewer rows, or binarize columns more coarsely",
-        )
+    fitting_literals(problem, asked)
     raw = any(feature.kind in ("ordered", "subsets") for feature in problem.features)
-    return "order" if raw or problem.rows * leaves * len(problem.tests) > MOST_LITERALS // 10 else "rows"
+    return "order" if raw or node_literals(problem, asked, binary=True) > MOST_LITERALS // 10 else "rows"
+
+
+def flow_encoding(problem: Problem, asked: Asked) -> str:
+    """`flow`, over every test by itself; raises Unsupported where it is too large."""
+    fitting_literals(problem, asked, binary=True)
+    return "flow"

@@ -74,6 +74,8 @@ def run_model(
 
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = max(1, orders.threads)
+    # Its own handler of Ctrl-C, set up outside the main thread, ends the process; Python hears it and stops the search.
+    solver.parameters.catch_sigint_signal = False
     solver.parameters.random_seed = orders.seed % 2**31
     if orders.deadline.left() < float("inf"):
         solver.parameters.max_time_in_seconds = max(0.01, orders.deadline.left())

@@ -10,13 +10,16 @@ import numpy as np
 
 from treeml.backends.contract import Deadline
 from treeml.backends.encodings.program import FREE, Program
-from treeml.backends.engines.outcome import End, OnIncumbent, Orders, Outcome, cut_short, run_in_thread
+from treeml.backends.engines.outcome import LEFT, End, OnIncumbent, Orders, Outcome, cut_short, run_in_thread
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Whole = NDArray[np.int64]
 
+PROBING = 2**15  # of the rules of presolve: on flows it takes minutes, in which nothing can stop it, and gains nothing
+PATIENCE = 1.0  # seconds after Ctrl-C
+LEFT_BEHIND = Outcome(End.INTERRUPTED, raw="interrupted in a step that HiGHS does not leave")
 WHOLE = 1e-6  # an assignment this close to whole numbers is rounded, and then checked exactly
 INTEGRAL_GOAL = 1 - 1e-4  # goals are whole: a gap below one is none
 
@@ -47,8 +50,7 @@ def solve_program(
         highs.setSolution(given)
     stopped: list[str] = []
     _listen(highs, program, on_incumbent, stopped)
-    _run(highs, stopped, orders)
-    return _outcome(highs, program, stopped)
+    return _outcome(highs, program, stopped) if _run(highs, stopped, orders) else LEFT_BEHIND
 
 
 def write_file(program: Program, path: str) -> None:
@@ -67,7 +69,8 @@ def solve_relaxation(program: Program, orders: Orders) -> Outcome:
     _limit_time(highs, orders.deadline)
     stopped: list[str] = []
     _listen(highs, program, None, stopped)
-    _run(highs, stopped, orders)
+    if not _run(highs, stopped, orders):
+        return LEFT_BEHIND
     status = highs.getModelStatus()
     kinds = highspy.HighsModelStatus
     if status == kinds.kOptimal:
@@ -154,7 +157,8 @@ def _model(program: Program, whole: bool, threads: int, seed: int) -> Any:
         mask = np.ones(program.columns, bool) if program.whole is None else program.whole
         lp.integrality_ = [kinds[int(whole)] for whole in mask]
     highs = highspy.Highs()
-    for option, value in (("output_flag", False), ("threads", threads), ("random_seed", seed)):
+    options = {"output_flag": False, "threads": threads, "random_seed": seed, "presolve_rule_off": PROBING}
+    for option, value in options.items():
         highs.setOptionValue(option, value)
     highs.passModel(lp)
     return highs
@@ -168,7 +172,7 @@ def _limit_time(highs: Any, deadline: Deadline) -> None:
 
 def _listen(highs: Any, program: Program, on_incumbent: OnIncumbent | None, stopped: list[str]) -> None:
     def tell(event: Any) -> None:
-        if on_incumbent is None:
+        if on_incumbent is None or stopped:
             return
         found = accept(program, np.asarray(event.data_out.mip_solution))
         bound = whole_bound(event.data_out.mip_dual_bound)
@@ -184,13 +188,17 @@ def _listen(highs: Any, program: Program, on_incumbent: OnIncumbent | None, stop
     highs.cbSimplexInterrupt += poll
 
 
-def _run(highs: Any, stopped: list[str], orders: Orders) -> None:
-    """HiGHS has no limit on memory of its own: it is watched, and stopped between two steps of the simplex."""
+def _run(highs: Any, stopped: list[str], orders: Orders) -> bool:
+    """HiGHS has no limit on memory of its own: it is watched, and stopped between two steps of the simplex.
+
+    False: Ctrl-C fell into presolve or the linear program at the root, where it listens to nothing.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        reasons = run_in_thread(highs.run, lambda: stopped.append("asked"), orders)
+        reasons = run_in_thread(highs.run, lambda: stopped.append("asked"), orders, PATIENCE)
     if reasons:
         stopped[:] = reasons
+    return LEFT not in reasons
 
 
 def holds(program: Program, values: Whole) -> bool:

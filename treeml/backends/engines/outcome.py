@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
+from math import inf
 from threading import Event, Thread
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from treeml.backends.contract import Deadline
 from treeml.backends.engines.memory import resident
+from treeml.backends.interrupt import listening
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -62,10 +65,17 @@ class Orders:
 OnIncumbent = Callable[["Whole | None", "int | None"], bool | None]
 
 
-def run_in_thread(work: Callable[[], Any], interrupt: Callable[[], None], orders: Orders) -> list[str]:
+LEFT = "left"
+POLL = 0.1  # seconds between two looks at the memory and for Ctrl-C
+
+
+def run_in_thread(
+    work: Callable[[], Any], interrupt: Callable[[], None], orders: Orders, patience: float = inf
+) -> list[str]:
     """Runs a solver in a thread of its own, so that Ctrl-C reaches Python, which asks it to stop and waits.
 
-    Returns why it was asked to stop: `interrupted`, `memory` (the process holds more than it may), or nothing.
+    Returns why it was asked to stop: `interrupted`, `memory` (the process holds more than it may), or nothing; and
+    `left` if it was still running so many seconds after Ctrl-C: then its objects must not be touched any more.
     """
     reasons: list[str] = []
     failures: list[BaseException] = []
@@ -79,16 +89,22 @@ def run_in_thread(work: Callable[[], Any], interrupt: Callable[[], None], orders
             done.set()
 
     # An event, not `join`: a Ctrl-C inside `join` can make a running thread look ended.
-    done = Event()
-    Thread(target=body, daemon=True).start()
-    while not done.is_set():
-        try:
-            if not done.wait(0.1) and orders.memory is not None and resident() > orders.memory and not reasons:
+    done, ends = Event(), inf
+    # No exception for Ctrl-C: it could come anywhere here, and whoever caught it would free what the thread works on.
+    with listening(raises=False) as pressed:
+        Thread(target=body, daemon=True).start()
+        while not done.wait(POLL):
+            if pressed() and "interrupted" not in reasons:
+                reasons.append("interrupted")
+                ends = monotonic() + patience
+                interrupt()
+            if orders.memory is not None and resident() > orders.memory and not reasons:
                 reasons.append("memory")
                 interrupt()
-        except KeyboardInterrupt:
+            if monotonic() > ends:
+                return [*reasons, LEFT]
+        if pressed() and "interrupted" not in reasons:
             reasons.append("interrupted")
-            interrupt()
     if failures:
         raise failures[0]
     return reasons

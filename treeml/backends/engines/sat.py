@@ -8,11 +8,13 @@ which these clauses profit.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from threading import current_thread, main_thread
 from typing import Any
 
 from treeml.backends.contract import Stop
 from treeml.backends.engines.memory import resident
-from treeml.backends.engines.outcome import Orders
+from treeml.backends.engines.outcome import Orders, run_in_thread
 
 SLICE = 2_000
 
@@ -56,12 +58,33 @@ class Sat:
                 raise Stopped(reason)
             budget = SLICE if self.left is None else min(SLICE, self.left)
             self.solver.conf_budget(budget)
-            answer = self.solver.solve_limited(assumptions=list(assumptions))
+            answer = self._slice(list(assumptions))
             if answer is not None:
                 return bool(answer)
             self.done += budget
             if self.left is not None:
                 self.left -= budget
+
+    def _slice(self, assumptions: list[int]) -> bool | None:
+        """In a thread of its own: in the main one python-sat hears Ctrl-C itself, and jumps out of the solver's code.
+
+        What is left of a solver then cannot be used, nor be deleted in peace.
+        """
+        answers: list[bool | None] = []
+
+        def work() -> None:
+            answers.append(self.solver.solve_limited(assumptions=assumptions, expect_interrupt=True))
+
+        if current_thread() is not main_thread():
+            work()
+        elif "interrupted" in run_in_thread(work, self._interrupt, self.orders):
+            raise Stopped(Stop.INTERRUPTED)
+        return answers[0]
+
+    def _interrupt(self) -> None:
+        """Where a solver cannot be interrupted, its slice comes to an end."""
+        with suppress(NotImplementedError):
+            self.solver.interrupt()
 
     def _reason_to_stop(self) -> Stop | None:
         if self.stop is not None and self.stop():
@@ -73,10 +96,8 @@ class Sat:
 
     def phases(self, literals: Sequence[int]) -> None:
         """Values to try first, where the solver takes them."""
-        try:
+        with suppress(NotImplementedError):
             self.solver.set_phases(list(literals))
-        except NotImplementedError:
-            return
 
     def model(self) -> list[int]:
         return list(self.solver.get_model())
