@@ -199,8 +199,8 @@ void spread (struct worker *worker, struct level *level, int32_t useful, int32_t
 }
 
 /* All splits of an opened level, best first, by one thread. */
-static void search_alone (struct worker *worker, struct level *level, int32_t depth, int32_t useful, int64_t upper,
-                          struct fact *fact) {
+static void search_alone (struct worker *worker, struct level *level, int32_t depth, int32_t useful, int64_t leaves,
+                          int64_t upper, struct fact *fact) {
   struct shared *shared = worker->shared;
   const int at_root = worker->path_length == 0;
   const int64_t floor = fact->lower;
@@ -217,7 +217,10 @@ static void search_alone (struct worker *worker, struct level *level, int32_t de
       return;
     struct fact split;
     int64_t low[2];
-    try_split (worker, level, depth, useful, test, goal, &split, low);
+    if (leaves)
+      split_sized (worker, level, depth, useful, leaves, test, goal, &split, low);
+    else
+      try_split (worker, level, depth, useful, test, goal, &split, low);
     level->bound[test] = split.lower;
     if (split.upper < fact->upper) {
       *fact = (struct fact){floor, split.upper, test, 0};
@@ -232,14 +235,14 @@ static void search_alone (struct worker *worker, struct level *level, int32_t de
   }
 }
 
-/* All splits of an opened level; leaves a bound for the level in `fact`. */
-static void search_splits (struct worker *worker, struct level *level, int32_t depth, int32_t useful, int64_t upper,
-                           struct fact *fact) {
+void search_splits (struct worker *worker, struct level *level, int32_t depth, int32_t useful, int64_t leaves,
+                    int64_t upper, struct fact *fact) {
   treeml_solver *solver = worker->solver;
   order_tests (worker, level, worker->path_length == 0);
   begin_bounds (worker, level);
-  if (!worker->shared->pool || useful <= pass_depth || !search_together (worker, level, depth, useful, upper, fact))
-    search_alone (worker, level, depth, useful, upper, fact);
+  if (leaves || !worker->shared->pool || useful <= pass_depth ||
+      !search_together (worker, level, depth, useful, upper, fact))
+    search_alone (worker, level, depth, useful, leaves, upper, fact);
   int64_t lowest = lowest_split (worker, level, fact->upper);
   if (!solver->options.strong && !solver_stopping (solver) && lowest < fact->upper)
     lowest = smaller (lowest, upper);
@@ -293,7 +296,7 @@ void solve (struct worker *worker, int32_t depth, int64_t upper, struct fact *fa
     const int protect = solver_wipes (solver);
     if (protect)
       cache_enter (solver->cache, &key);
-    search_splits (worker, level, depth, useful, upper, fact);
+    search_splits (worker, level, depth, useful, 0, upper, fact);
     key = key_of (worker, level, useful); /* the path of a key is shared */
     if (protect)
       cache_leave (solver->cache, &key);

@@ -39,8 +39,15 @@ int32_t useful_depth (const struct worker *, const struct level *, int32_t depth
 struct key key_of (struct worker *, const struct level *, int32_t depth);
 void push_path (struct worker *, int32_t test, int yes);
 
+/* All splits of an opened level, with at most so many leaves below it, or any number of them for 0; leaves a bound for the
+   level in the fact. */
+void search_splits (struct worker *, struct level *, int32_t depth, int32_t useful, int64_t leaves, int64_t upper,
+                    struct fact *);
+
 /* sized.c: the same with at most so many leaves. */
 void solve_sized (struct worker *, int32_t depth, int64_t leaves, int64_t upper, struct fact *);
+void split_sized (struct worker *, struct level *, int32_t depth, int32_t useful, int64_t leaves, int32_t test,
+                  int64_t goal, struct fact *, int64_t *side_low);
 int64_t useful_leaves (const struct worker *, const struct level *, int32_t depth, int64_t leaves);
 
 /* together.c */

@@ -91,8 +91,8 @@ static void solve_side (struct worker *worker, struct level *level, int32_t dept
   worker->path_length--;
 }
 
-static void split_sized (struct worker *worker, struct level *level, int32_t depth, int32_t useful, int64_t leaves,
-                         int32_t test, int64_t goal, struct fact *fact, int64_t *side_low) {
+void split_sized (struct worker *worker, struct level *level, int32_t depth, int32_t useful, int64_t leaves,
+                  int32_t test, int64_t goal, struct fact *fact, int64_t *side_low) {
   const int64_t most = most_of_side (useful, leaves);
   int64_t low[2][most_leaves + 1], high[2][most_leaves + 1];
   side_low[0] = level->low_no[test];
@@ -124,45 +124,6 @@ static void split_sized (struct worker *worker, struct level *level, int32_t dep
   }
   for (int side = 0; side < 2; side++)
     side_low[side] = low[side][most];
-}
-
-static void search_sized (struct worker *worker, struct level *level, int32_t depth, int32_t useful, int64_t leaves,
-                          int64_t upper, struct fact *fact) {
-  struct shared *shared = worker->shared;
-  const int at_root = worker->path_length == 0;
-  const int64_t floor = fact->lower;
-  order_tests (worker, level, at_root);
-  begin_bounds (worker, level);
-  for (int32_t i = 0; i < worker->rows->shape.tests; i++) {
-    const int32_t test = level->order[i];
-    const int64_t goal = smaller (upper, fact->upper);
-    if (level->bound[test] >= UNREACHABLE) /* says nothing about these rows */
-      continue;
-    if (plus (level->low_yes[test], level->low_no[test]) >= goal) {
-      worker->statistics.skipped++;
-      continue;
-    }
-    if (poll_search (worker))
-      break;
-    struct fact split;
-    int64_t low[2];
-    split_sized (worker, level, depth, useful, leaves, test, goal, &split, low);
-    level->bound[test] = split.lower;
-    if (split.upper < fact->upper) {
-      *fact = (struct fact){floor, split.upper, test, 0};
-      if (at_root)
-        publish (worker, level, depth, fact);
-      if (fact->upper <= floor)
-        return;
-    }
-    spread (worker, level, useful, test, low[1], low[0]);
-    if (at_root && depth == shared->whole_depth)
-      atomic_store (&shared->bound, larger (floor, lowest_split (worker, level, fact->upper)));
-  }
-  int64_t lowest = lowest_split (worker, level, fact->upper);
-  if (!worker->solver->options.strong && !solver_stopping (worker->solver) && lowest < fact->upper)
-    lowest = smaller (lowest, upper);
-  fact->lower = larger (fact->lower, lowest);
 }
 
 /* The best tree of depth two with three leaves, or with fewer. */
@@ -231,7 +192,7 @@ void solve_sized (struct worker *worker, int32_t depth, int64_t leaves, int64_t 
     const int protect = solver_wipes (solver);
     if (protect)
       cache_enter (solver->cache, &key);
-    search_sized (worker, level, depth, useful, leaves, upper, fact);
+    search_splits (worker, level, depth, useful, leaves, upper, fact);
     key = key_of (worker, level, useful); /* the path of a key is shared */
     key.leaves = (int32_t) leaves;
     if (protect)
