@@ -11,7 +11,7 @@ import json
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -458,6 +458,12 @@ def field_of(dataset: Dataset, name: str) -> Field:
     return Field(name, column.type, levels, column.missing is not None, fill)
 
 
+@lru_cache(maxsize=1024)
+def _whole(number: int) -> Fraction:
+    """The counts of leaves are mostly small, and making fractions takes longer than counting."""
+    return Fraction(number)
+
+
 def _class_leaves(dataset: Dataset, ends: Sequence[tuple[Any, NDArray[np.intp]]]) -> list[Leaf]:
     """Labels with the rows of their leaves -> leaves."""
     from treeml.measures.constants import exact_sum
@@ -470,7 +476,7 @@ def _class_leaves(dataset: Dataset, ends: Sequence[tuple[Any, NDArray[np.intp]]]
     weights: list[tuple[Fraction, ...]]
     if dataset.rows and (dataset.weight == dataset.weight[0]).all():
         each = int(dataset.weight[0]) * dataset.weight_scale
-        weights = [tuple([each * count for count in counts]) for counts in cells]
+        weights = [tuple([_whole(count) if each == 1 else each * count for count in counts]) for counts in cells]
     else:
         weights = [
             tuple(
