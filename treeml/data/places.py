@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from treeml.lang.source import Span
 from treeml.measures import MEASURES
@@ -80,9 +81,15 @@ def narrowed(span: Span | None, name: str) -> Span | None:
     """The place of a name within a stretch of text; all of it where the name is not to be seen."""
     if span is None:
         return None
+    found = _found(span.text, name)
+    return span if found is None else Span(span.source, span.start + found[0], span.start + found[1])
+
+
+@lru_cache(maxsize=256)  # the same few words of a spec are looked for at every solve
+def _found(text: str, name: str) -> tuple[int, int] | None:
     escaped = re.escape(name)
-    found = re.search(rf'`{escaped}`|"{escaped}"|(?<![\w`"]){escaped}(?![\w`"])', span.text)
-    return span if found is None else Span(span.source, span.start + found.start(), span.start + found.end())
+    found = re.search(rf'`{escaped}`|"{escaped}"|(?<![\w`"]){escaped}(?![\w`"])', text)
+    return None if found is None else found.span()
 
 
 def _in_measure(use: Use) -> Iterator[Mention]:
