@@ -25,6 +25,7 @@ VARIANTS: tuple[dict[str, int], ...] = (
     {"cache": 20},
     {"cache": 50, "cache_kind": 3, "wipe": 1},
     {"cache": 1, "threads": 2},
+    {"cache": 20, "wipe": 3, "wipe_share": 10},
     {"cache_kind": 3},
     {"similarity": 0},
     {"small_side": 0, "dynamic": 0},

@@ -225,8 +225,11 @@ static int grow_pool (struct cache *cache, struct shard *shard) {
   return 1;
 }
 
+/* What an entry is worth keeping. Entries lie in the order in which they came, so that of equals the older ones go. */
 static uint32_t score (const struct cache *cache, const struct entry *entry) {
-  return cache->strategy == keep_reused ? entry->reuses : entry->descendants;
+  return cache->strategy == keep_reused ? entry->reuses
+         : cache->strategy == keep_deep ? (uint32_t) entry->depth
+                                        : entry->descendants;
 }
 
 static int is_protected (const struct entry *entry) { return entry->required || entry->entered; }

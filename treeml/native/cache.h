@@ -38,7 +38,7 @@ struct fact {
 struct cache;
 
 enum cache_kind { no_cache, rows_cache, path_cache, trie_cache };
-enum wipe_strategy { keep_reused, keep_descendants, keep_required };
+enum wipe_strategy { keep_reused, keep_descendants, keep_required, keep_deep };
 
 /* `most` entries are kept, divided evenly among the shards of several threads. */
 struct cache *cache_create (struct arena *, enum cache_kind, enum wipe_strategy, int wipe_share, int threads,

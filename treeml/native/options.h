@@ -20,7 +20,8 @@
   OPTION (cache, 1, UNLIMITED, UNLIMITED, "most sub-problems kept in the cache") \
   OPTION (cache_kind, 0, 3, 1, "0 none, 1 hash of the row set, 2 hash of the path, 3 trie of paths") \
   OPTION (small_cache, 0, 1 << 26, 1 << 18, "most depth-two results kept; a power of two, 0 for none") \
-  OPTION (wipe, 0, 2, 0, "when memory is full keep: 0 the most reused, 1 those with most descendants, 2 only what is required") \
+  OPTION (wipe, 0, 3, 0, "when memory is full keep: 0 the most reused, 1 those with most descendants, 2 only what is " \
+                         "required, 3 the deepest and youngest") \
   OPTION (wipe_share, 1, 100, 40, "percentage of the cache that a wipe removes") \
   OPTION (pairs, 0, 1, 1, "solve depth two from pair counts") \
   OPTION (small_side, 0, 1, 1, "count pairs of the smaller side only") \
