@@ -17,7 +17,12 @@ import numpy as np
 from treeml.native.solver import Found, Solver
 
 KINDS = {"row sets, hashed": 1, "paths, hashed": 2, "paths, in a trie": 3, "none": 0}
-STRATEGIES = {"most reused stay": 0, "most descendants stay": 1, "only what is required stays": 2, "deepest, youngest stay": 3}
+STRATEGIES = {
+    "most reused stay": 0,
+    "most descendants stay": 1,
+    "only what is required stays": 2,
+    "deepest, youngest stay": 3,
+}
 BOUNDS = (75, 50)  # percent of the entries
 WIPED = (40, 30)  # percent of the cache that a wipe removes
 
