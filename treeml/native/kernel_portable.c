@@ -78,14 +78,14 @@ static inline int32_t expand_bits (uint64_t word, int32_t row, int32_t stride, i
 }
 
 static inline vector_32 choose_32 (const uint8_t *row, int32_t j, int32_t number) {
-  vector_32 lanes;
+  vector_32 lanes = {0};
   for (int l = 0; l < 4; l++)
     lanes[l] = row[(j + l) >> 3] >> ((j + l) & 7) & 1 ? number : 0;
   return lanes;
 }
 
 static inline vector_64 choose_64 (const uint8_t *row, int32_t j, int64_t number) {
-  vector_64 lanes;
+  vector_64 lanes = {0};
   for (int l = 0; l < 2; l++)
     lanes[l] = row[(j + l) >> 3] >> ((j + l) & 7) & 1 ? number : 0;
   return lanes;
