@@ -551,3 +551,25 @@ def test_a_signal_stops_every_solver_with_the_best_tree_so_far(name: str, option
         timer.join()
     assert (answer.status, answer.stop) == (Status.FEASIBLE, Stop.INTERRUPTED)
     assert answer.tree is not None
+
+
+def test_a_solver_that_knows_nothing_is_not_quoted() -> None:
+    """Solvers say minus infinity of a model they have just begun; the costs of the rows say more, and may be enough."""
+    problem = raw(depth=2)
+    cost = np.array([[0, 3], [2, 5], [4, 0]])[np.arange(problem.rows) % 3]
+    goal = Goal(Sum(((Fraction(1, 2), Predicted(cost)),), Fraction(1)))
+    asked = problem.asking((goal,), problem.bounds)
+    search = Search(asked, read_problem(asked), Limits(), None)
+    assert search.bound is None
+    search.raise_bound(-(10**20))
+    assert search.bound == 1 + Fraction(int(cost.min(axis=1).sum()), 2)
+    search.offer(Leaf(0))
+    answer = search.answer(Stop.TIME)
+    assert (answer.status, answer.stop) == (Status.FEASIBLE, Stop.TIME)
+    assert answer.objective == (1 + Fraction(int(cost[:, 0].sum()), 2),)
+    alike = problem.asking((Goal(Sum(((Fraction(1), Predicted(np.sort(cost, axis=1))),))),), problem.bounds)
+    search = Search(alike, read_problem(alike), Limits(), None)
+    search.raise_bound(-(10**20))
+    search.offer(Leaf(0))
+    answer = search.answer(Stop.TIME)
+    assert (answer.status, answer.stop, answer.bound) == (Status.OPTIMAL, Stop.PROVED, answer.objective[0])

@@ -64,13 +64,17 @@ def most_leaves(problem: Problem) -> int:
     return max(0, min(limits))
 
 
-def at_best(total: Sum, problem: Problem) -> Fraction | None:
-    """A value that the sum is never below, whatever the tree; None where nothing so simple is known."""
+def at_best(total: Sum, problem: Problem, row_by_row: bool = False) -> Fraction | None:
+    """A value that the sum is never below, whatever the tree; None where nothing so simple is known.
+
+    Row by row it is cheaper, and lower where rows that no test can tell apart are of several classes.
+    """
     result = total.constant
     for factor, term in total.parts:
         low: Fraction | None = None
         if isinstance(term, Predicted):
-            low = _least_predicted(term, factor * term.scale, problem)
+            share = factor * term.scale
+            low = _least_of_rows(term, share) if row_by_row else _least_predicted(term, share, problem)
         elif factor >= 0 and isinstance(term, Leaves | Support):
             low = factor
         elif factor >= 0 and _never_negative(term):
@@ -104,6 +108,12 @@ def _least_predicted(term: Predicted, factor: Fraction, problem: Problem) -> Fra
     sums = np.zeros((int(numbers.max()) + 1, problem.classes), dtype=object)
     np.add.at(sums, numbers, term.cost.astype(object))
     best = sums.min(axis=1) if factor >= 0 else sums.max(axis=1)
+    return factor * int(best.sum())
+
+
+def _least_of_rows(term: Predicted, factor: Fraction) -> Fraction:
+    """Every row gets the class that is best for it."""
+    best = term.cost.min(axis=1) if factor >= 0 else term.cost.max(axis=1)
     return factor * int(best.sum())
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from time import monotonic
 
 import numpy as np
@@ -24,6 +25,7 @@ from treeml.backends.contract import (
 )
 from treeml.backends.encodings.asked import Asked, Form, goal_value
 from treeml.backends.evaluate import answers, evaluate_goals, meets_all
+from treeml.backends.shapes import at_best
 
 STEP = 0.5  # seconds between two reports of a bound alone
 
@@ -81,10 +83,17 @@ class Search:
 
     @property
     def bound(self) -> Fraction | None:
+        """What is proved of the first goal; a solver that knows less than the costs of the rows tell is not heard."""
         if self.least is None or not self.problem.goals or self.accepts is not None:
             return None
         value = goal_value(self.asked.goal, self.least)
+        if self.at_best is not None:
+            value = max(value, self.at_best)
         return value if self.objective is None else min(value, self.objective[0])
+
+    @cached_property
+    def at_best(self) -> Fraction | None:
+        return at_best(self.problem.goals[0].sum, self.problem, row_by_row=True)
 
     @property
     def best(self) -> int | None:
@@ -130,6 +139,8 @@ class Search:
         if self.accepts is not None and stop is Stop.PROVED:
             stop = Stop.FINISHED
         bound = self.bound
+        if len(self.problem.goals) == 1 and self.objective and bound == self.objective[0]:
+            stop = Stop.PROVED  # a solver was stopped that did not know it yet
         if self.tree is None:
             status = Status.INFEASIBLE if stop is Stop.PROVED else Status.UNKNOWN
             bound = None if stop is Stop.PROVED else bound
