@@ -27,6 +27,7 @@ from treeml.backends.contract import (
 )
 from treeml.backends.encodings.asked import Asked, Unsupported, read_problem
 from treeml.backends.encodings.clock import OutOfTime
+from treeml.backends.interrupt import noting
 from treeml.backends.why import explained
 from treeml.lang.diagnostic import Diagnostic, RefusedError
 
@@ -131,7 +132,8 @@ class SolverBackend(ABC):
 
     def _run(self, search: Search, way: Way, start: Node | None) -> Stop:
         try:
-            return self.run(search, way.kind, start)
+            with noting(search.stop):
+                return self.run(search, way.kind, start)
         except KeyboardInterrupt:
             return Stop.INTERRUPTED
         except OutOfTime:

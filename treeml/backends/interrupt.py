@@ -36,3 +36,23 @@ def listening(raises: bool = True) -> Iterator[Callable[[], bool]]:
         yield lambda: pressed
     finally:
         _handle(signal.SIGINT, before)
+
+
+@contextmanager
+def noting(note: Callable[[], None]) -> Iterator[None]:
+    """Ctrl-C raises as it did before, and is noted first: Python loses what is raised while it collects garbage."""
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield
+        return
+    raises = before
+
+    def heard(number: int, frame: FrameType | None) -> None:
+        note()
+        raises(number, frame)
+
+    _handle(signal.SIGINT, heard)
+    try:
+        yield
+    finally:
+        _handle(signal.SIGINT, before)

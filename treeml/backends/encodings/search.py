@@ -75,6 +75,10 @@ class Search:
             if monotonic() - self.began - last > STEP:
                 self.tell(None)
 
+    def stop(self) -> None:
+        """Whatever the solver does next, it is to end."""
+        self.stopped = True
+
     def tell(self, tree: Node | None) -> None:
         moment = Progress(monotonic() - self.began, self.objective, self.bound, tree)
         self.trace.append(moment)

@@ -1,0 +1,43 @@
+"""Ctrl-C is heard wherever Python happens to be."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+
+import pytest
+
+from treeml.backends.interrupt import listening, noting
+
+
+def test_what_is_raised_and_lost_was_noted() -> None:
+    heard: list[str] = []
+    before = signal.getsignal(signal.SIGINT)
+    with noting(lambda: heard.append("note")):
+        with contextlib.suppress(KeyboardInterrupt):  # as Python does while it collects garbage
+            signal.raise_signal(signal.SIGINT)
+            pytest.fail("nothing was raised")
+        assert heard == ["note"]
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_whoever_listens_inside_hears_it_first() -> None:
+    heard: list[str] = []
+    with noting(lambda: heard.append("note")):
+        with listening() as pressed:
+            signal.raise_signal(signal.SIGINT)
+            assert pressed()
+        assert heard == []
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert heard == ["note"]
+
+
+def test_an_ignored_signal_stays_ignored() -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with noting(lambda: pytest.fail("noted")):
+            signal.raise_signal(signal.SIGINT)
+            assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
