@@ -306,6 +306,13 @@ def _c_text(value: Any) -> bytes:
     return (str(value).lower() if isinstance(value, bool) else str(value)).encode()
 
 
+def test_c_has_no_function_that_is_not_called(tmp_path: Path) -> None:
+    """A question whether levels are missing needs none of them."""
+    field = Field("x", "category", ("a", "b"), missing=True)
+    root = Branch(Question("x", "missing"), Leaf("y", 1, (1, 0)), Leaf("n", 1, (0, 1)))
+    _compiled(str(export(Tree(root, "classes", "t", ("y", "n"), fields=(field,), inputs=("x",)), "c")), tmp_path)
+
+
 def _compiled(text: str, folder: Path) -> ctypes.CDLL:
     source, library = folder / "tree.c", folder / "tree.so"
     source.write_text(text, encoding="utf-8")

@@ -32,7 +32,14 @@ static int treeml_among(const char *value, const char *const *levels, int count)
 def write(tree: Tree) -> str:
     names = names_of(tree)
     parts = [*opening(tree, names), _tables(tree), leaf_function(tree, names, "treeml_leaf"), _predict(tree)]
-    return "\n\n".join(parts) + "\n"
+    return joined(parts)
+
+
+def joined(parts: list[str]) -> str:
+    """The file of its parts; a function that none of them calls would be a warning of the compiler."""
+    helper = TEXT_HELPER.strip()
+    called = any("treeml_among(" in part for part in parts if part != helper)
+    return "\n\n".join(part for part in parts if called or part != helper) + "\n"
 
 
 def opening(tree: Tree, names: dict[str, str]) -> list[str]:

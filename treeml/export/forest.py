@@ -173,7 +173,7 @@ def _c(forest: Forest) -> str:
         f"  for (int i = 1; i < {classes}; i++)\n    if (votes[i] > votes[best]) best = i;\n"
         "  return treeml_classes[best];\n}"
     )
-    return "\n\n".join(parts) + "\n"
+    return c.joined(parts)
 
 
 def _pmml(forest: Forest) -> str:
