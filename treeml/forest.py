@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from treeml.data.table import label_text
 from treeml.lang.diagnostic import DataError, Diagnostic
+from treeml.replace import replace_file
 from treeml.tree import Tree
 from treeml.tree_json import read_tree, write_tree
 
@@ -122,7 +123,7 @@ class Forest:
 
     def write(self, path: str | Path) -> None:
         """Write the forest as JSON."""
-        Path(path).write_text(json.dumps(self.to_json(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        replace_file(path, json.dumps(self.to_json(), indent=1, ensure_ascii=False) + "\n")
 
     def text(self, most: int | None = None) -> str:
         """The heaviest trees with their weights; all of them unless `most` says how many."""

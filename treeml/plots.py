@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from treeml.comparison.record import Record, has_tree, is_proof
 from treeml.lang.diagnostic import DataError, Diagnostic
+from treeml.replace import replace_file
 
 if TYPE_CHECKING:
     import numpy as np
@@ -146,7 +148,7 @@ def draw(plot: Plot, path: Path) -> None:
     if path.suffix not in FORMATS:
         raise DataError(_no_format(path))
     if path.suffix == ".json":
-        path.write_text(json.dumps(plot.to_json(), indent=1) + "\n", encoding="utf-8")
+        _write(path, json.dumps(plot.to_json(), indent=1).encode() + b"\n")
         return
     try:
         from matplotlib import rc_context
@@ -172,8 +174,20 @@ def draw(plot: Plot, path: Path) -> None:
     axes.grid(alpha=0.3)
     if len(plot.series) > 1:
         axes.legend(frameon=False)
+    made = BytesIO()
     with rc_context({"svg.hashsalt": "treeml"}):  # the same picture has the same text
-        figure.savefig(path, dpi=160, metadata={"Date": None} if path.suffix == ".svg" else None)
+        figure.savefig(
+            made, dpi=160, format=path.suffix[1:], metadata={"Date": None} if path.suffix == ".svg" else None
+        )
+    _write(path, made.getvalue())
+
+
+def _write(path: Path, content: bytes) -> None:
+    try:
+        replace_file(path, content)
+    except OSError as error:
+        title = f"{path} cannot be written: {error.strerror or error}"
+        raise DataError(Diagnostic("D495", title, place=str(path))) from error
 
 
 def _label(axes: Any, series: Series) -> None:

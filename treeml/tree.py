@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from treeml.backends import contract
 from treeml.data.table import Dataset, label_text
+from treeml.replace import replace_file
 
 if TYPE_CHECKING:
     from treeml.data.binarize import Question
@@ -213,7 +214,7 @@ class Tree:
 
     def write(self, path: str | Path) -> None:
         """Write the tree as JSON."""
-        Path(path).write_text(json.dumps(self.to_json(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        replace_file(path, json.dumps(self.to_json(), indent=1, ensure_ascii=False) + "\n")
 
     def __str__(self) -> str:
         from treeml.drawing import draw_text

@@ -191,10 +191,12 @@ def open_solver(search: Search, name: str, clauses: Iterable[list[int]], proof: 
 def write_wcnf(model: OrderModel, path: str) -> None:
     """Hard clauses marked h, penalties as soft unit clauses (the format of the MaxSAT evaluations since 2022)."""
     from treeml.backends.encodings.pb import normalized
+    from treeml.confined import MARK
+    from treeml.replace import replacing
 
     items, _ = normalized(model.goal, 0)
-    with open(path, "w", encoding="ascii") as out:
+    with replacing(path) as out:
+        out.write(f"c {MARK}\n".encode("ascii"))
         for clause in model.clauses.clauses:
-            out.write("h " + " ".join(map(str, clause)) + " 0\n")
-        for weight, literal in items:
-            out.write(f"{weight} {-literal} 0\n")
+            out.write(("h " + " ".join(map(str, clause)) + " 0\n").encode("ascii"))
+        out.writelines(f"{weight} {-literal} 0\n".encode("ascii") for weight, literal in items)

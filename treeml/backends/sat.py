@@ -9,6 +9,7 @@ from treeml.backends.contract import Capabilities, Node, Option, Problem, Refusa
 from treeml.backends.encodings.asked import Asked, Unsupported
 from treeml.backends.frame import BOUNDS, EXPLAIN, NO_OPTIONS, Way
 from treeml.backends.maxsat import CONFLICTS, ClauseBackend, open_solver, prepare
+from treeml.confined import MARK
 
 if TYPE_CHECKING:
     from treeml.backends.encodings.faultless import Faultless
@@ -204,19 +205,28 @@ def _decide(search: Search, model: OrderModel) -> Stop:
 
 def _keep_proof(search: Search, clauses: Clauses, path: str, lines: list[str]) -> None:
     """The clauses and the proof as files, and the proof checked by a program that shares nothing with the solver."""
-    from treeml.native.rup import check_proof
+    from treeml.native.rup import check_text
+    from treeml.replace import beside, replace_file
 
-    write_cnf(clauses, path + ".cnf")
-    with open(path, "w", encoding="ascii") as out:
-        out.writelines(line + "\n" for line in lines)
-    verdict = check_proof(path + ".cnf", path)
+    formula = "".join(_cnf(clauses)).encode("ascii")
+    proof = "\n".join((f"c {MARK}", *lines, "")).encode("ascii")
+    verdict = check_text(formula, proof)
     if verdict is not None:
         raise AssertionError(f"the proof does not hold: {verdict}")
+    replace_file(beside(path, ".cnf"), formula)
+    replace_file(path, proof)
     search.notes.append(f"proof of {len(lines):,} steps written to {path} and checked")
 
 
 def write_cnf(clauses: Clauses, path: str) -> None:
-    with open(path, "w", encoding="ascii") as out:
-        out.write(f"p cnf {clauses.top} {len(clauses.clauses)}\n")
-        for clause in clauses.clauses:
-            out.write(" ".join(map(str, (*clause, 0))) + "\n")
+    from treeml.replace import replacing
+
+    with replacing(path) as out:
+        out.writelines(line.encode("ascii") for line in _cnf(clauses))
+
+
+def _cnf(clauses: Clauses) -> Iterator[str]:
+    yield f"c {MARK}\n"
+    yield f"p cnf {clauses.top} {len(clauses.clauses)}\n"
+    for clause in clauses.clauses:
+        yield " ".join(map(str, (*clause, 0))) + "\n"

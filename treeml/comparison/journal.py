@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from treeml.comparison.record import Record
@@ -22,7 +24,7 @@ class Journal:
         self.done: dict[str, Record] = {}
         if path.is_file() and path.stat().st_size and not resume:
             raise DataError(_exists(path))
-        if resume and path.exists():
+        if resume and path.is_file():
             records = read_records(path)
             self.done = {record["key"]: record for record in records if _is_final(record)}
             self._drop_torn_line()
@@ -30,24 +32,23 @@ class Journal:
             self.file = open(path, "ab", buffering=0)  # noqa: SIM115
         except OSError as error:
             raise DataError(_cannot_write(path, error)) from error
+        self.is_plain = stat.S_ISREG(os.fstat(self.file.fileno()).st_mode)
 
     def add(self, record: Record) -> None:
         if self.trouble:
             return
         line = json.dumps(record).encode() + b"\n"
-        place = self.file.tell()
+        place = self.file.tell() if self.is_plain else 0
         try:
             if self.file.write(line) != len(line):
                 raise OSError(28, "the disk is full")
-            os.fsync(self.file.fileno())
+            if self.is_plain:  # a pipe or a device has nothing to flush
+                os.fsync(self.file.fileno())
         except OSError as error:
-            if error.errno == 22 and not self.path.is_file():
-                return  # a pipe or a device has nothing to flush
             self.trouble = f"{self.path} cannot be written any more: {error.strerror or error}"
-            try:
-                self.file.truncate(place)
-            except OSError:
-                return
+            with suppress(OSError):
+                if self.is_plain:
+                    self.file.truncate(place)
 
     def close(self) -> None:
         self.file.close()

@@ -14,6 +14,7 @@ from pathlib import Path
 from treeml.comparison.jobs import Case, data_path
 from treeml.comparison.record import Record
 from treeml.lang.diagnostic import Diagnostic
+from treeml.replace import replace_file
 
 PACKAGES = ("numpy", "polars", "ortools", "pyscipopt", "highspy", "python-sat", "gurobipy")
 
@@ -24,11 +25,10 @@ def reproduce(folder: Path, case: Case, records: Sequence[Record], diagnostic: D
 
     target = folder / f"treeml-reproduction-{records[0]['fingerprint']}"
     target.mkdir(parents=True, exist_ok=True)
-    (target / "spec.tml").write_text(_spec(case, target), encoding="utf-8")
-    lines = "".join(json.dumps(record) + "\n" for record in records)
-    (target / "records.jsonl").write_text(lines, encoding="utf-8")
-    (target / "versions.json").write_text(json.dumps(versions(records), indent=1) + "\n", encoding="utf-8")
-    (target / "README.md").write_text(_readme(case, records, render(diagnostic)), encoding="utf-8")
+    replace_file(target / "spec.tml", _spec(case, target))
+    replace_file(target / "records.jsonl", "".join(json.dumps(record) + "\n" for record in records))
+    replace_file(target / "versions.json", json.dumps(versions(records), indent=1) + "\n")
+    replace_file(target / "README.md", _readme(case, records, render(diagnostic)))
     return target
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from treeml.backends.contract import Node, Problem
+from treeml.foreign import read_text
 from treeml.improvement.growth import Vertex, flat_of, node_of_flat
 from treeml.lang.diagnostic import DataError, Diagnostic
 from treeml.native.shallow import Flat
@@ -51,9 +51,7 @@ def fingerprint(problem: Problem) -> str:
     return state.hexdigest()
 
 
-def write(
-    path: Path, problem_number: str, root: Vertex, rounds: int, settled: dict[int, tuple[int, int, bool]]
-) -> None:
+def write(path: str, problem_number: str, root: Vertex, rounds: int, settled: dict[int, tuple[int, int, bool]]) -> None:
     flat = flat_of(root)
     value = {
         "treeml_checkpoint": VERSION,
@@ -70,14 +68,16 @@ def write(
         raise DataError(_unusable(path, f"cannot be written: {error.strerror or error}")) from error
 
 
-def read(path: Path, problem_number: str, problem: Problem) -> Saved | None:
+def read(path: str, problem_number: str, problem: Problem) -> Saved | None:
     """What was saved; None if there is no file. What does not fit the problem is refused."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
     except FileNotFoundError:
         return None
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(_unusable(path, f"cannot be read: {error}")) from error
+    except OSError as error:
+        raise DataError(_unusable(path, f"cannot be read: {error.strerror or error}")) from error
+    except UnicodeDecodeError as error:
+        raise DataError(_unusable(path, "is no text")) from error
     try:
         value = json.loads(text)
         if not isinstance(value, dict) or value.get("treeml_checkpoint") != VERSION:
@@ -85,7 +85,7 @@ def read(path: Path, problem_number: str, problem: Problem) -> Saved | None:
         if value["problem"] != problem_number:
             raise DataError(_unusable(path, "belongs to other rows, goals or requirements"))
         return Saved(_tree(value["tree"], problem), int(value["rounds"]), _settled(value["settled"]))
-    except (ValueError, KeyError, TypeError, IndexError) as error:
+    except (ValueError, KeyError, TypeError, IndexError, OverflowError, RecursionError) as error:
         raise DataError(_unusable(path, f"is damaged: {error}")) from error
 
 
@@ -108,10 +108,10 @@ def _settled(value: list[list[Any]]) -> dict[int, tuple[int, int, bool]]:
     return {int(key): (int(height), int(level), bool(proved)) for key, height, level, proved in value}
 
 
-def _unusable(path: Path, why: str) -> Diagnostic:
+def _unusable(path: str, why: str) -> Diagnostic:
     return Diagnostic(
         "D482",
         f"the checkpoint {path} {why}",
-        place=str(path),
+        place=path,
         helps=("remove the file to begin anew, or name another one",),
     )

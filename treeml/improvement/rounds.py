@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from pathlib import Path
 from time import monotonic
 from typing import Any, Protocol
 
@@ -117,10 +116,10 @@ class _Rounds:
         self.settled = Settled(self.problem.rows)
         self.number = ""
         if self.settings.checkpoint:
-            self.resume(Path(self.settings.checkpoint))
+            self.resume(self.settings.checkpoint)
         self.objective = self.value(node_of(self.root))
 
-    def resume(self, path: Path) -> None:
+    def resume(self, path: str) -> None:
         self.number = checkpoint.fingerprint(self.problem)
         saved = checkpoint.read(path, self.number, self.problem)
         if saved is None:
@@ -238,8 +237,7 @@ class _Rounds:
     def save(self, always: bool = False) -> None:
         if not self.settings.checkpoint or (not always and monotonic() - self.saved_at < SAVE_EVERY):
             return
-        path = Path(self.settings.checkpoint)
-        checkpoint.write(path, self.number, self.root, self.rounds, self.settled.known)
+        checkpoint.write(self.settings.checkpoint, self.number, self.root, self.rounds, self.settled.known)
         self.saved_at = monotonic()
 
     def answer(self, stop: Stop, is_local: bool, searches: list[_Search]) -> Answer:

@@ -154,5 +154,13 @@ def _outcome(cp_model: Any, solver: Any, status: Any, variables: list[Any], stop
 
 def write_file(model: Any, path: str) -> None:
     """The model as a protocol buffer: as text where the name ends in .txt, else in binary."""
-    if not model.export_to_file(path):
-        raise OSError(f"OR-tools cannot write {path}")
+    from treeml.confined import MARK
+    from treeml.replace import replaced_by
+
+    model.name = MARK
+
+    def write(name: str) -> None:
+        if not model.export_to_file(name):
+            raise OSError(f"OR-tools cannot write {path}")
+
+    replaced_by(write, path)

@@ -57,8 +57,15 @@ def write_file(program: Program, path: str) -> None:
     """As LP or MPS, by the ending of the name."""
     import highspy
 
-    if _model(program, whole=True, threads=1, seed=0).writeModel(path) == highspy.HighsStatus.kError:
-        raise OSError(f"HiGHS cannot write {path}")
+    from treeml.confined import MARK
+    from treeml.replace import replaced_by
+
+    def write(name: str) -> None:
+        if _model(program, whole=True, threads=1, seed=0).writeModel(name) == highspy.HighsStatus.kError:
+            raise OSError(f"HiGHS cannot write {path}")
+
+    comment = "\\" if path.endswith(".lp") else "*"
+    replaced_by(write, path, f"{comment} {MARK}\n".encode())
 
 
 def solve_relaxation(program: Program, orders: Orders) -> Outcome:
