@@ -21,7 +21,7 @@ from treeml.backends.contract import Goal, Limits, Node, OnProgress, Predicted, 
 from treeml.ensembles.column_generation import Generated, Restricted, Round, Settings, generate
 from treeml.ensembles.criterion import Criterion, Grown, criterion
 from treeml.ensembles.examples import Examples, examples_of, votes_of
-from treeml.ensembles.pricing import NoTree, TreePricing, rounding
+from treeml.ensembles.pricing import NoTree, TreePricing
 from treeml.forest import Forest
 from treeml.lang.diagnostic import BackendError, DataError, Diagnostic, Label, SpecError
 from treeml.spec import Method
@@ -307,7 +307,7 @@ class _Boost:
             notes.append(
                 f"proved: no forest of such trees has a margin above the bound, which is within "
                 f"{float(self.tolerance):g} of the margin, relative to the larger of 1 and the margin; the bound is "
-                f"exact for prices that rounding moved by at most {rounding(self.examples.margins):.1g} in all"
+                f"exact, for prices in whole numbers that add up to about {self.pricing.scale:.1g}"
             )
         elif not self.chosen.plan.backend.can.proves:
             notes.append(f"{self.chosen.plan.backend.name} proves nothing, so a better forest may exist")

@@ -1,13 +1,19 @@
-"""Prices -> the best tree, by one native solver that keeps its data from round to round."""
+"""Prices -> the best tree, by one native solver that keeps its data from round to round.
+
+Its answers are checked like those of any back-end: the tree is routed anew over the rows of the problem, its value and
+every bound are recomputed.
+"""
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treeml.backends.contract import Deadline, Leaf, Node, Split, Stop
+from treeml.backends.contract import Answer, Deadline, Node, Problem, Split, Status, Stop
 from treeml.ensembles.examples import Whole
+from treeml.native.run import STATUS, STOP, tree_of
 from treeml.native.solver import Found, Solver
 
 if TYPE_CHECKING:
@@ -15,7 +21,6 @@ if TYPE_CHECKING:
     from treeml.ensembles.pricing import Solver as PricingSolver
 
 TAKEN = {("Depth", "<="), ("Leaves", "<="), ("Support", ">=")}
-STOPS = {"time": Stop.TIME, "interrupted": Stop.INTERRUPTED, "memory": Stop.MEMORY}
 
 
 class Repriced(Solver):
@@ -29,7 +34,9 @@ class Repriced(Solver):
 
 def native_solver(pricing: TreePricing) -> PricingSolver | None:
     """None where a bound of the problem is none that the solver takes as it is."""
-    from treeml.ensembles.pricing import Best
+    from treeml.backends.plan import Plan
+    from treeml.backends.run import checked
+    from treeml.ensembles.pricing import best_of
 
     problem, limits = pricing.problem, pricing.limits
     for bound in problem.bounds:
@@ -54,7 +61,8 @@ def native_solver(pricing: TreePricing) -> PricingSolver | None:
     solver: list[Repriced] = []
 
     def solve(prices: Whole, deadline: Deadline, start: Node | None) -> Best:
-        cost = pricing.cost(prices)[rows]
+        whole = pricing.cost(prices)
+        cost = whole[rows]
         if solver:
             solver[0].reprice(cost)
         else:
@@ -63,27 +71,22 @@ def native_solver(pricing: TreePricing) -> PricingSolver | None:
             solver.append(Repriced(bits, cost=cost, columns=features, count=problem.count if counted else None))
         begin = None if start is None else flat(start)
         found = solver[0].solve(seconds=deadline.left(), start=begin, options={"seed": limits.seed}, **settings)
-        if found.status == "infeasible":
-            return Best(None, None, infeasible=True, conflict=tuple(bound.name for bound in problem.bounds))
-        edge = None
-        if found.status == "optimal":
-            edge = -int(found.value) if found.value is not None else None
-        elif found.bound is not None:
-            edge = -int(found.bound)
-        tree = raised(found) if len(found.test) else None
-        return Best(tree, edge, None if found.status == "optimal" else STOPS.get(found.stop, Stop.TIME))
+        plan = Plan(pricing.asked(whole), pricing.backend, ())
+        return best_of(checked(plan, answered(found, plan.problem)))
 
     return solve
 
 
-def raised(found: Found) -> Node:
-    nodes: list[Node] = [Leaf(0)] * len(found.test)
-    for at in range(len(nodes) - 1, -1, -1):
-        if found.test[at] >= 0:
-            nodes[at] = Split(int(found.test[at]), nodes[found.left[at]], nodes[found.right[at]])
-        else:
-            nodes[at] = Leaf(int(found.label[at]))
-    return nodes[0]
+def answered(found: Found, problem: Problem) -> Answer:
+    """What the solver says, in the words that back-ends share."""
+    status = STATUS[found.status]
+    stop = Stop.PROVED if status in (Status.OPTIMAL, Status.INFEASIBLE) else STOP.get(found.stop, Stop.TIME)
+    if not len(found.test):
+        names = tuple(bound.name for bound in problem.bounds) if status is Status.INFEASIBLE else ()
+        return Answer(status, stop, conflict=names)
+    objective = None if found.value is None else (Fraction(found.value),)
+    bound = None if found.bound is None else Fraction(found.bound)
+    return Answer(status, stop, tree_of(found, problem), objective, bound)
 
 
 def flat(tree: Node) -> tuple[list[int], list[int], list[int]]:

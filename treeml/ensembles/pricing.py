@@ -1,21 +1,24 @@
 """Prices -> trees: the weighted tree problem under the dual weights, asked of any back-end that takes weighted errors.
 
 Prices become whole numbers first, and the bound is that of the rounded prices, so that rounding can weaken a proof but
-never falsify it. Where a back-end proves, cheap trees are tried first (`pairs.py`), and the back-end has the last word:
-a bound that ends the search is always its own.
+never falsify it. How many digits they keep depends on who prices: as many as the back-end takes, since a solver that
+computes with floats carries fewer than one that counts. Where a back-end proves, cheap trees are tried first
+(`pairs.py`), and the back-end has the last word: a bound that ends the search is always its own. Every answer is checked
+as `run` checks it, those of the native solver that is asked directly too, and no tree that is known may exceed a bound.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
+from math import floor
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treeml.backends.contract import (
+    Answer,
     Backend,
     Deadline,
     Goal,
@@ -23,6 +26,7 @@ from treeml.backends.contract import (
     Node,
     Predicted,
     Problem,
+    Refusal,
     Status,
     Stop,
     Sum,
@@ -31,9 +35,12 @@ from treeml.ensembles.column_generation import Priced, Prices
 from treeml.ensembles.criterion import Criterion, Grown
 from treeml.ensembles.examples import Examples, Making, Whole, made, votes_of, without_empty_leaves
 from treeml.ensembles.pairs import MOST, Pairs
+from treeml.lang.diagnostic import BackendError, Diagnostic, RefusedError
 from treeml.native.load import missing
 
-SCALE = 2**40  # what the sizes of all prices add up to, as whole numbers
+FINEST = 2**40  # what the sizes of all prices add up to, as whole numbers
+COARSER = 4  # so many times fewer digits, where a back-end does not take numbers so large
+COARSEST = 2**12  # no bound from prices as coarse as this would ever meet a tolerance
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -50,6 +57,14 @@ class Best:
 Voting = tuple[Making, NDArray[np.intp]]  # a tree, or how to make it, and its votes on the examples
 Solver = Callable[[Whole, Deadline, Node | None], Best]
 """Prices of the margins, the moment to end, a tree to start from."""
+
+
+class TooFine(Exception):
+    """The back-end does not take prices of so many digits."""
+
+    def __init__(self, refusals: Sequence[Refusal]) -> None:
+        super().__init__()
+        self.refusals = refusals
 
 
 class NoTree(Exception):
@@ -71,6 +86,7 @@ class TreePricing:
     limits: Limits
     columns: int  # at most so many trees a round
     calls: int = 0  # of the back-end
+    scale: int = FINEST  # what the sizes of prices add up to; less where the back-end does not carry so much
     bits: NDArray[np.bool_] = field(init=False)  # tests x examples
     pairs: Pairs | None = field(init=False)
     exact: bool = field(init=False)  # do pairs find the best tree of all that are allowed?
@@ -88,13 +104,29 @@ class TreePricing:
         self.solver = solver_of(self)
 
     def __call__(self, prices: Prices, enough: float, deadline: Deadline) -> Priced[Grown]:
-        whole = in_whole_numbers(prices)
+        while True:
+            try:
+                return self.priced(self.whole(prices), enough, deadline)
+            except TooFine as refused:
+                if self.scale <= COARSEST:
+                    said = [_refused(self.backend.name, refusal.because) for refusal in refused.refusals]
+                    raise RefusedError(said) from None
+                self.scale //= COARSER
+
+    def whole(self, prices: Prices) -> Whole:
+        """The prices in whole numbers, by the criterion's own way where it has one."""
+        own = getattr(self.criterion, "in_whole_numbers", None)
+        whole: Whole = in_whole_numbers(prices, self.scale) if own is None else own(prices, self.scale)
+        assert sum(map(abs, whole.tolist())) < MOST
+        return whole
+
+    def priced(self, whole: Whole, enough: float, deadline: Deadline) -> Priced[Grown]:
         trees: list[Voting] = []
-        bound: Fraction | None = None
         if self.pairs is not None:
             found = self.pairs.find(self.gains(whole), self.columns)
             trees = list(self.allowed(found.trees))
             if self.exact and found.best is not None:
+                self.hold(found.best, trees, whole, "the count of pairs")
                 bound = self.criterion.bound(whole, found.best)
                 if trees and bound is not None and float(bound) > enough:
                     return Priced(self.grown(trees), bound, confirmed=False)
@@ -103,17 +135,31 @@ class TreePricing:
         best = self.solver(whole, deadline, self.last)
         self.calls += 1
         if best.infeasible:
+            if trees or self.last is not None:
+                raise BackendError(_contradicted(self.backend.name, "there is no tree", "but one is known"))
             raise NoTree(best.conflict)
         if best.tree is not None:
             self.last = best.tree
             trees.insert(0, (best.tree, votes_of(best.tree, self.bits)))
-        bound = None if best.edge is None else self.criterion.bound(whole, best.edge)
-        return Priced(self.grown(trees), bound, stop=best.stop)
+        if best.edge is None:
+            return Priced(self.grown(trees), None, stop=best.stop)
+        self.hold(best.edge, trees, whole, self.backend.name)
+        return Priced(self.grown(trees), self.criterion.bound(whole, best.edge), stop=best.stop)
+
+    def hold(self, edge: int, trees: list[Voting], whole: Whole, who: str) -> None:
+        """Raises if a tree that is known is worth more than what was said to be the most."""
+        known = max((self.edge(votes, whole) for _, votes in trees), default=edge)
+        if known > edge:
+            claim = f"no tree is worth more than {edge:,} at these prices"
+            raise BackendError(_contradicted(who, claim, f"but one is worth {known:,}"))
+
+    def edge(self, votes: NDArray[np.intp], whole: Whole) -> int:
+        """The signs of a tree times the prices: what it is worth, exactly."""
+        return int(self.examples.signs(votes).astype(np.int64) @ whole)
 
     def worth(self, trees: list[Voting], whole: Whole) -> float:
         """What the bound would be if none were better than the best of these; where it is low, a proof is due."""
-        edge = max(int(self.examples.signs(votes).astype(np.int64) @ whole) for _, votes in trees)
-        bound = self.criterion.bound(whole, edge)
+        bound = self.criterion.bound(whole, max(self.edge(votes, whole) for _, votes in trees))
         return np.inf if bound is None else float(bound)
 
     @property
@@ -155,22 +201,21 @@ class TreePricing:
         return cost
 
 
+    def asked(self, cost: Whole) -> Problem:
+        """The problem of one tree with these costs as its goal."""
+        goal = Goal(Sum(((Fraction(1), Predicted(cost)),)))
+        return self.problem.asking((goal,), self.problem.bounds)
+
+
 DEEP = 10**6
 
 
-def in_whole_numbers(prices: Prices) -> Whole:
-    """The prices, scaled so that their sizes add up to about SCALE; each is rounded by half a unit at most."""
+def in_whole_numbers(prices: Prices, scale: int = FINEST) -> Whole:
+    """The prices, scaled so that their sizes add up to about `scale`; each is rounded by half a unit at most."""
     size = float(np.abs(prices).sum())
-    if size <= 0:
+    if not 0 < size < np.inf:  # no prices at all, or none that a number can hold: any others serve
         return np.ones(len(prices), dtype=np.int64)
-    whole = np.rint(prices * (SCALE / size)).astype(np.int64)
-    assert int(np.abs(whole).sum()) < MOST
-    return whole
-
-
-def rounding(margins: int) -> float:
-    """How far rounding can move the edge of a tree, for prices whose sizes add up to 1."""
-    return margins / 2 / SCALE
+    return np.asarray(np.rint(prices * (scale / size)).astype(np.int64))
 
 
 def solver_of(pricing: TreePricing) -> Solver:
@@ -188,28 +233,36 @@ def by_contract(pricing: TreePricing) -> Solver:
     """Any back-end: the same problem with the goal that the prices make."""
     from treeml.backends.plan import Plan, plan
     from treeml.backends.run import run
-    from treeml.lang.diagnostic import RefusedError
 
-    problem, backend = pricing.problem, pricing.backend
+    backend = pricing.backend
 
     def solve(prices: Whole, deadline: Deadline, start: Node | None) -> Best:
-        goal = Goal(Sum(((Fraction(1), Predicted(pricing.cost(prices))),)))
-        made = plan(problem.asking((goal,), problem.bounds), backend, pricing.limits.options)
+        made = plan(pricing.asked(pricing.cost(prices)), backend, pricing.limits.options)
         if not isinstance(made, Plan):
-            raise RefusedError([_refused(backend.name, refusal.because) for refusal in made])
+            raise TooFine(made)
         begin = start if backend.can.starts else None
         answer = run(made, replace(pricing.limits, deadline=deadline, gap=Fraction(0)), begin)
-        proved = answer.status in (Status.OPTIMAL, Status.INFEASIBLE)
-        stop = None if proved or answer.stop is Stop.FINISHED else answer.stop
-        edge = None
-        if answer.bound is not None and (answer.status is Status.OPTIMAL or backend.can.proves):
-            edge = int(-(answer.bound - answer.tolerance) // 1)
-        return Best(answer.tree, edge, stop, answer.conflict, answer.status is Status.INFEASIBLE)
+        return best_of(answer)
 
     return solve
 
 
-def _refused(backend: str, because: str) -> Any:
-    from treeml.lang.diagnostic import Diagnostic
+def best_of(answer: Answer) -> Best:
+    """What a checked answer says of the prices: costs are at least its bound, so no tree is worth more than minus it."""
+    proved = answer.status in (Status.OPTIMAL, Status.INFEASIBLE)
+    stop = None if proved or answer.stop is Stop.FINISHED else answer.stop
+    edge = None if answer.bound is None else floor(answer.tolerance - answer.bound)
+    return Best(answer.tree, edge, stop, answer.conflict, answer.status is Status.INFEASIBLE)
 
+
+def _refused(backend: str, because: str) -> Diagnostic:
     return Diagnostic("B501", because, place=backend)
+
+
+def _contradicted(who: str, claim: str, but: str) -> Diagnostic:
+    return Diagnostic(
+        "B514",
+        f"the answer of {who} does not hold",
+        notes=(f"it says that {claim}, {but}",),
+        helps=("this is a mistake of the program, not of the specification; please report it with the data",),
+    )
