@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from math import isfinite
+from math import isfinite, lcm
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +38,7 @@ COLUMNS = 10  # new trees a round
 FEW, COLUMNS_OF_FEW = 400, 20  # margins that make a master so small that more trees a round pay
 SMOOTHING = Fraction(7, 10)
 UNIT = 2**40  # weights are whole multiples of one part in so many
+SIMPLEST = 1000  # or fractions with denominators up to this, where these do as well
 OWN_OPTIONS = ("columns", "smoothing", "tolerance", "iterations")
 
 
@@ -61,6 +62,15 @@ class ForestProgress(Progress):
             f"{self.seconds:.1f} s   round {self.iteration}   trees {self.trees}   {value}{bound}   "
             f"reduced cost {self.reduced_cost:.3g}   training error {100 * self.error_rate:.2f} %"
         )
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Weighed:
+    """Trees, the heaviest first, with their weights and what the criterion says of them, exactly."""
+
+    columns: Sequence[Grown]
+    weights: Sequence[Fraction]
+    value: Fraction
 
 
 def boost_with(
@@ -223,25 +233,27 @@ class _Boost:
         from treeml.ensembles.verify_forest import verify_forest
         from treeml.result import plain
 
-        columns, weights, value = self.exact(found.columns, found.weights)
+        weighed = self.exact(found.columns, found.weights)
         limited = self.spec.ensemble_trees
         status, stop, notes = Status.FEASIBLE, found.stop, []
-        if limited is not None and len(columns) > limited:
-            needed = len(columns)
-            columns, weights, value = self.fewer(columns, weights, limited)
+        if limited is not None and len(weighed.columns) > limited:
+            needed = len(weighed.columns)
+            weighed = self.fewer(weighed, limited)
             stop = Stop.FINISHED
             notes.append(
-                f"the best forest has {needed} trees; of these, {len(columns)} were kept and weighted anew, "
+                f"the best forest has {needed} trees; of these, {len(weighed.columns)} were kept and weighted anew, "
                 "and no claim is made that no other forest of this size is better"
             )
-        bound = found.bound
+        bound, value = found.bound, weighed.value
         allowed = self.tolerance * max(Fraction(1), abs(value))
-        gap = None if bound is None else max(bound - value, Fraction(0))
-        if gap is not None and gap <= allowed:
+        if bound is not None and bound < value:
+            raise BackendError(_below(self.chosen.plan.backend.name, bound, value))
+        gap = None if bound is None else bound - value
+        if gap is not None and gap <= allowed and found.confirmed:
             status, stop = Status.OPTIMAL, Stop.PROVED
         elif stop is Stop.PROVED:
             stop = Stop.FINISHED
-        forest = self.forest(columns, weights)
+        forest = self.forest(weighed)
         exact = verify_forest(
             forest,
             self.dataset,
@@ -266,20 +278,33 @@ class _Boost:
             seconds=monotonic() - self.begun,
         )
 
-    def exact(self, columns: Sequence[Grown], weights: NDArray[np.float64]) -> tuple[list[Grown], list[int], Fraction]:
-        """The heaviest first, weights as whole parts of UNIT, and the exact value."""
-        parts = np.floor(weights / weights.sum() * UNIT).astype(np.int64)
-        order = [place for place in np.argsort(-parts, kind="stable").tolist() if parts[place] > 0]
-        kept, whole = [columns[place] for place in order], [int(parts[place]) for place in order]
-        whole[0] += UNIT - sum(whole)
-        margins = np.array(whole, dtype=np.int64) @ np.array([column.signs for column in kept], dtype=np.int64)
-        return kept, whole, self.criterion.value(margins, self.criterion.total / UNIT)
+    def exact(self, columns: Sequence[Grown], weights: NDArray[np.float64]) -> Weighed:
+        """The heaviest first, with weights that are fractions and their exact value.
 
-    def fewer(
-        self, columns: Sequence[Grown], weights: Sequence[int], most: int
-    ) -> tuple[list[Grown], list[int], Fraction]:
+        Weights of small forests are often fractions such as 1/3: where those nearby add up and do at least as well,
+        they are what is meant.
+        """
+        shares = weights / weights.sum()
+        parts = np.floor(shares * UNIT).astype(np.int64)
+        parts[np.argmax(parts)] += UNIT - parts.sum()
+        binary = self.weighed(columns, parts, UNIT)
+        near = [Fraction(share).limit_denominator(SIMPLEST) for share in shares.tolist()]
+        unit = lcm(*(share.denominator for share in near))
+        if sum(near) != 1 or unit > UNIT:
+            return binary
+        simple = self.weighed(columns, np.array([int(share * unit) for share in near]), unit)
+        return simple if simple.value >= binary.value else binary
+
+    def weighed(self, columns: Sequence[Grown], parts: NDArray[np.int64], unit: int) -> Weighed:
+        order = [place for place in np.argsort(-parts, kind="stable").tolist() if parts[place] > 0]
+        kept, whole = [columns[place] for place in order], parts[order]
+        margins = whole @ np.array([column.signs for column in kept], dtype=np.int64)
+        share = self.criterion.total / unit
+        return Weighed(kept, [part * share for part in whole.tolist()], self.criterion.value(margins, share))
+
+    def fewer(self, forest: Weighed, most: int) -> Weighed:
         """At most so many trees: the lightest go, a few at a time, and the others are weighted anew."""
-        kept, shares = list(columns), np.array(weights, dtype=np.float64)
+        kept, shares = list(forest.columns), np.array(forest.weights, dtype=np.float64)
         while True:
             size = max(most, len(kept) - max(1, (len(kept) - most) // 4)) if len(kept) > most else most
             order = np.argsort(-shares, kind="stable")[:size]
@@ -294,12 +319,13 @@ class _Boost:
             if len(kept) <= most:
                 return self.exact(kept, shares)
 
-    def forest(self, columns: Sequence[Grown], weights: Sequence[int]) -> Forest:
+    def forest(self, weighed: Weighed) -> Forest:
         from treeml.tree import raise_tree
 
-        trees = tuple(raise_tree(self.lift(column.tree), self.lowered.questions, self.dataset) for column in columns)
-        share = self.criterion.total / UNIT
-        return Forest(trees, tuple(weight * share for weight in weights), self.criterion.name)
+        trees = tuple(
+            raise_tree(self.lift(column.tree), self.lowered.questions, self.dataset) for column in weighed.columns
+        )
+        return Forest(trees, tuple(weighed.weights), self.criterion.name)
 
     def remarks(self, status: Status, value: Fraction, found: Generated[Grown]) -> list[str]:
         notes = []
@@ -404,6 +430,15 @@ def _two_classes_only(name: str, classes: int, span: Any) -> Diagnostic:
         (Label(span, "asks for this criterion"),) if span is not None else (),
         ("the variance of margins is defined for one margin a row",),
         ("write `ensemble by lpboost(nu = 0.1)`, which takes any number of classes",),
+    )
+
+
+def _below(backend: str, bound: Fraction, value: Fraction) -> Diagnostic:
+    return Diagnostic(
+        "B514",
+        f"the answer of {backend} does not hold",
+        notes=(f"no forest was to have a margin above {float(bound)!r}, but this one has {float(value)!r}",),
+        helps=("this is a mistake of the program, not of the specification; please report it with the data",),
     )
 
 

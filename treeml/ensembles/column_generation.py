@@ -98,8 +98,10 @@ class Generated(Generic[Column]):
     bound: Fraction | None
     rounds: tuple[Round, ...]
     failure: SpecError | None = None  # of the pricing, where that is why it stopped
+    confirmed: bool = True  # False: the bound is that of a quick method, and nobody else was asked
 
 
+LIES = frozenset({"B510", "B511", "B512", "B513", "B514"})  # answers that do not hold: nothing else is believed then
 FEWEST_FORGOTTEN = 20  # the master is rebuilt in part when columns go, so they go together
 NOISE = 1e-9  # a smaller reduced cost, relative to the value, is a solver's noise
 GROWTH = 1.05  # of the patience, each time: what is forgotten and found again and again has to end
@@ -131,9 +133,11 @@ class _Loop(Generic[Column]):
         self.columns = columns
         self.idle = np.zeros(len(columns), dtype=np.int64)
         self.restricted: Restricted | None = None
+        self.standing: tuple[Restricted, list[Column]] | None = None  # what holds if Ctrl-C comes now
         self.center: Prices | None = None  # where the best bound was found
         self.bound: Fraction | None = None
         self.confirmed = True
+        self.sure: Fraction | None = None  # the best bound that needs no confirmation
         self.patience: float = settings.patience
         self.rounds: list[Round] = []
         self.began = monotonic()
@@ -147,7 +151,8 @@ class _Loop(Generic[Column]):
         except KeyboardInterrupt:
             stop = Stop.INTERRUPTED
         except SpecError as error:
-            if self.restricted is None or not self.columns:
+            lied = any(diagnostic.code in LIES for diagnostic in error.diagnostics)
+            if lied or self.restricted is None or not self.columns:
                 raise
             stop, failure = Stop.FAILED, error
         return self.generated(stop, failure)
@@ -160,6 +165,7 @@ class _Loop(Generic[Column]):
             if restricted is None:
                 return Stop.TIME
             self.restricted = restricted
+            self.standing = restricted, self.columns[: len(restricted.weights)]
             if self.proved():
                 return Stop.PROVED
             if self.near(settings.gap * abs(restricted.value)):
@@ -185,8 +191,7 @@ class _Loop(Generic[Column]):
         deadline, enough = self.settings.deadline, restricted.value + self.allowed(restricted.value)
         for prices in self.points(restricted):
             priced = self.pricing(prices, enough, deadline)
-            if priced.bound is not None and (self.bound is None or priced.bound < self.bound):
-                self.bound, self.center, self.confirmed = priced.bound, prices, priced.confirmed
+            self.take(priced, prices)
             helpful = [column for column in priced.columns if self.helps(column, restricted)]
             if helpful or priced.stop is not None:
                 return helpful, priced.stop
@@ -195,6 +200,15 @@ class _Loop(Generic[Column]):
         # At the master's own prices nothing helps. If pricing proves, the value is the optimum up to the noise of the
         # arithmetic, which the bound measures; a heuristic has merely come to its end.
         return [], Stop.FINISHED
+
+    def take(self, priced: Priced[Column], prices: Prices) -> None:
+        """Keep the bound if it is the best so far."""
+        if priced.bound is None:
+            return
+        if priced.confirmed and (self.sure is None or priced.bound < self.sure):
+            self.sure = priced.bound
+        if self.bound is None or priced.bound < self.bound:
+            self.bound, self.center, self.confirmed = priced.bound, prices, priced.confirmed
 
     def proved(self) -> bool:
         assert self.restricted is not None
@@ -207,7 +221,10 @@ class _Loop(Generic[Column]):
         value = self.restricted.value
         if not self.confirmed and self.bound is not None and float(self.bound) - value <= distance:
             assert self.center is not None
-            self.bound, self.confirmed = self.pricing(self.center, inf, self.settings.deadline).bound, True
+            priced = self.pricing(self.center, inf, self.settings.deadline)
+            # From here on the best bound is one that was confirmed, though it may lie above the claim.
+            self.bound, self.confirmed = self.sure, True
+            self.take(priced, self.center)
         return self.bound is not None and distance > 0 and float(self.bound) - value <= distance
 
     def points(self, restricted: Restricted) -> list[Prices]:
@@ -248,17 +265,20 @@ class _Loop(Generic[Column]):
         return None if self.on_round is None else self.on_round(self.rounds[-1], self.columns, restricted)
 
     def generated(self, stop: Stop, failure: SpecError | None) -> Generated[Column]:
-        if self.restricted is None:
-            return Generated(stop, (), np.zeros(0), -inf, self.bound, tuple(self.rounds), failure)
-        # Columns that came after the last optimum have no weight yet.
-        weights = self.restricted.weights
+        # A search that was cut short may end with the bound of a quick method. It is a bound, but no proof rests on it.
+        bound, confirmed = self.bound, self.confirmed
+        if self.standing is None:
+            return Generated(stop, (), np.zeros(0), -inf, bound, tuple(self.rounds), failure, confirmed)
+        restricted, columns = self.standing
+        weights = restricted.weights
         used = [number for number in range(len(weights)) if weights[number] > TINY]
         return Generated(
             stop,
-            tuple(self.columns[number] for number in used),
+            tuple(columns[number] for number in used),
             weights[used],
-            self.restricted.value,
-            self.bound,
+            restricted.value,
+            bound,
             tuple(self.rounds),
             failure,
+            confirmed,
         )

@@ -82,6 +82,14 @@ def examples_of(problem: Problem, actual: NDArray[np.int32], weight: Whole, unit
     return Examples(row, own, count, unit, problem.classes, example, rival.astype(np.intp), contradictory)
 
 
+def in_whole_numbers(prices: NDArray[np.float64], scale: int) -> Whole:
+    """The prices, scaled so that their sizes add up to about `scale`; each is rounded by half a unit at most."""
+    size = float(np.abs(prices).sum())
+    if not 0 < size < np.inf:  # no prices at all, or none that a number can hold: any others serve
+        return np.ones(len(prices), dtype=np.int64)
+    return np.asarray(np.rint(prices * (scale / size)).astype(np.int64))
+
+
 def votes_of(tree: Node, bits: NDArray[np.bool_]) -> NDArray[np.intp]:
     """The class that a tree over the tests gives each row of the bits (tests x rows)."""
     votes = np.empty(bits.shape[1], dtype=np.intp)

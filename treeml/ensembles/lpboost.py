@@ -16,9 +16,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from treeml.ensembles.column_generation import Restricted
+from treeml.ensembles.column_generation import Prices, Restricted
 from treeml.ensembles.criterion import Grown
-from treeml.ensembles.examples import Examples, Signs, Whole
+from treeml.ensembles.examples import Examples, Signs, Whole, in_whole_numbers
 from treeml.lang.diagnostic import BackendError, DataError, Diagnostic
 
 DEFAULT_NU = Fraction(1, 10)
@@ -78,6 +78,62 @@ class LPBoost:
             shortfall += share * margin
         raise AssertionError("the penalties add up to less than 1")
 
+    def in_whole_numbers(self, prices: Prices, scale: int) -> Whole:
+        """The prices in whole numbers, none above its limit: what rounding put above goes to prices with room.
+
+        A solver's prices exceed limits by its tolerance, and rounding by half a unit. Thousands of examples at their
+        limits would together cost a bound more than a proof allows.
+        """
+        whole = in_whole_numbers(np.maximum(prices, 0.0), scale)
+        if self.penalty is None:
+            return whole
+        total = int(whole.sum())
+        paid, most = self._paid(whole), self._limits(total)
+        excess = int(np.maximum(paid - most, 0).sum())
+        if not excess:
+            return whole
+        if len(whole) == len(paid):
+            whole = np.minimum(whole, most)
+        else:
+            self._lower(whole, paid - most)
+        # First to examples that have a price: their margins are the ones that decide the value.
+        room = np.maximum(most - self._paid(whole), 0)
+        order = np.argsort(paid == 0, kind="stable")
+        given = np.diff(np.minimum(np.cumsum(room[order]), excess), prepend=0)
+        for number in np.flatnonzero(given).tolist():
+            own = whole[self._margins(int(order[number]))]
+            own[np.argmax(own)] += given[number]
+        return whole
+
+    def _paid(self, whole: Whole) -> Whole:
+        """What the margins of every example pay together."""
+        paid = np.zeros(len(self.examples.row), dtype=np.int64)
+        np.add.at(paid, self.examples.example, whole)
+        return paid
+
+    def _limits(self, total: int) -> Whole:
+        """The most that every example may pay, of prices that add up to `total`, rounded down."""
+        assert self.penalty is not None
+        counts, which = np.unique(self.examples.count, return_inverse=True)
+        price = self.penalty * self.examples.unit * total
+        most = [min(total, price.numerator * count // price.denominator) for count in counts.tolist()]
+        return np.array(most, dtype=np.int64)[which]
+
+    def _margins(self, number: int) -> slice:
+        """Those of an example, one for every rival."""
+        rivals = self.examples.classes - 1
+        return slice(number * rivals, (number + 1) * rivals)
+
+    def _lower(self, whole: Whole, excess: Whole) -> None:
+        """Take the excess of every example from its margins, the largest first."""
+        for number in np.flatnonzero(excess > 0).tolist():
+            own = whole[self._margins(number)]
+            left = int(excess[number])
+            for place in np.argsort(-own, kind="stable").tolist():
+                taken = min(left, int(own[place]))
+                own[place] -= taken
+                left -= taken
+
     def bound(self, prices: Whole, edge: int) -> Fraction | None:
         """edge / sum, for prices scaled to add up to 1; what an example pays above its limit counts twice.
 
@@ -90,8 +146,7 @@ class LPBoost:
         result = Fraction(edge, total)
         if self.penalty is not None:
             limit = self.penalty * self.examples.unit * total
-            paid = np.zeros(len(self.examples.row), dtype=np.int64)
-            np.add.at(paid, self.examples.example, prices)
+            paid = self._paid(prices)
             likely = np.flatnonzero(paid > (1 - 1e-9) * float(limit) * self.examples.count)
             excess = sum(
                 (

@@ -3,8 +3,9 @@
 Prices become whole numbers first, and the bound is that of the rounded prices, so that rounding can weaken a proof but
 never falsify it. How many digits they keep depends on who prices: as many as the back-end takes, since a solver that
 computes with floats carries fewer than one that counts. Where a back-end proves, cheap trees are tried first
-(`pairs.py`), and the back-end has the last word: a bound that ends the search is always its own. Every answer is checked
-as `run` checks it, those of the native solver that is asked directly too, and no tree that is known may exceed a bound.
+(`pairs.py`), and the back-end has the last word: a bound that ends the search is always its own. Every answer is
+checked as `run` checks it, that of the native solver too where it is asked directly, and no tree that is known may
+exceed a bound.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from treeml.backends.contract import (
 )
 from treeml.ensembles.column_generation import Priced, Prices
 from treeml.ensembles.criterion import Criterion, Grown
-from treeml.ensembles.examples import Examples, Making, Whole, made, votes_of, without_empty_leaves
+from treeml.ensembles.examples import Examples, Making, Whole, in_whole_numbers, made, votes_of, without_empty_leaves
 from treeml.ensembles.pairs import MOST, Pairs
 from treeml.lang.diagnostic import BackendError, Diagnostic, RefusedError
 from treeml.native.load import missing
@@ -200,7 +201,6 @@ class TreePricing:
         cost[self.examples.row] = -self.gains(prices).T.astype(np.int64)
         return cost
 
-
     def asked(self, cost: Whole) -> Problem:
         """The problem of one tree with these costs as its goal."""
         goal = Goal(Sum(((Fraction(1), Predicted(cost)),)))
@@ -208,14 +208,6 @@ class TreePricing:
 
 
 DEEP = 10**6
-
-
-def in_whole_numbers(prices: Prices, scale: int = FINEST) -> Whole:
-    """The prices, scaled so that their sizes add up to about `scale`; each is rounded by half a unit at most."""
-    size = float(np.abs(prices).sum())
-    if not 0 < size < np.inf:  # no prices at all, or none that a number can hold: any others serve
-        return np.ones(len(prices), dtype=np.int64)
-    return np.asarray(np.rint(prices * (scale / size)).astype(np.int64))
 
 
 def solver_of(pricing: TreePricing) -> Solver:
@@ -248,7 +240,8 @@ def by_contract(pricing: TreePricing) -> Solver:
 
 
 def best_of(answer: Answer) -> Best:
-    """What a checked answer says of the prices: costs are at least its bound, so no tree is worth more than minus it."""
+    """What a checked answer says of the prices: no tree costs less than its bound, so none is worth more than minus
+    that."""
     proved = answer.status in (Status.OPTIMAL, Status.INFEASIBLE)
     stop = None if proved or answer.stop is Stop.FINISHED else answer.stop
     edge = None if answer.bound is None else floor(answer.tolerance - answer.bound)
