@@ -39,7 +39,9 @@ def checked(
     bindings = {**model.bindings, **(params or {})}
     if _built_in_python(statements):
         try:
-            return _check_built(tuple(statements), frozenset(bindings.items()), model.folder, has_target)
+            # With their types: True, 1 and 1.0 are equal, and `check` takes them for different things.
+            given = frozenset((name, type(value), value) for name, value in bindings.items())
+            return _check_built(tuple(statements), given, model.folder, has_target)
         except TypeError:  # a param was given a value that cannot be hashed, which `check` will name
             pass
     return _check(statements, bindings, model.folder, has_target)
@@ -56,10 +58,10 @@ def _check(
 
 @lru_cache(maxsize=32)
 def _check_built(
-    statements: tuple[Statement, ...], bindings: frozenset[tuple[str, Any]], folder: Path, has_target: bool
+    statements: tuple[Statement, ...], bindings: frozenset[tuple[str, type, Any]], folder: Path, has_target: bool
 ) -> tuple[Spec, tuple[Diagnostic, ...]]:
     """Models built in Python are solved again and again, fold by fold: each is checked once."""
-    return _check(statements, dict(bindings), folder, has_target)
+    return _check(statements, {name: value for name, _, value in bindings}, folder, has_target)
 
 
 def _built_in_python(statements: Sequence[Statement]) -> bool:

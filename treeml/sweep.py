@@ -1,8 +1,7 @@
-"""Specs x data x params x folds -> jobs, run by joblib on this machine or by Dask on many; results kept one by one.
+"""Specs x data x params x folds -> jobs, run on this machine or by Dask on many; results kept one by one.
 
-Whoever distributes the jobs, each still runs in a process of its own with its limits (`treeml/comparison`), so that a
-solver that crashes costs one result and not a worker. A worker that dies is the distributor's business: Dask gives its
-jobs to others.
+Wherever a job runs, it has a process of its own with its limits (`treeml/comparison`), so that a solver that crashes
+costs one result and not a worker. A worker that dies is Dask's business, which gives its jobs to others.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from fractions import Fraction
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from treeml.backends.contract import Stop
 from treeml.comparison.jobs import Case, Job
 from treeml.comparison.record import Record, of_end
 from treeml.lang.diagnostic import BackendError, Diagnostic, SpecError
@@ -72,13 +72,16 @@ def plan_sweep(
 
 
 def on_this_machine(jobs: Sequence[Job], at_once: int) -> Iterator[Record]:
-    """With joblib; its threads only wait for the processes in which the work is done."""
-    try:
-        from joblib import Parallel, delayed  # type: ignore[import-untyped]
-    except ImportError as error:
-        raise BackendError(_needs("joblib")) from error
-    parallel = Parallel(n_jobs=at_once, backend="threading", return_as="generator_unordered")
-    yield from parallel(delayed(run_job)(job) for job in jobs)
+    """As they finish. After Ctrl-C those that run tell what they have, and KeyboardInterrupt follows."""
+    from treeml.comparison.pool import run_jobs
+
+    is_interrupted = False
+    for _, record, _ in run_jobs(jobs, at_once):
+        is_interrupted |= record.get("stop") == Stop.INTERRUPTED.value
+        if record.get("begun", True):
+            yield record
+    if is_interrupted:
+        raise KeyboardInterrupt
 
 
 def on_cluster(jobs: Sequence[Job], address: str) -> Iterator[Record]:
@@ -98,7 +101,7 @@ def on_cluster(jobs: Sequence[Job], address: str) -> Iterator[Record]:
                 yield future.result()
             else:
                 because = f"the cluster gave it up: {future.exception()}"
-                yield {**asked[future].about, **of_end(" ".join(because.split()))}
+                yield {**asked[future].about, **of_end(" ".join(because.split()), lost=True)}
 
 
 def run_job(job: Job) -> Record:

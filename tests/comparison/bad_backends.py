@@ -89,6 +89,14 @@ class Straw(Base):
         if Straw.calls > 3: os.kill(os.getpid(), signal.SIGSEGV)
         return Oracle().solve(problem, limits, start, on_progress)
 
+class Once(Base):
+    name, summary, can = "once", "killed the first time, as by somebody who needs the memory", Oracle.can
+    def solve(self, problem, limits=NO_LIMITS, start=None, on_progress=None):
+        if not os.path.exists(os.environ["TREEML_TEST_MARK"]):
+            open(os.environ["TREEML_TEST_MARK"], "w").close()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return Oracle().solve(problem, limits, start, on_progress)
+
 class Boast(kind("boast", boast)):
     def solve(self, problem, limits=NO_LIMITS, start=None, on_progress=None):
         PROBLEM[:] = [problem]
@@ -97,7 +105,7 @@ class Boast(kind("boast", boast)):
 
 NAMES = (
     "crash", "sleep", "fill", "boast", "lie", "deny", "leave", "fail",
-    "toldcrash", "toldsleep", "toldfill", "toldfail", "wrong", "straw",
+    "toldcrash", "toldsleep", "toldfill", "toldfail", "wrong", "straw", "once",
 )  # fmt: skip
 
 

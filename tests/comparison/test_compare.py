@@ -237,6 +237,27 @@ def test_interrupt_keeps_what_was_finished(spec: Path, bad_backends: Path, tmp_p
     assert {record["backend"] for record in read_records(kept)} == {"oracle", "sleep", "cart"}
 
 
+def test_a_killed_worker_is_run_again(
+    spec: Path, bad_backends: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TREEML_TEST_MARK", str(tmp_path / "killed"))
+    kept = tmp_path / "results.jsonl"
+    arguments = ("compare", spec, "--with", "oracle,once,fail", "-o", kept, "--json")
+    first = run(*arguments)
+    assert first.exit_code == 5
+    proved, lost, failed = json.loads(first.stdout)
+    assert (lost["stop"], lost["lost"]) == ("failed", True)
+    assert "SIGKILL" in lost["because"]
+    again = json.loads(run(*arguments, "--resume").stdout)
+    assert [record["status"] for record in again] == ["optimal", "optimal", "unknown"]
+    # What a back-end itself said is an answer, and is not asked for again.
+    assert again[0] == proved
+    assert again[2] == failed
+    assert [record["backend"] for record in map(json.loads, kept.read_text().splitlines())] == [
+        "oracle", "once", "fail", "once",
+    ]  # fmt: skip
+
+
 def test_comparing_frames_from_python() -> None:
     model = tml.parse("predict label minimize errors require depth <= 1")
     frame = polars.DataFrame({"a": [0, 1, 1, 0], "label": ["no", "yes", "yes", "no"]})

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +139,50 @@ def test_no_cluster(priced: Path) -> None:
     result = run("sweep", priced, "--cluster", "no address at all")
     assert result.exit_code == 5
     assert "B531" in result.stderr
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_interrupt_ends_the_sweep_and_keeps_what_was_finished(
+    priced: Path, bad_backends: Path, tmp_path: Path, jobs: int
+) -> None:
+    kept = tmp_path / "sweep.jsonl"
+    command = ["sweep", str(priced), "--set", "price=0..5", "--with", "oracle,toldsleep", "-o", str(kept)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(bad_backends), *sys.path])}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "treeml", *command, "--jobs", str(jobs)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+    )
+    while not kept.exists() or not kept.read_text().endswith("\n"):
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    out, said = process.communicate(timeout=120)
+    assert process.returncode == 130, said
+    assert "error[B532]: the sweep was interrupted after" in said
+    assert f"= help: the same command with `--resume` runs what {kept} does not hold" in said
+    assert "optimal" in out
+    records = read_records(kept)
+    done = [record for record in records if record["stop"] == "proved"]
+    assert done
+    assert len(records) < 12
+    assert {record["stop"] for record in records} <= {"proved", "interrupted"}
+    lines = len(kept.read_text().splitlines())
+    again = run("sweep", priced, "--set", "price=0..5", "--with", "oracle", "-o", kept, "--resume", "--json")
+    assert again.exit_code == 0
+    assert len(json.loads(again.stdout)) == 6
+    assert len(kept.read_text().splitlines()) == lines + 6 - len(done)
+
+
+def test_interrupt_without_a_file_says_how_to_keep_results() -> None:
+    from treeml.comparison.sweep_command import _interrupted
+
+    said = _interrupted(1, None, False)
+    assert said.title == "the sweep was interrupted after 1 job"
+    assert said.helps == ("with `-o sweep.jsonl` results are kept as they come, and `--resume` goes on with them",)
+    assert _interrupted(0, Path("x.jsonl"), True).helps == ("the same command again runs what x.jsonl does not hold",)
 
 
 def test_a_cluster_that_loses_a_worker_loses_no_result(priced: Path, tmp_path: Path) -> None:

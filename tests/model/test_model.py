@@ -436,3 +436,13 @@ def test_importing_and_parsing_loads_nothing_heavy():
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_a_check_of_one_is_not_remembered_for_true() -> None:
+    model = tml.Model()
+    deepest = model.param("deepest", 1)
+    model.predict("label").minimize(tml.errors).require(tml.depth <= deepest)
+    model.check(params={"deepest": 1})
+    with pytest.raises(tml.SpecError, match='`deepest` is a number, but the call gives "true"'):
+        model.check(params={"deepest": True})
+    model.check(params={"deepest": 1.0})

@@ -3,30 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from difflib import get_close_matches
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from treeml.backends.contract import Backend, Option
+from treeml.backends.contract import Backend, Limits, Option
 from treeml.lang.diagnostic import Diagnostic, RefusedError
 
 FILES = ("write", "proof")  # options that name a file to be written
+THREADS = Option(int, 1, "how many threads it may use; the same as `threads` beside it", low=1)
+
+
+def taken(backend: Backend) -> Mapping[str, Option]:
+    """The options of a back-end, and `threads` for every one that uses several."""
+    return {**backend.options, "threads": THREADS} if backend.can.threads else backend.options
+
+
+def threaded(backend: Backend, limits: Limits) -> Limits:
+    """`native(threads = 2)` says of one back-end what `threads 2` says of all: it becomes part of the limits."""
+    if "threads" not in limits.options or not backend.can.threads:
+        return limits
+    threads = settle(backend, {"threads": limits.options["threads"]})["threads"]
+    rest = {name: value for name, value in limits.options.items() if name != "threads"}
+    return replace(limits, threads=threads, options=rest)
 
 
 def settle(backend: Backend, options: Mapping[str, Any]) -> dict[str, Any]:
     """The options as values of their own types; RefusedError for every one that the back-end does not have or take."""
+    if not options:
+        return {}
     mistakes = [_option_mistake(backend, name, value) for name, value in options.items()]
     found = [mistake for mistake in mistakes if mistake is not None]
     if found:
         raise RefusedError(found)
     # A specification gives numbers as fractions.
-    kinds = {name: backend.options[name].type for name in options}
+    known = taken(backend)
+    kinds = {name: known[name].type for name in options}
     return {name: kinds[name](value) if kinds[name] in (int, float) else value for name, value in options.items()}
 
 
 def _option_mistake(backend: Backend, name: str, value: Any) -> Diagnostic | None:
-    known = backend.options
+    known = taken(backend)
     if name not in known:
         near = get_close_matches(name, known, n=1)
         listed = ", ".join(known) or "none"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from treeml.backends import registry
 from treeml.backends.contract import Option
+from treeml.backends.options import taken
 
 INTRODUCTION = """\
 # Options of back-ends
@@ -27,7 +28,7 @@ def _lines() -> Iterator[str]:
         yield f"{backend.summary[:1].upper()}{backend.summary[1:]}.\n"
         yield "| option | unless given | may be | meaning |"
         yield "| --- | --- | --- | --- |"
-        for option, known in backend.options.items():
+        for option, known in taken(backend).items():
             yield f"| `{option}` | {_value(known.default)} | {_range(known)} | {known.summary.replace('|', '/')} |"
 
 

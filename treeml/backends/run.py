@@ -24,7 +24,7 @@ from treeml.backends.contract import (
     Stop,
 )
 from treeml.backends.evaluate import Routed, evaluate_sum, meets
-from treeml.backends.options import settle
+from treeml.backends.options import settle, threaded
 from treeml.backends.plan import Plan
 from treeml.lang.diagnostic import BackendError, Diagnostic, SpecError
 
@@ -32,6 +32,7 @@ from treeml.lang.diagnostic import BackendError, Diagnostic, SpecError
 def run(
     plan: Plan, limits: Limits = NO_LIMITS, start: Node | None = None, on_progress: OnProgress | None = None
 ) -> Answer:
+    limits = threaded(plan.backend, limits)
     limits = replace(limits, options=settle(plan.backend, limits.options))
     began = monotonic()
     try:

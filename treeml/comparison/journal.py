@@ -26,7 +26,7 @@ class Journal:
             raise DataError(_exists(path))
         if resume and path.is_file():
             records = read_records(path)
-            self.done = {record["key"]: record for record in records if _is_final(record)}
+            self.done = {record["key"]: record for record in records if is_final(record)}
             self._drop_torn_line()
         try:
             self.file = open(path, "ab", buffering=0)  # noqa: SIM115
@@ -86,8 +86,11 @@ def _parsed(path: Path, lines: list[bytes]) -> Iterable[Record]:
         yield record
 
 
-def _is_final(record: Record) -> bool:
-    """Was it done, or only interrupted?"""
+def is_final(record: Record) -> bool:
+    """Was it done, or only interrupted, or was its process lost?"""
+    if record.get("stop") == "failed" and not record.get("refused"):
+        # Files of earlier versions do not say `lost`: there only what a back-end itself said has codes.
+        return not record.get("lost", "codes" not in record)
     return bool(record.get("refused")) or record.get("stop") in FINAL
 
 

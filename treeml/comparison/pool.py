@@ -100,7 +100,8 @@ def _begin(job: Job, selector: selectors.BaseSelector) -> Run | Record:
     try:
         run = Run(job, Child(TASK, job.payload(), job.memory))
     except OSError as error:
-        return {**job.about, **of_end(f"its process could not be started: {error.strerror or error}")}
+        because = f"its process could not be started: {error.strerror or error}"
+        return {**job.about, **of_end(because, lost=True)}
     selector.register(run.child.channel, selectors.EVENT_READ)
     return run
 
@@ -184,7 +185,7 @@ def _answer(run: Run) -> Record:
     if run.stop is Stop.FAILED and run.because and record.get("stop") == Stop.INTERRUPTED.value:
         # Nobody pressed Ctrl-C: it was late, and answered only when it was made to.
         stop = Stop.TIME if has_tree(record) else Stop.FAILED
-        record = {**record, "stop": stop.value, "because": run.because}
+        record = {**record, "stop": stop.value, "because": run.because, "lost": False}
     return record
 
 
@@ -199,19 +200,21 @@ def _verified(lost: Run, again: Run) -> tuple[Record, Any]:
     because = "; ".join(part for part in (end.get("because"), "the best that it had told of is kept") if part)
     timed = {"seconds": end["seconds"], "build_seconds": None, "trace": lost.trace, "told": lost.moment or None}
     times = {"first_tree_seconds": first, "best_seconds": best, "proof_seconds": None}
-    return {**found, **timed, **times, "stop": end["stop"], "because": because}, again.result
+    kept = {name: end[name] for name in ("lost",) if name in end}
+    return {**found, **timed, **times, **kept, "stop": end["stop"], "because": because}, again.result
 
 
 def _without_answer(run: Run) -> Record:
     known: Record = {"seconds": round(run.seconds, 6), "trace": run.trace, "told": run.moment or None}
     if run.because:
-        return of_end(run.because, run.stop, **known)
+        return of_end(run.because, run.stop, lost=False, **known)
     printed = run.child.printed()
-    return of_end(run.child.end() + (f": {printed.splitlines()[-1]}" if printed else ""), printed=printed, **known)
+    because = run.child.end() + (f": {printed.splitlines()[-1]}" if printed else "")
+    return of_end(because, printed=printed, lost=True, **known)
 
 
 def _not_begun(job: Job) -> Finished:
-    return job, {**job.about, **of_end("it was not begun: interrupted", Stop.INTERRUPTED)}, None
+    return job, {**job.about, **of_end("it was not begun: interrupted", Stop.INTERRUPTED, begun=False)}, None
 
 
 def _size(size: int) -> str:

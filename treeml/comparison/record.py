@@ -1,7 +1,8 @@
 """What came of one job -> one plain object: a line of the table, of the JSON list and of the results file.
 
 A record says who was asked what (`spec`, `data`, `params`, `backend`, `repeat`, `seed`), and then what a result says of
-itself, that it was refused (`refused`, `because`), or how it failed (`stop` is `failed`, `because`).
+itself, that it was refused (`refused`, `because`), or how it failed (`stop` is `failed`, `because`; `lost` where its
+process ended without an answer, which says nothing of the back-end: somebody may have killed it).
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from treeml.compare import Comparison, Entry
 from treeml.comparison.command import CANNOT_WRITE
 from treeml.comparison.contradictions import contradictions
 from treeml.comparison.jobs import Case, split_names
-from treeml.comparison.journal import Journal
+from treeml.comparison.journal import Journal, is_final
 from treeml.comparison.record import Record
 from treeml.comparison.table import rows_of
 from treeml.lang.diagnostic import Diagnostic, SpecError
@@ -19,6 +19,8 @@ from treeml.sweep import sweep, values_of
 
 if TYPE_CHECKING:
     from treeml.model import Model
+
+INTERRUPTED = 130  # the exit code of what Ctrl-C ended, as shells count: 128 and the number of the signal
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,6 +52,7 @@ def sweep_specs(
     cases = [Case(model, file, None, name) for name, model in models for file in (data or (None,))]
     journal = None if output is None else Journal(output, resume)
     records: list[Record] = []
+    is_interrupted = False
     try:
         found = sweep(
             cases,
@@ -65,6 +68,8 @@ def sweep_specs(
             records.append(record)
             if not quiet:
                 _tell(len(records))
+    except KeyboardInterrupt:
+        is_interrupted = True
     finally:
         if journal is not None:
             journal.close()
@@ -74,11 +79,23 @@ def sweep_specs(
     if journal is not None and journal.trouble:
         troubles.append(Diagnostic("D491", journal.trouble, helps=("the table above is complete; the file is not",)))
         exit_code = exit_code or CANNOT_WRITE
-    if plot is not None:
+    if is_interrupted:
+        troubles.append(_interrupted(sum(map(is_final, records)), output, resume))
+        exit_code = INTERRUPTED
+    elif plot is not None:
         from treeml.plots import draw, tradeoff
 
         draw(tradeoff(records, across, up), plot)
     return Swept(records, _text(records), tuple(troubles), exit_code)
+
+
+def _interrupted(done: int, output: Path | None, resume: bool) -> Diagnostic:
+    if output is None:
+        help = "with `-o sweep.jsonl` results are kept as they come, and `--resume` goes on with them"
+    else:
+        help = f"the same command {'again' if resume else 'with `--resume`'} runs what {output} does not hold"
+    title = f"the sweep was interrupted after {done} job{'' if done == 1 else 's'}"
+    return Diagnostic("B532", title, helps=(help,))
 
 
 def _settings(settings: Sequence[str], steps: int | None) -> dict[str, list[str]]:

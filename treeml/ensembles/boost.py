@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treeml.backends.contract import Goal, Limits, Node, OnProgress, Predicted, Progress, Status, Stop, Sum
+from treeml.backends.options import threaded
 from treeml.ensembles.column_generation import Generated, Restricted, Round, Settings, generate
 from treeml.ensembles.criterion import Criterion, Grown, criterion
 from treeml.ensembles.examples import Examples, examples_of, votes_of
@@ -163,7 +164,7 @@ class _Boost:
         self.dataset, self.request, self.chosen, self.begun = dataset, request, chosen, begun
         self.on_progress = on_progress
         self.spec = request.spec
-        self.limits: Limits = request.limits(begun, chosen.method)
+        self.limits: Limits = threaded(chosen.plan.backend, request.limits(begun, chosen.method))
         assert self.spec.ensemble is not None
         options = self.spec.ensemble.options
         self.own = {name: options[name] for name in OWN_OPTIONS if name in options}

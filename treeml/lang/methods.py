@@ -334,11 +334,6 @@ def checked(value: Quantity, rule: Rule, subject: str, place: Span | None, scope
     return int(number) if rule.kind == "whole" else number
 
 
-# Names that belong to back-ends of this project, installed here or not: asking for one is no slip of the finger.
-KNOWN_BACKENDS = (
-    "native", "cpsat", "mip", "maxsat", "sat", "oracle", "cart", "boost", "improve", "deepen", "race", "parameterized",
-)  # fmt: skip
-
 _SOLVERS = {
     "cp_sat": "cpsat", "cp-sat": "cpsat", "ortools": "cpsat", "or_tools": "cpsat", "cp": "cpsat", "scip": "mip",
     "highs": "mip", "gurobi": "mip", "cplex": "mip", "milp": "mip", "ilp": "mip", "dl85": "native", "murtree": "native",
@@ -352,9 +347,11 @@ def backend(node: Call | Name, scope: Scope) -> Method | None:
     What stands in its parentheses without a name is a back-end in turn: `race(native, cpsat)` has the option
     `backends` with a Method for each.
     """
+    from treeml.backends.registry import BUILT_IN, names
+
     call = as_call(node)
-    # Looking for installed packages takes longer than all the rest, so a known name is taken at its word.
-    known = KNOWN_BACKENDS if call.name in KNOWN_BACKENDS else (*KNOWN_BACKENDS, *_installed())
+    # Looking for installed packages takes longer than all the rest, so a name of this project is taken at its word.
+    known = tuple(BUILT_IN) if call.name in BUILT_IN else names()
     if call.name not in known:
         near = _SOLVERS.get(call.name.lower()) or suggest(call.name, known)
         scope.findings.error(
@@ -394,12 +391,6 @@ def backend(node: Call | Name, scope: Scope) -> Method | None:
     if values is None or not sound:
         return None
     return Method(call.name, {**values, "backends": tuple(inner)} if inner else values, call.span)
-
-
-def _installed() -> tuple[str, ...]:
-    from treeml.backends.registry import names
-
-    return names()
 
 
 def _backend_options(name: str, given: Mapping[str, Argument], scope: Scope) -> dict[str, Any] | None:

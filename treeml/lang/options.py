@@ -29,6 +29,7 @@ class Known:
 
 def options_of(name: str) -> Mapping[str, Known] | None:
     """What a back-end takes; None where that shows only when it runs: it is not installed, or asks a library."""
+    from treeml.backends.options import taken
     from treeml.backends.registry import BUILT_IN, get, names
 
     if name in BUILT_IN:
@@ -36,7 +37,7 @@ def options_of(name: str) -> Mapping[str, Known] | None:
     if name not in names():
         return None
     try:
-        return declared(get(name).options)
+        return declared(taken(get(name)))
     except Exception:  # another package's code: whatever it raises, the spec is not to blame
         return None
 
@@ -63,10 +64,11 @@ def _table() -> Mapping[str, Mapping[str, Known]]:
 
 def collected() -> dict[str, dict[str, Known]]:
     """What the built-in back-ends themselves say; those that ask a library first are left out."""
+    from treeml.backends.options import taken
     from treeml.backends.registry import BUILT_IN, get
 
-    stated = {name: get(name).options for name in sorted(BUILT_IN)}
-    return {name: declared(options) for name, options in stated.items() if isinstance(options, dict)}
+    backends = [get(name) for name in sorted(BUILT_IN)]
+    return {backend.name: declared(taken(backend)) for backend in backends if isinstance(backend.options, dict)}
 
 
 def write(path: Path = TABLE) -> None:

@@ -117,7 +117,7 @@ BACKENDS = (
     Entry(
         "B530",
         "a sweep needs a package that is not installed",
-        "Sweeps are run by joblib on one machine and by Dask on many; neither is part of the basic installation.",
+        "A sweep on several machines is run by Dask, which is not part of the basic installation.",
         "treeml sweep spec.tml --set price=0..1 --cluster tcp://host:8786",
         "Install what the help names.",
     ),
@@ -127,6 +127,14 @@ BACKENDS = (
         "No Dask scheduler answered.",
         "treeml sweep spec.tml --set price=0..1 --cluster tcp://nowhere:8786",
         "Start a scheduler and workers, and give the address that it prints.",
+    ),
+    Entry(
+        "B532",
+        "a sweep was interrupted",
+        "Ctrl-C ended the sweep. What had finished is in the table, and in the file of `-o`; what was running told "
+        "what it had and is run again by `--resume`; the rest was not begun. The exit code is 130.",
+        "treeml sweep spec.tml --set price=0..1 -o sweep.jsonl",
+        "Go on with the same command and `--resume`.",
     ),
     Entry(
         "B550",
