@@ -7,14 +7,16 @@ not verify. Only what a command needs is imported, so that `treeml check` starts
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from treeml.lang.shown import OBEYED_IN_LINES, json_text, shown_lines, visible_letter
 
 if TYPE_CHECKING:
     from treeml.lang.diagnostic import Diagnostic
@@ -36,7 +38,9 @@ def run() -> None:
     except click.Abort:
         raise KeyboardInterrupt from None
     except click.ClickException as error:
-        error.show()
+        said = StringIO()
+        error.show(said)
+        _say(said.getvalue().rstrip("\n"), err=True)  # it may quote what was typed
         sys.exit(error.exit_code)
 
 
@@ -107,7 +111,7 @@ def check(spec: Path, data: str | None, settings: tuple[str, ...], fix: bool, st
         warnings = pipeline.check(_load(spec, settings), data)
         _show(warnings, style, quiet)
     if not quiet:
-        click.echo(f"{spec}: ok" if not warnings else f"{spec}: ok, with {_number(len(warnings), 'warning')}")
+        _say(f"{spec}: ok" if not warnings else f"{spec}: ok, with {_number(len(warnings), 'warning')}")
 
 
 @treeml.command()
@@ -126,10 +130,11 @@ def fmt(specs: tuple[str, ...], only_check: bool, style: str) -> None:
             source = Source("standard input", sys.stdin.read()) if from_input else read(Path(name))
             text = format_source(source)
             if from_input and not only_check:
-                click.echo(text, nl=False)
+                # A pipe gets the text itself; a terminal would obey what a comment may hold.
+                click.echo(shown_lines(text) if sys.stdout.isatty() else text, nl=False)
             elif text != source.text:
                 changed += 1
-                click.echo(f"{'would change' if only_check else 'changed'} {name}", err=True)
+                _say(f"{'would change' if only_check else 'changed'} {name}", err=True)
                 if not only_check:
                     _replace(Path(name), text)
     if only_check and changed:
@@ -171,9 +176,9 @@ def solve(spec: Path, settings: tuple[str, ...], as_json: bool, style: str, quie
             from treeml.page.about import about
 
             kept = {**result.to_json(), "about": about(model, data, result, spec)}
-            _replace(output, json.dumps(kept, indent=1) + "\n")
+            _replace(output, json_text(kept, indent=1) + "\n")
         if as_json:
-            click.echo(json.dumps(result.to_json()))
+            _say(json_text(result.to_json()))
         else:
             report.show(result, quiet=quiet)
         _explain_failure(result, style)
@@ -211,7 +216,7 @@ def compare(
     with _mistakes(style):
         models = [(str(spec), _load(spec, settings)) for spec in specs]
         finished = compare_specs(models, quiet=quiet or as_json, **asked)
-        click.echo(json.dumps(finished.comparison.to_json()) if as_json else finished.text)
+        _say(json_text(finished.comparison.to_json()) if as_json else finished.text)
         for diagnostic in finished.diagnostics:
             _echo(diagnostic, style)
     sys.exit(finished.exit_code)
@@ -259,7 +264,7 @@ def explain(subject: str, settings: tuple[str, ...], as_json: bool, style: str, 
             model = _load(Path(subject), settings)
             shown = pipeline.plan_rows(model, data, **asked)
             text = pipeline.plan_text(shown)
-        click.echo(json.dumps(shown) if as_json else text)
+        _say(json_text(shown) if as_json else text)
     sys.exit(code)
 
 
@@ -277,7 +282,7 @@ def backends(spec: Path | None, data: str | None, settings: tuple[str, ...], as_
     with _mistakes(style):
         rows = explanation.backends() if spec is None else pipeline.backends(_load(spec, settings), data)
         if as_json:
-            click.echo(json.dumps(rows))
+            _say(json_text(rows))
         else:
             report.show_rows(rows)
 
@@ -294,11 +299,11 @@ def params(spec: Path, settings: tuple[str, ...], as_json: bool, style: str) -> 
     with _mistakes(style):
         rows = pipeline.params(_load(spec, settings))
         if as_json:
-            click.echo(json.dumps(rows))
+            _say(json_text(rows))
         elif rows:
             report.show_rows(rows)
         else:
-            click.echo(f"{spec} has no params")
+            _say(f"{spec} has no params")
 
 
 @treeml.command()
@@ -324,7 +329,8 @@ def show(file: Path, form: str, output: Path | None, style: str) -> None:
         elif isinstance(written, bytes):
             raise click.UsageError(f"{form} is not text: name a file with -o")
         else:
-            click.echo(written.rstrip("\n"))
+            _refuse_obeyed(written, form)
+            _say(written.rstrip("\n"))
 
 
 @treeml.command()
@@ -354,7 +360,7 @@ def sweep(specs: tuple[Path, ...], as_json: bool, style: str, quiet: bool, **ask
     with _mistakes(style):
         models = [(str(spec), _load(spec, ())) for spec in specs]
         finished = sweep_specs(models, quiet=quiet or as_json, **asked)
-        click.echo(json.dumps(finished.records) if as_json else finished.text)
+        _say(json_text(finished.records) if as_json else finished.text)
         for diagnostic in finished.diagnostics:
             _echo(diagnostic, style)
     sys.exit(finished.exit_code)
@@ -410,7 +416,7 @@ def bench(suites: tuple[str, ...], as_json: bool, style: str, quiet: bool, **ask
     with _mistakes(style):
         finished = run_bench(suites, quiet=quiet or as_json, **asked)
         if as_json:
-            click.echo(json.dumps(finished.rows))
+            _say(json_text(finished.rows))
         else:
             report.show_rows(finished.rows)
         for diagnostic in finished.diagnostics:
@@ -452,11 +458,11 @@ def check_proof(proof: Path, clauses: Path | None, as_json: bool, quiet: bool) -
             raise click.FileError(str(path), "there is no such file")
     fault = fault_of(clauses, proof)
     if as_json:
-        click.echo(json.dumps({"proof": str(proof), "clauses": str(clauses), "holds": fault is None, "fault": fault}))
+        _say(json_text({"proof": str(proof), "clauses": str(clauses), "holds": fault is None, "fault": fault}))
     elif fault is not None:
-        click.echo(f"{proof}: the proof does not hold: {fault}", err=True)
+        _say(f"{proof}: the proof does not hold: {fault}", err=True)
     elif not quiet:
-        click.echo(f"{proof}: the proof holds: no assignment satisfies {clauses}")
+        _say(f"{proof}: the proof holds: no assignment satisfies {clauses}")
     sys.exit(0 if fault is None else UNVERIFIED)
 
 
@@ -510,7 +516,7 @@ def _repair(spec: Path, quiet: bool) -> None:
     if repaired:
         _replace(spec, source.text)
         if not quiet:
-            click.echo(f"repaired {_number(repaired, 'mistake')} in {spec}", err=True)
+            _say(f"repaired {_number(repaired, 'mistake')} in {spec}", err=True)
 
 
 def _replace(path: Path, content: str | bytes) -> None:
@@ -544,7 +550,7 @@ def _show(warnings: tuple[Diagnostic, ...] | list[Diagnostic], style: str, quiet
 def _echo(diagnostic: Diagnostic, style: str) -> None:
     from treeml.lang.render import render
 
-    click.echo(render(diagnostic, style), err=True)
+    _say(render(diagnostic, style), err=True)
     if style == "full":
         click.echo(err=True)
 
@@ -577,8 +583,29 @@ def _infeasible_as_json(as_json: bool) -> Iterator[None]:
         yield
     except InfeasibleError as error:
         if as_json:
-            click.echo(json.dumps({"status": "infeasible", "stop": "proved", "conflict": error.conflict}))
+            _say(json_text({"status": "infeasible", "stop": "proved", "conflict": error.conflict}))
         raise
+
+
+def _refuse_obeyed(written: str, form: str) -> None:
+    """SQL has no escapes for names, and with escapes of ours it would ask for other columns."""
+    found = OBEYED_IN_LINES.search(written)
+    if found is not None:
+        from treeml.lang.diagnostic import DataError, Diagnostic
+
+        raise DataError(
+            Diagnostic(
+                "D492",
+                f"a name in this tree holds `{visible_letter(found[0])}`, which a terminal would obey",
+                notes=(f"{form} can only hold such a character as it is",),
+                helps=("write it to a file: -o tree." + form,),
+            )
+        )
+
+
+def _say(text: str, err: bool = False) -> None:
+    """Print text that may hold names, labels and paths of others."""
+    click.echo(shown_lines(text), err=err)
 
 
 def _number(count: int, word: str) -> str:

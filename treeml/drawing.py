@@ -9,6 +9,7 @@ from fractions import Fraction
 from html import escape
 
 from treeml.data.table import label_text
+from treeml.lang.shown import shortened, shown
 from treeml.tree import Branch, Leaf, Node, Tree, class_shares
 
 # Light enough for black text; told apart also by people who see few colors (after Okabe and Ito 2008).
@@ -56,7 +57,7 @@ def draw_svg(tree: Tree) -> str:
     boxes = list(_placed(tree))
     width = max(box.x + box.width / 2 for box in boxes) + GAP
     height = max(box.y + box.height for box in boxes) + GAP
-    title = f"decision tree for {tree.target}" if tree.target else "decision tree"
+    title = f"decision tree for {shown(tree.target)}" if tree.target else "decision tree"
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
         f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="Helvetica, Arial, sans-serif" font-size="{SIZE}">',
@@ -80,7 +81,7 @@ def rows_text(tree: Tree, leaf: Leaf) -> str:
 def _text_lines(tree: Tree, node: Node, first: str, rest: str) -> Iterator[str]:
     if isinstance(node, Leaf):
         # Named, because `yes: yes` would say nothing where a class is called like an answer.
-        subject = f"{tree.target} = " if tree.target else ""
+        subject = f"{shown(tree.target)} = " if tree.target else ""
         yield f"{first}{subject}{tree.prediction_text(node)}  [{_leaf_facts(tree, node)}]"
         return
     yield f"{first}{node.test}?"
@@ -95,7 +96,9 @@ def _leaf_facts(tree: Tree, leaf: Leaf) -> str:
     shares = class_shares(leaf, tree.classes)
     largest_first = sorted(range(len(shares)), key=lambda number: (-shares[number], number))
     named = [
-        f"{label_text(tree.classes[number])} {_percent(shares[number])}" for number in largest_first if shares[number]
+        f"{shown(label_text(tree.classes[number]))} {_percent(shares[number])}"
+        for number in largest_first
+        if shares[number]
     ]
     if len(named) > 4:
         named = [*named[:3], f"{len(named) - 3} more classes"]
@@ -176,15 +179,13 @@ def _middles(widths: list[float], sides: Mapping[int, list[int]]) -> list[float]
 
 def _lines(tree: Tree, node: Node) -> tuple[str, ...]:
     if isinstance(node, Branch):
-        return (_short(str(node.test), 60),)
+        return (shortened(str(node.test), 60),)
     text = tree.prediction_text(node)
     if tree.task == "clusters":  # a center has many numbers, and a box little room
-        text = ", ".join(f"{name} {value:.3g}" for name, value in zip(tree.outputs, node.prediction, strict=True))
-    return (_short(text, 40), rows_text(tree, node))
-
-
-def _short(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
+        text = ", ".join(
+            f"{shown(name)} {value:.3g}" for name, value in zip(tree.outputs, node.prediction, strict=True)
+        )
+    return (shortened(text, 40), rows_text(tree, node))
 
 
 def _has_bar(tree: Tree, node: Node) -> bool:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from treeml.data.table import label_text
 from treeml.lang.diagnostic import DataError, Diagnostic
+from treeml.lang.shown import json_text, readable_json
 from treeml.replace import replace_file
 from treeml.tree import Tree
 from treeml.tree_json import read_tree, write_tree
@@ -123,7 +124,7 @@ class Forest:
 
     def write(self, path: str | Path) -> None:
         """Write the forest as JSON."""
-        replace_file(path, json.dumps(self.to_json(), indent=1, ensure_ascii=False) + "\n")
+        replace_file(path, readable_json(self.to_json(), indent=1) + "\n")
 
     def text(self, most: int | None = None) -> str:
         """The heaviest trees with their weights; all of them unless `most` says how many."""
@@ -148,7 +149,7 @@ class Forest:
     def written(self, form: str) -> str | None:
         """The forest as text, dot, svg (its drawings one after the other) or json; None for any other form."""
         if form == "json":
-            return json.dumps(self.to_json(), indent=1, ensure_ascii=False)
+            return json_text(self.to_json(), indent=1)
         texts = {"text": (str(self),), "dot": self.to_dot(), "svg": self.to_svg()}.get(form)
         return None if texts is None else "\n".join(texts)
 

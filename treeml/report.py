@@ -7,8 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from treeml.backends.contract import Status, Stop
+from treeml.lang.shown import MOST_OF_A_SENTENCE, shown, shown_lines, width
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from treeml.result import Result
 
 STATUS_WORDS = {
@@ -30,12 +33,13 @@ STOP_WORDS = {
 }
 
 
+MOST_OF_A_CELL = 500  # characters: a reason may be a long sentence
 MOST_TREES = 5  # of a forest that a report draws
 
 
 def show(result: Result, quiet: bool = False) -> None:
     """Print a result for people."""
-    print(summary(result, quiet))
+    print(shown_lines(summary(result, quiet)))
 
 
 def summary(result: Result, quiet: bool = False) -> str:
@@ -46,7 +50,7 @@ def summary(result: Result, quiet: bool = False) -> str:
     if result.validation is not None:
         blocks.append(result.validation.text())
     if result.notes and not quiet:
-        blocks.append("\n".join(f"note: {note}" for note in result.notes))
+        blocks.append("\n".join(f"note: {shown(note, MOST_OF_A_SENTENCE)}" for note in result.notes))
     return "\n\n".join(blocks)
 
 
@@ -143,14 +147,21 @@ def show_rows(rows: Sequence[Mapping[str, Any]]) -> None:
         print(table_text(rows))
         return
     from rich.console import Console
+
+    Console().print(rich_table(rows))
+
+
+def rich_table(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """The table for a terminal. Cells are Text: rich would read `[red]` in a plain string as a command."""
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(box=None, header_style="bold")
     for heading in _headings(rows):
-        table.add_column(heading, overflow="fold")
+        table.add_column(Text(_cell(heading)), overflow="fold")
     for row in rows:
-        table.add_row(*(_cell(row.get(heading)) for heading in _headings(rows)))
-    Console().print(table)
+        table.add_row(*(Text(_cell(row.get(heading))) for heading in _headings(rows)))
+    return table
 
 
 def table_text(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -158,10 +169,11 @@ def table_text(rows: Sequence[Mapping[str, Any]]) -> str:
     if not rows:
         return ""
     headings = _headings(rows)
-    cells = [headings] + [[_cell(row.get(heading)) for heading in headings] for row in rows]
-    widths = [max(len(line[i]) for line in cells) for i in range(len(headings))]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in cells]
-    lines.insert(1, "  ".join("-" * width for width in widths))
+    cells = [[_cell(heading) for heading in headings]]
+    cells += [[_cell(row.get(heading)) for heading in headings] for row in rows]
+    widths = [max(width(line[i]) for line in cells) for i in range(len(headings))]
+    lines = ["  ".join(map(_padded, line, widths)).rstrip() for line in cells]
+    lines.insert(1, "  ".join("-" * each for each in widths))
     return "\n".join(lines)
 
 
@@ -173,8 +185,12 @@ def _cell(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, (list, tuple)):
-        return "; ".join(str(part) for part in value)
-    return str(value)
+        return shown("; ".join(str(part) for part in value), MOST_OF_A_CELL)
+    return shown(value, MOST_OF_A_CELL)
+
+
+def _padded(cell: str, columns: int) -> str:
+    return cell + " " * (columns - width(cell))
 
 
 def within(value: Any, tolerance: float) -> str:

@@ -7,7 +7,6 @@ requirement, and hiding it would make the counts disagree with what was solved.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 
 from treeml.backends import contract
 from treeml.data.table import Dataset, label_text
+from treeml.lang.shown import readable_json, shown
 from treeml.replace import replace_file
 
 if TYPE_CHECKING:
@@ -44,27 +44,32 @@ class Test:
     missing_yes: bool = False
 
     def __str__(self) -> str:
-        missing = " or is missing" if self.missing_yes and self.kind != "missing" else ""
+        column, missing = shown(self.column), " or is missing" if self.missing_yes and self.kind != "missing" else ""
         match self.kind:
             case "at most":
-                return f"{self.column} <= {number_text(self.values[0])}{missing}"
+                return f"{column} <= {shown(number_text(self.values[0]))}{missing}"
             case "among":
-                return f"{self.column} is among {', '.join(map(label_text, self.values))}{missing}"
+                return f"{column} is among {_labels_shown(self.values)}{missing}"
             case "missing":
-                return f"{self.column} is missing"
-        return f"{self.column} is {label_text(self.values[0])}{missing}"
+                return f"{column} is missing"
+        return f"{column} is {_labels_shown(self.values[:1])}{missing}"
 
     def negated(self, has_gaps: bool = True) -> str:
         """The question as a fact about a row that answers no; without gaps in the column, nothing is missing."""
+        column = shown(self.column)
         match self.kind:
             case "at most":
                 missing = "" if self.missing_yes or not has_gaps else " or is missing"
-                return f"{self.column} > {number_text(self.values[0])}{missing}"
+                return f"{column} > {shown(number_text(self.values[0]))}{missing}"
             case "among":
-                return f"{self.column} is not among {', '.join(map(label_text, self.values))}"
+                return f"{column} is not among {_labels_shown(self.values)}"
             case "missing":
-                return f"{self.column} is not missing"
-        return f"{self.column} is not {label_text(self.values[0])}"
+                return f"{column} is not missing"
+        return f"{column} is not {_labels_shown(self.values[:1])}"
+
+
+def _labels_shown(values: Sequence[Any]) -> str:
+    return ", ".join(shown(label_text(value)) for value in values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,12 +189,13 @@ class Tree:
         return (*facts, f"predict {self.prediction_text(leaf)}")
 
     def prediction_text(self, leaf: Leaf) -> str:
+        """What a leaf predicts, for people: labels and names are shown, which may not be all of them."""
         if self.task == "classes":
-            return label_text(leaf.prediction)
+            return shown(label_text(leaf.prediction))
         if self.task == "numbers":
             return rounded_text(leaf.prediction)
         return ", ".join(
-            f"{name} {rounded_text(value)}" for name, value in zip(self.outputs, leaf.prediction, strict=True)
+            f"{shown(name)} {rounded_text(value)}" for name, value in zip(self.outputs, leaf.prediction, strict=True)
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -214,7 +220,7 @@ class Tree:
 
     def write(self, path: str | Path) -> None:
         """Write the tree as JSON."""
-        replace_file(path, json.dumps(self.to_json(), indent=1, ensure_ascii=False) + "\n")
+        replace_file(path, readable_json(self.to_json(), indent=1) + "\n")
 
     def __str__(self) -> str:
         from treeml.drawing import draw_text

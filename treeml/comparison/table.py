@@ -118,13 +118,6 @@ def _megabytes(size: int | None) -> str:
 
 
 def _rich(rows: Sequence[Row]) -> Any:
-    from rich.table import Table
-    from rich.text import Text
+    from treeml.report import rich_table
 
-    headings = list(dict.fromkeys(heading for row in rows for heading in row))
-    table = Table(box=None, header_style="bold")
-    for heading in headings:
-        table.add_column(heading, overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(str(row.get(heading) or "")) for heading in headings))
-    return table
+    return rich_table(rows)

@@ -6,10 +6,11 @@ tree refuses (a value is missing that never was in training) has no prediction t
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING
+
+from treeml.lang.shown import json_text
 
 if TYPE_CHECKING:
     from treeml.tree import Tree
@@ -18,7 +19,7 @@ _OWN: Mapping[str, Callable[[Tree], str]] = {
     "text": str,
     "dot": lambda tree: tree.to_dot(),
     "svg": lambda tree: tree.to_svg(),
-    "json": lambda tree: json.dumps(tree.to_json(), indent=1),
+    "json": lambda tree: json_text(tree.to_json(), indent=1),
 }
 _MODULES = {"rules": "rules", "sql": "sql", "python": "python", "c": "c", "pmml": "pmml", "onnx": "onnx"}
 FORMS = (*_OWN, *_MODULES)

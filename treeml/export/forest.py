@@ -6,7 +6,6 @@ classes with equal votes the first wins, as in `Forest.predict`.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from math import lcm
@@ -17,6 +16,7 @@ from treeml.data.table import label_text
 from treeml.export import c, onnx, pmml, python, rules, sql
 from treeml.forest import Forest
 from treeml.lang.diagnostic import DataError, Diagnostic
+from treeml.lang.shown import readable_json
 from treeml.tree import Field, Leaf, Tree
 
 EXACT_INTEGERS = 2**62  # of C and SQL
@@ -63,7 +63,7 @@ def _class_number(forest: Forest, leaf: Leaf) -> int:
 
 
 def _rules(forest: Forest) -> str:
-    labels = json.dumps([label_text(label) for label in forest.classes], ensure_ascii=False)
+    labels = readable_json([label_text(label) for label in forest.classes])
     parts = [f"# {len(forest.trees)} trees vote; the class with most weight wins, of equals the first of {labels}"]
     for number, (tree, weight) in enumerate(zip(forest.trees, forest.weights, strict=True), 1):
         parts += [f"# tree {number}, weight {weight}", rules.write(tree).rstrip("\n")]

@@ -6,12 +6,12 @@ say exactly what the tree says. The rules exclude each other: exactly one holds 
 
 from __future__ import annotations
 
-import json
 from fractions import Fraction
 from typing import Any
 
 from treeml.data.table import label_text
 from treeml.export.asked import Asked, asked, threshold
+from treeml.lang.shown import readable_json
 from treeml.tree import Leaf, Test, Tree
 
 
@@ -26,26 +26,22 @@ def _rule(tree: Tree, path: tuple[tuple[Test, bool], ...], leaf: Leaf) -> str:
 
 
 def _condition(question: Asked, answer: bool) -> str:
-    name = json.dumps(question.field.name, ensure_ascii=False)
+    name = readable_json(question.field.name)
     if question.kind == "missing":
         return f"{name} is missing" if answer else f"{name} is not missing"
     may_miss = question.field.missing and question.field.fill is None
     tail = " or missing" if may_miss and question.missing_yes == answer else ""
     if question.kind == "at most":
         return f"{name} {'<=' if answer else '>'} {threshold(question.values[0])!r}{tail}"
-    values = json.dumps([_written(value) for value in question.values], ensure_ascii=False)
+    values = readable_json([_written(value) for value in question.values])
     return f"{name} {'in' if answer else 'not in'} {values}{tail}"
 
 
 def _prediction(tree: Tree, leaf: Leaf) -> str:
     if tree.task == "clusters":
-        return ", ".join(
-            f"{json.dumps(name, ensure_ascii=False)} = {value!r}"
-            for name, value in zip(tree.outputs, leaf.prediction, strict=True)
-        )
-    return (
-        f"{json.dumps(tree.target, ensure_ascii=False)} = {json.dumps(_written(leaf.prediction), ensure_ascii=False)}"
-    )
+        outputs = zip(tree.outputs, leaf.prediction, strict=True)
+        return ", ".join(f"{readable_json(name)} = {value!r}" for name, value in outputs)
+    return f"{readable_json(tree.target)} = {readable_json(_written(leaf.prediction))}"
 
 
 def _written(value: Any) -> Any:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from treeml.lang.diagnostic import Diagnostic, Fix, Label
+from treeml.lang.shown import MOST_OF_A_SENTENCE, json_text, shown, visible, width
 from treeml.lang.source import Source, Span
 
 WIDEST_LINE = 160  # columns of a source line that are shown; a longer line is cut around the caret
@@ -21,10 +20,10 @@ def render(diagnostic: Diagnostic, format: str = "full") -> str:
             return _full(diagnostic)
         case "concise":
             place = str(diagnostic.labels[0].span) if diagnostic.labels else diagnostic.place
-            head = f"{diagnostic.severity.value}[{diagnostic.code}]: {diagnostic.title}"
-            return f"{place}: {head}" if place else head
+            head = f"{diagnostic.severity.value}[{diagnostic.code}]: {_sentence(diagnostic.title)}"
+            return f"{_sentence(place)}: {head}" if place else head
         case "json":
-            return json.dumps(_as_object(diagnostic), ensure_ascii=False)
+            return json_text(_as_object(diagnostic))
     raise ValueError(f"no format is called {format!r}: choose full, concise or json")
 
 
@@ -41,19 +40,24 @@ def apply_fixes(source: Source, diagnostics: Iterable[Diagnostic]) -> str:
 
 
 def _full(diagnostic: Diagnostic) -> str:
-    lines = [f"{diagnostic.severity.value}[{diagnostic.code}]: {diagnostic.title}"]
+    lines = [f"{diagnostic.severity.value}[{diagnostic.code}]: {_sentence(diagnostic.title)}"]
     places = _places(diagnostic.labels)
     gutter = " " * max((len(str(place.line)) for place in places), default=1)
     if places:
-        lines.append(f"{gutter}--> {diagnostic.labels[0].span}")
+        lines.append(f"{gutter}--> {_sentence(str(diagnostic.labels[0].span))}")
     elif diagnostic.place:
-        lines.append(f"{gutter}--> {diagnostic.place}")
+        lines.append(f"{gutter}--> {_sentence(diagnostic.place)}")
     lines += _excerpts(places, gutter)
-    lines += [f"{gutter} = note: {note}" for note in diagnostic.notes]
-    lines += [f"{gutter} = help: {help}" for help in diagnostic.helps]
+    lines += [f"{gutter} = note: {_sentence(note)}" for note in diagnostic.notes]
+    lines += [f"{gutter} = help: {_sentence(help)}" for help in diagnostic.helps]
     if _worth_naming(diagnostic):
-        lines.append(f"{gutter} = fix: treeml check --fix {diagnostic.fix[0].span.source.name}")
+        lines.append(f"{gutter} = fix: treeml check --fix {_sentence(diagnostic.fix[0].span.source.name)}")
     return "\n".join(lines)
+
+
+def _sentence(text: str) -> str:
+    """A title, a note or a place: sentences of ours that may quote the names of others."""
+    return shown(text, MOST_OF_A_SENTENCE)
 
 
 def _worth_naming(diagnostic: Diagnostic) -> bool:
@@ -91,13 +95,14 @@ def _excerpts(places: list[_Place], gutter: str) -> list[str]:
         if before is None:
             lines.append(f"{gutter} |")
         elif place.source.name != before.source.name:
-            lines += [f"{gutter} |", f"{gutter}::: {place.source.name}:{place.line}:{place.start + 1}", f"{gutter} |"]
+            file = f"{_sentence(place.source.name)}:{place.line}:{place.start + 1}"
+            lines += [f"{gutter} |", f"{gutter}::: {file}", f"{gutter} |"]
         elif place.line > before.line + 1:
             lines.append(f"{gutter} ~")
         text, carets = _with_carets(place)
         if before is None or (place.source.name, place.line) != (before.source.name, before.line):
             lines.append(f"{str(place.line).rjust(len(gutter))} | {text}")
-        lines.append(f"{gutter} | {carets} {place.text}".rstrip())
+        lines.append(f"{gutter} | {carets} {_sentence(place.text)}".rstrip())
         before = place
     if places:
         lines.append(f"{gutter} |")
@@ -112,25 +117,14 @@ def _with_carets(place: _Place) -> tuple[str, str]:
         first = max(0, min(place.start - WIDEST_LINE // 3, len(line) - WIDEST_LINE))
         last = first + WIDEST_LINE
     opening, closing = "..." if first > 0 else "", "..." if last < len(line) else ""
-    shown = opening + "".join(_visible(letter) for letter in line[first:last]) + closing
-    indent = len(opening) + sum(_width(letter) for letter in line[first : place.start])
-    width = max(1, sum(_width(letter) for letter in line[place.start : min(place.end, last)]))
-    return shown.rstrip(), " " * indent + "^" * width
+    before, marked = _visible(line[first : place.start]), _visible(line[place.start : min(place.end, last)])
+    after = _visible(line[max(first, min(place.end, last)) : last])
+    carets = " " * (len(opening) + width(before)) + "^" * max(1, width(marked))
+    return (opening + before + marked + after + closing).rstrip(), carets
 
 
-def _visible(letter: str) -> str:
-    if letter == "\t":
-        return " " * TAB
-    # A control character could move the cursor or hide text; what is shown is one column wide, as counted below.
-    return "�" if unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp") else letter
-
-
-def _width(letter: str) -> int:
-    if letter == "\t":
-        return TAB
-    if unicodedata.combining(letter) or unicodedata.category(letter) == "Cf":
-        return 0
-    return 2 if unicodedata.east_asian_width(letter) in ("W", "F") else 1
+def _visible(text: str) -> str:
+    return visible(text.replace("\t", " " * TAB))
 
 
 def _as_object(diagnostic: Diagnostic) -> dict[str, object]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from fractions import Fraction
+
+from treeml.lang.shown import visible
 
 VERBS = (
     "treeml",
@@ -169,10 +170,4 @@ def _unescape(match: re.Match[str]) -> str:
 
 
 def _escape(text: str, quote: str) -> str:
-    text = text.replace("\\", "\\\\").replace(quote, "\\" + quote)
-    text = text.replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")
-    # Control characters, lone surrogates and line separators cannot stand in a line of text.
-    return "".join(
-        f"\\u{{{ord(letter):x}}}" if unicodedata.category(letter) in ("Cc", "Cs", "Cf", "Zl", "Zp") else letter
-        for letter in text
-    )
+    return visible(text.replace("\\", "\\\\").replace(quote, "\\" + quote))

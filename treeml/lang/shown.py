@@ -1,0 +1,83 @@
+"""Foreign text -> text that a terminal shows and does not obey: names, labels, paths and messages of others.
+
+A column can be called anything, and a terminal obeys more than it shows: escape sequences move the cursor and rename
+the window, bidirectional controls reorder what was printed, line separators forge lines. What is not printable is
+therefore written as the language writes it between backquotes, `\\u{1b}`, and can be pasted into a spec.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from typing import Any
+
+MOST_OF_A_NAME = 80  # characters of a name or label in a table, a tree or a sentence
+MOST_OF_A_SENTENCE = 2000  # characters of a title, a note or a help, whatever it quotes
+
+_SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
+# What moves the cursor, changes the direction of text or ends a line; and halves of characters, which no file can hold.
+_OBEYED = "\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
+OBEYED = re.compile(f"[{_OBEYED}]")
+OBEYED_IN_LINES = re.compile(f"(?![\n\t])[{_OBEYED}]")
+
+
+def shown(text: object, most: int = MOST_OF_A_NAME) -> str:
+    """Foreign text on one line: nothing that a terminal obeys or hides, and of a long text its two ends."""
+    written = visible(shortened(str(text), most))
+    return shortened(written, most)
+
+
+def shown_lines(text: str) -> str:
+    """Text of several lines that is laid out already: its line breaks stay, all else that is not printable is shown."""
+    if text.isprintable():
+        return text
+    return "\n".join(line if line.isprintable() else visible(line) for line in text.split("\n"))
+
+
+def visible(text: str) -> str:
+    """The text with every character that is not printable written as the language writes it; spaces stay."""
+    return text if text.isprintable() else "".join(map(visible_letter, text))
+
+
+def visible_letter(letter: str) -> str:
+    """A letter as it is, or the escape that stands for it."""
+    if letter.isprintable() or unicodedata.category(letter) == "Zs":
+        return letter
+    return _SHORT.get(letter) or f"\\u{{{ord(letter):x}}}"
+
+
+def shortened(text: str, most: int = MOST_OF_A_NAME) -> str:
+    """The text, or its beginning and its end: names are often told apart by their ends."""
+    if len(text) <= most:
+        return text
+    end = (most - 1) // 3
+    return f"{text[: most - 1 - end]}…{text[len(text) - end :]}"
+
+
+def width(text: str) -> int:
+    """The columns of a terminal that printable text takes."""
+    return len(text) if text.isascii() else sum(map(_letter_width, text))
+
+
+def _letter_width(letter: str) -> int:
+    if unicodedata.combining(letter):
+        return 0
+    return 2 if unicodedata.east_asian_width(letter) in ("W", "F") else 1
+
+
+def readable_json(value: Any, **layout: Any) -> str:
+    """JSON in which printable letters of every alphabet stay as they are; all else is an escape."""
+    text = json.dumps(value, ensure_ascii=False, **layout)
+    return "\n".join(line if line.isprintable() else "".join(map(_json_letter, line)) for line in text.split("\n"))
+
+
+def _json_letter(letter: str) -> str:
+    if letter.isprintable() or unicodedata.category(letter) == "Zs":
+        return letter
+    return json.dumps(letter)[1:-1] if letter != "\x7f" else "\\u007f"
+
+
+def json_text(value: Any, **layout: Any) -> str:
+    """JSON in ASCII: what is not a printable letter of it is an escape, so that it can be printed anywhere."""
+    return json.dumps(value, **layout).replace("\x7f", "\\u007f")
