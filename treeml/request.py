@@ -24,6 +24,7 @@ from treeml.backends.contract import (
     Support,
     Term,
 )
+from treeml.data.limits import UNLIMITED, ReadingLimits
 from treeml.lang.diagnostic import DataError, Diagnostic, Label, RefusedError, SpecError
 from treeml.spec import Method, Spec
 
@@ -47,6 +48,7 @@ class Request:
     start: Any = None  # a Tree, a fitted estimator of scikit-learn, or a path
     write_model: Path | None = None
     proof: Path | None = None  # a file for the proof that there is no tree
+    reading: ReadingLimits = UNLIMITED  # of the files that are read
 
     def limits(self, begun: float, chosen: Method | None) -> Limits:
         """The limits of a run that began at a moment of the monotonic clock: reading and building count."""
@@ -102,24 +104,29 @@ def prepare(
     start: Any = None,
     write_model: Path | None = None,
     proof: Path | None = None,
+    reading: ReadingLimits = UNLIMITED,
     **asked: Any,
 ) -> tuple[Dataset, Request]:
-    """Check the model, read the data, and bind the two."""
+    """Check the model, read the data, and bind the two. `reading` limits files beyond what is asked of the run."""
     from treeml.data.bind import bind
 
     spec, warnings = checked(model, has_target=y is not None, **asked)
-    request = Request(spec, warnings, options, _bytes(memory), start, write_model, proof)
-    return bind(spec, read_data(spec, data, y, weight)), request
+    allowed = _bytes(memory)
+    reading = reading.tightened(allowed, spec.within)
+    request = Request(spec, warnings, options, allowed, start, write_model, proof, reading)
+    return bind(spec, read_data(spec, data, y, weight, reading)), request
 
 
-def read_data(spec: Spec, data: Any = None, y: Any = None, weight: Any = None) -> Any:
+def read_data(
+    spec: Spec, data: Any = None, y: Any = None, weight: Any = None, limits: ReadingLimits = UNLIMITED
+) -> Any:
     """The table that was given, or the one that the spec names."""
     from treeml.data.read import load, load_arrays
 
     if y is not None or weight is not None:
-        return load_arrays(data, y, weight, spec.columns)
+        return load_arrays(data, y, weight, spec.columns, limits)
     if data is not None:
-        return load(data, spec.columns)
+        return load(data, spec.columns, limits=limits)
     if spec.data is None:
         raise DataError(
             Diagnostic(
@@ -128,7 +135,7 @@ def read_data(spec: Spec, data: Any = None, y: Any = None, weight: Any = None) -
                 helps=('name a file in the spec: `data "file.csv"`', "or give one: --data file.csv, solve(frame)"),
             )
         )
-    return load(spec.folder / spec.data, spec.columns, span=spec.spans.get("data"))
+    return load(spec.folder / spec.data, spec.columns, span=spec.spans.get("data"), limits=limits)
 
 
 def choose(dataset: Dataset, request: Request) -> Chosen:

@@ -175,7 +175,7 @@ def _other_file(dataset: Dataset, name: str, request: Request) -> Dataset:
     from treeml.data.read import load
 
     spec = request.spec
-    other = bind(spec, load(spec.folder / name, spec.columns, span=spec.spans.get("validate")))
+    other = bind(spec, load(spec.folder / name, spec.columns, span=spec.spans.get("validate"), limits=request.reading))
     unknown = [str(label) for label in other.classes if label not in dataset.classes]
     if unknown:
         raise DataError(

@@ -165,10 +165,10 @@ def test_minus_zero_is_zero(tmp_path: Path) -> None:
 
 
 def test_a_file_without_the_right_to_read_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(self: Path) -> bytes:
+    def refuse(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr("treeml.data.files.open", refuse, raising=False)
     with pytest.raises(DataError, match=r"secret\.csv may not be read"):
         load(tmp_path / "secret.csv")
 

@@ -10,36 +10,56 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from typing import Any
 
 import polars as pl
 
-from treeml.data.files import file_mistake
 from treeml.data.infer import MISSING_WORDS, Findings, infer
+from treeml.data.limits import PIECE, UNLIMITED, ReadingLimits, table_bytes
+from treeml.data.mistake import file_mistake
 from treeml.data.read import NOTHING_DECLARED, refuse_repeats
-from treeml.data.table import Table
+from treeml.data.table import Column, Table
 from treeml.lang.source import Span
 from treeml.spec import ColumnSpec
 
+_AT_ONCE = 4 * PIECE  # bytes that are parsed between two looks at the clock
+_COMMA_NUMBER = r"^([+-]?\d*)(?:,(\d*))?$"
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
-def read_delimited(name: str, content: bytes, types: Mapping[str, ColumnSpec], span: Span | None) -> Table:
+def read_delimited(
+    name: str,
+    content: bytes,
+    types: Mapping[str, ColumnSpec],
+    span: Span | None,
+    notes: list[str],
+    limits: ReadingLimits = UNLIMITED,
+) -> Table:
     """Read text of lines and separators, whose first line holds the column names."""
-    notes: list[str] = []
-    content = _decoded(name, content, span, notes)
     header, separator = _header(name, content, span, notes)
     refuse_repeats(header, name, span)
     content = _without_blank_lines(content, len(header))
-    frame = _parse(name, content, header, separator, types, span)
+    lines = content.count(b"\n") - content.endswith(b"\n")  # rows, unless some are within quotes
+    if b'"' in content:
+        limits.size(name, span, table_bytes(lines, len(header)) + 3 * len(content))
+    else:
+        limits.admit(name, span, lines, len(header), 3 * len(content))
+    frame = _parse(name, content, header, separator, types, span, limits)
+    limits.admit(name, span, frame.height, frame.width, 3 * len(content))
     if frame.height and frame.get_column(header[-1]).null_count():
-        _refuse_ragged(name, content, header, separator, span)
-    return typed_table(frame, name, types, span, notes)
+        _refuse_ragged(name, content, header, separator, span, limits)
+    return typed_table(frame, name, types, span, notes, limits)
 
 
 def typed_table(
-    frame: pl.DataFrame, name: str, types: Mapping[str, ColumnSpec], span: Span | None, notes: list[str] | None = None
+    frame: pl.DataFrame,
+    name: str,
+    types: Mapping[str, ColumnSpec],
+    span: Span | None,
+    notes: list[str] | None = None,
+    limits: ReadingLimits = UNLIMITED,
 ) -> Table:
     """Give every column of a polars frame its type."""
     if not frame.height:
@@ -52,50 +72,16 @@ def typed_table(
             helps=("a tree needs at least one row",),
         )
     findings = Findings(name, notes=notes or [])
-    columns = {
-        series.name: infer(series, types.get(series.name, NOTHING_DECLARED), findings)
-        for series in frame.iter_columns()
-    }
+    columns: dict[str, Column] = {}
+    typed = 0
+    for series in frame.iter_columns():
+        typed += frame.height
+        if typed > PIECE:
+            limits.late(name, span)
+            typed = 0
+        columns[series.name] = infer(series, types.get(series.name, NOTHING_DECLARED), findings)
     findings.stop()
     return Table(columns, frame.height, name, notes=tuple(findings.notes))
-
-
-def _decoded(name: str, content: bytes, span: Span | None, notes: list[str]) -> bytes:
-    """UTF-8 bytes without a byte order mark."""
-    for mark, encoding in ((b"\xff\xfe\0\0", "UTF-32"), (b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16")):
-        if content.startswith(mark):
-            try:
-                text = content.decode(encoding)
-            except UnicodeDecodeError:
-                raise file_mistake(
-                    "D407",
-                    f"{name} is cut off or damaged",
-                    f"it starts as {encoding} text, but does not stay so",
-                    name,
-                    span,
-                    helps=("save it again as UTF-8",),
-                ) from None
-            notes.append(f"{name} is {encoding} text and was decoded")
-            return text.encode().removeprefix(b"\xef\xbb\xbf")
-    content = content.removeprefix(b"\xef\xbb\xbf")
-    if b"\0" in content:
-        line = content.count(b"\n", 0, content.index(b"\0")) + 1
-        raise file_mistake(
-            "D407",
-            f"{name} contains NUL bytes",
-            f"the first is in line {line}",
-            name,
-            span,
-            notes=("text has none: this is a binary file, or UTF-16 without its mark",),
-            helps=("save it as CSV in UTF-8",),
-        )
-    if not _is_utf8(content):
-        line = _first_bad_line(content)
-        notes.append(f"{name} is not UTF-8 (line {line}); it was read as Windows-1252 (Latin-1) text")
-        content = content.decode("cp1252", errors="replace").encode()
-    if b"\n" not in content and b"\r" in content:
-        content = content.replace(b"\r", b"\n")  # the line ends of old Macs
-    return content
 
 
 def _without_blank_lines(content: bytes, columns: int) -> bytes:
@@ -108,29 +94,12 @@ def _without_blank_lines(content: bytes, columns: int) -> bytes:
     return content
 
 
-def _is_utf8(content: bytes) -> bool:
-    if content.isascii():
-        return True
-    try:
-        content.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _first_bad_line(content: bytes) -> int:
-    try:
-        content.decode()
-    except UnicodeDecodeError as problem:
-        return content.count(b"\n", 0, problem.start) + 1
-    return 1
-
-
 def _header(name: str, content: bytes, span: Span | None, notes: list[str]) -> tuple[list[str], str]:
     """The column names, and the separator that splits them."""
-    head = content[: 1 << 22].lstrip(b"\r\n").decode(errors="replace")
-    lines = head.split("\n", 6)[:6]
-    first = re.sub(r'"[^"]*"', "", lines[0])
+    begin = len(content) - len(content.lstrip(b"\r\n"))
+    end = content.find(b"\n", begin)
+    first = content[begin : end if end >= 0 else len(content)].decode(errors="replace")
+    first = re.sub(r'"[^"]*"', "", first)
     counts = {separator: first.count(separator) for separator in _SEPARATORS}
     separator = max(counts, key=lambda candidate: counts[candidate])
     if not counts[separator]:
@@ -138,7 +107,7 @@ def _header(name: str, content: bytes, span: Span | None, notes: list[str]) -> t
     if separator != ",":
         notes.append(f"{name} is separated by {_SEPARATORS[separator]}")
     try:
-        header = next(csv.reader(io.StringIO(head), delimiter=separator))
+        header = next(csv.reader(_lines(content, begin), delimiter=separator))
     except (csv.Error, StopIteration):
         raise file_mistake(
             "D406", f"the first line of {name} cannot be read", "it should hold the names of the columns", name, span
@@ -162,26 +131,46 @@ def _header(name: str, content: bytes, span: Span | None, notes: list[str]) -> t
     return header, separator
 
 
+def _lines(content: bytes, begin: int) -> Iterator[str]:
+    """The lines of a text, one by one: a name in quotes may go on in the next."""
+    while begin < len(content):
+        end = content.find(b"\n", begin) + 1 or len(content)
+        yield content[begin:end].decode(errors="replace")
+        begin = end
+
+
 def _parse(
-    name: str, content: bytes, header: list[str], separator: str, types: Mapping[str, ColumnSpec], span: Span | None
+    name: str,
+    content: bytes,
+    header: list[str],
+    separator: str,
+    types: Mapping[str, ColumnSpec],
+    span: Span | None,
+    limits: ReadingLimits,
 ) -> pl.DataFrame:
     # What is declared a category or text is read as text, so that 007 stays 007.
-    as_text = [
+    as_text = {
         column for column in header if types.get(column, NOTHING_DECLARED).type in ("category", "text", "ordered")
-    ]
+    }
     schema = dict.fromkeys(as_text, pl.String())
-    read = partial(pl.read_csv, content, separator=separator, new_columns=header, raise_if_empty=False)
+    read = partial(pl.read_csv, separator=separator, raise_if_empty=False)
     typed = partial(read, null_values=list(MISSING_WORDS), infer_schema_length=1000)
     try:
         try:
-            head = typed(n_rows=1000)
+            head = typed(content, new_columns=header, n_rows=1000)
             # Truths are read as text too: a label `True` stays `True`.
             schema |= {column: pl.String() for column, dtype in head.schema.items() if dtype == pl.Boolean}
-            frame = typed(schema_overrides=schema)
+            if limits.deadline == float("inf") or len(content) <= _AT_ONCE:
+                frame = typed(content, new_columns=header, schema_overrides=schema)
+            else:
+                frame = _in_pieces(typed, content, {**head.schema, **schema}, name, span, limits)
         except (pl.exceptions.ComputeError, pl.exceptions.SchemaError):
-            frame = read(infer_schema=False)
+            if limits.deadline == float("inf") or len(content) <= _AT_ONCE:
+                frame = read(content, new_columns=header, infer_schema=False)
+            else:
+                frame = _in_pieces(read, content, dict.fromkeys(header, pl.String()), name, span, limits)
     except pl.exceptions.PolarsError:
-        _refuse_ragged(name, content, header, separator, span)
+        _refuse_ragged(name, content, header, separator, span, limits)
         raise file_mistake(
             "D406",
             f"{name} cannot be read as a table",
@@ -191,43 +180,95 @@ def _parse(
             helps=('a value with a separator, a quote or a line break in it stands in quotes: "a, ""b"""',),
         ) from None
     if frame.width != len(header):
-        _refuse_ragged(name, content, header, separator, span)
-    return frame.with_columns(
-        _retyped(series, separator) for series in frame.iter_columns() if series.name not in as_text
-    )
+        _refuse_ragged(name, content, header, separator, span, limits)
+    texts = [series for series in frame.iter_columns() if series.dtype == pl.String and series.name not in as_text]
+    retyped = []
+    for series in texts:
+        if len(content) > _AT_ONCE:
+            limits.late(name, span)
+        retyped.append(_retyped(series, separator, types.get(series.name, NOTHING_DECLARED)))
+    return frame.with_columns(retyped)
 
 
-def _retyped(series: pl.Series, separator: str) -> pl.Series:
+def _in_pieces(
+    read: Callable[..., pl.DataFrame],
+    content: bytes,
+    schema: Mapping[str, Any],
+    name: str,
+    span: Span | None,
+    limits: ReadingLimits,
+) -> pl.DataFrame:
+    """A large text read piece by piece, each of whole lines, with a look at the clock before each."""
+    frames = []
+    begin = 0
+    while begin < len(content):
+        limits.late(name, span)
+        end = _line_end(content, begin, begin + _AT_ONCE)
+        frames.append(read(content[begin:end], has_header=begin == 0, schema=dict(schema)))
+        begin = end
+    return pl.concat(frames)
+
+
+def _line_end(content: bytes, begin: int, after: int) -> int:
+    """The first end of a line behind a place that is not within quotes."""
+    end = content.find(b"\n", after) + 1 or len(content)
+    quotes = content.count(b'"', begin, end)
+    while quotes % 2 and end < len(content):
+        following = content.find(b"\n", end) + 1 or len(content)
+        quotes += content.count(b'"', end, following)
+        end = following
+    return end
+
+
+def _retyped(series: pl.Series, separator: str, declared: ColumnSpec) -> pl.Series:
     """Text that is all numbers becomes numbers.
 
     They had blanks around them, were read as text for another column's sake, or have decimal commas, as many countries
-    write them where columns are separated by semicolons.
+    write them where columns are separated by semicolons. One value that is no number leaves all of them as they are.
     """
-    if series.dtype != pl.String or not len(series):
+    if not len(series):
         return series
+    commas = separator != ","
     probe = series.head(1000).str.strip_chars()
     probe = probe.filter(~probe.is_in(MISSING_WORDS)).drop_nulls()
-    if separator != "," and len(probe) and probe.str.contains(r"^-?\d+(,\d+)?$").all():
-        probe = probe.str.replace(",", ".", literal=True)
-        series = series.str.replace(",", ".", literal=True)
-    if len(probe) and probe.cast(pl.Float64, strict=False).null_count():
+    if declared.type not in ("number", "integer") and not _reads_as_numbers(probe, commas):
         return series
     stripped = series.str.strip_chars()
     stripped = stripped.set(stripped.is_in(MISSING_WORDS), None)
-    for dtype in (pl.Int64, pl.Float64):
-        numbers = stripped.cast(dtype, strict=False)
-        if numbers.null_count() == stripped.null_count():
-            return numbers
-    return stripped
+    for text in (stripped, stripped.str.replace(",", ".", literal=True)) if commas else (stripped,):
+        for dtype in (pl.Int64, pl.Float64):
+            numbers = text.cast(dtype, strict=False)
+            if numbers.null_count() == stripped.null_count():
+                return numbers
+        if commas and not _with_comma(stripped).all():
+            break
+    if commas and declared.type in ("number", "integer"):  # so that the message names the value that is no number
+        return stripped.str.replace(_COMMA_NUMBER, "${1}.${2}")
+    return series
 
 
-def _refuse_ragged(name: str, content: bytes, header: list[str], separator: str, span: Span | None) -> None:
+def _reads_as_numbers(texts: pl.Series, commas: bool) -> bool:
+    if not texts.cast(pl.Float64, strict=False).null_count():
+        return True
+    return commas and bool(_with_comma(texts).all())
+
+
+def _with_comma(texts: pl.Series) -> pl.Series:
+    """Which of these are numbers, with a decimal comma if with anything."""
+    return texts.str.contains(_COMMA_NUMBER)
+
+
+def _refuse_ragged(
+    name: str, content: bytes, header: list[str], separator: str, span: Span | None, limits: ReadingLimits
+) -> None:
     """Name the first line whose number of values is not that of the header; return if there is none."""
     text = content.decode(errors="replace")
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     line = 1
     try:
-        for values in reader:
+        for number, values in enumerate(reader):
+            if number % (1 << 16) == (1 << 16) - 1:
+                limits.late(name, span)
             if values and len(values) != len(header):
                 break
             line = reader.line_num + 1

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import difflib
 import os
+import select
+import stat
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from time import monotonic
 
-from treeml.data.table import Table
-from treeml.lang.diagnostic import DataError, Diagnostic, Label
+from treeml.data.limits import PIECE, UNLIMITED, ReadingLimits
+from treeml.data.mistake import file_mistake
+from treeml.data.table import BitColumns, Table
+from treeml.lang.diagnostic import DataError
 from treeml.lang.source import Span
 from treeml.spec import ColumnSpec
 
@@ -30,40 +36,48 @@ _FOREIGN = (
 )
 
 
-def read_file(path: Path, types: Mapping[str, ColumnSpec], span: Span | None) -> Table:
-    """Read one data file in the format that its ending, or else its content, says."""
-    content = _content(path, span)
+def read_file(
+    path: Path, types: Mapping[str, ColumnSpec], span: Span | None, limits: ReadingLimits = UNLIMITED
+) -> Table:
+    """Read one data file in the format that its ending, or else its content, says, within limits."""
+    content = file_bytes(path, span, limits)
+    _refuse_empty(path, content, span)
     _refuse_foreign(path, content, span)
+    table = _read(path, content, types, span, limits)
+    limits.texts(path.name, span, tuple(table.columns), "a column name")
+    if limits.name_length is not None and not isinstance(table.columns, BitColumns):
+        for column in table.columns.values():
+            limits.texts(path.name, span, column.levels, f"a value in `{column.name}`")
+    return table
+
+
+def _read(
+    path: Path, content: bytes, types: Mapping[str, ColumnSpec], span: Span | None, limits: ReadingLimits
+) -> Table:
+    from treeml.data.delimited import read_delimited, typed_table
+
     if content[:4] == b"PAR1" or path.suffix in (".parquet", ".pq"):
-        return _read_parquet(path, content, types, span)
-    from treeml.data.delimited import read_delimited
+        from treeml.data.parquet import read_parquet
+
+        return typed_table(read_parquet(path.name, content, span, limits), path.name, types, span, limits=limits)
+    from treeml.data.encoding import decoded
     from treeml.data.formats import reader_for
 
+    notes: list[str] = []
+    content = decoded(path.name, content, span, notes)
     reader = reader_for(path, content)
     if reader is not None:
-        return reader(path, content, types, span)
-    return read_delimited(path.name, content, types, span)
+        table = reader(path, content, types, span, limits)
+        return replace(table, notes=(*notes, *table.notes)) if notes else table
+    return read_delimited(path.name, content, types, span, notes, limits)
 
 
-def file_mistake(
-    code: str,
-    title: str,
-    label: str,
-    place: str,
-    span: Span | None,
-    notes: tuple[str, ...] = (),
-    helps: tuple[str, ...] = (),
-) -> DataError:
-    """A mistake in a file, shown at the statement that names the file where there is one."""
-    if span is None:
-        notes = (label, *notes) if label else notes
-        return DataError(Diagnostic(code, title, (), notes, helps, place=place))
-    return DataError(Diagnostic(code, title, (Label(span, label),), notes, helps, place=place))
-
-
-def _content(path: Path, span: Span | None) -> bytes:
+def file_bytes(path: Path, span: Span | None, limits: ReadingLimits = UNLIMITED) -> bytes:
+    """All that a file holds, unless that is too much or comes too late."""
     try:
-        content = path.read_bytes()
+        return _bytes_within(path, span, limits)
+    except DataError:
+        raise
     except FileNotFoundError:
         raise _gone(path, span) from None
     except IsADirectoryError:
@@ -84,6 +98,48 @@ def _content(path: Path, span: Span | None) -> bytes:
     except (OSError, ValueError) as problem:
         reason = os.strerror(problem.errno) if isinstance(problem, OSError) and problem.errno else "not a path"
         raise file_mistake("D403", f"{path.name} cannot be read", reason.lower(), path.name, span) from None
+
+
+def _bytes_within(path: Path, span: Span | None, limits: ReadingLimits) -> bytes:
+    """A regular file is read piece by piece; of a pipe or a device, only what comes before the deadline."""
+    patient = limits.deadline == float("inf")
+
+    def opened(name: str, flags: int) -> int:
+        # Opening a pipe that nobody writes to would wait for ever.
+        return os.open(name, flags if patient else flags | getattr(os, "O_NONBLOCK", 0))
+
+    with open(path, "rb", buffering=0, opener=opened) as file:
+        known = os.fstat(file.fileno())
+        if stat.S_ISREG(known.st_mode):
+            limits.size(path.name, span, known.st_size)
+            if known.st_size <= PIECE:
+                return file.readall()
+        pieces: list[bytes] = []
+        held = 0
+        while True:
+            limits.late(path.name, span)
+            if not patient and not stat.S_ISREG(known.st_mode) and not _has_more(file.fileno(), limits.deadline):
+                continue
+            piece = file.read(PIECE)
+            if piece is None:
+                continue
+            if not piece:
+                return b"".join(pieces)
+            held += len(piece)
+            limits.size(path.name, span, held)
+            pieces.append(piece)
+
+
+def _has_more(number: int, deadline: float) -> bool:
+    """Wait until a pipe has bytes, or has come to its end, or the deadline is there."""
+    if not hasattr(select, "poll"):
+        return True
+    waiting = select.poll()
+    waiting.register(number, select.POLLIN)
+    return bool(waiting.poll(max(0.0, deadline - monotonic()) * 1000))
+
+
+def _refuse_empty(path: Path, content: bytes, span: Span | None) -> None:
     if not content[:4096].strip(_BLANK) and not content.strip(_BLANK):
         raise file_mistake(
             "D405",
@@ -93,7 +149,6 @@ def _content(path: Path, span: Span | None) -> bytes:
             span,
             helps=("a data file has a line of column names and then one line per row",),
         )
-    return content
 
 
 def _gone(path: Path, span: Span | None) -> DataError:
@@ -154,25 +209,3 @@ def _refuse_foreign(path: Path, content: bytes, span: Span | None) -> None:
                 span,
                 helps=(helps.format(name=path.name),),
             )
-
-
-def _read_parquet(path: Path, content: bytes, types: Mapping[str, ColumnSpec], span: Span | None) -> Table:
-    import io
-
-    import polars as pl
-
-    from treeml.data.delimited import typed_table
-
-    try:
-        frame = pl.read_parquet(io.BytesIO(content))
-    except (pl.exceptions.PolarsError, OSError):
-        raise file_mistake(
-            "D403",
-            f"{path.name} is not a Parquet file that can be read",
-            "",
-            path.name,
-            span,
-            notes=("its ending or its first bytes say Parquet, but its content is damaged or cut off",),
-            helps=("write it again, or give it the ending of what it is",),
-        ) from None
-    return typed_table(frame, path.name, types, span)

@@ -17,17 +17,22 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from treeml.data.files import file_mistake
+from treeml.data.encoding import decoded
+from treeml.data.files import file_bytes
 from treeml.data.infer import Findings, infer
+from treeml.data.limits import ReadingLimits
+from treeml.data.mistake import file_mistake
 from treeml.data.read import NOTHING_DECLARED, refuse_repeats
 from treeml.data.table import BitColumns, Column, Table
 from treeml.lang.source import Span
 from treeml.spec import ColumnSpec
 
-Reader = Callable[[Path, bytes, Mapping[str, ColumnSpec], "Span | None"], Table]
+Reader = Callable[[Path, bytes, Mapping[str, ColumnSpec], "Span | None", ReadingLimits], Table]
 
 _BITS = re.compile(rb"[01](?:[ \t]+[01])+[ \t]*\r?")
 _SPARSE = re.compile(rb"[+-]?\d[\w.+-]*(?:\s+\d+:[^\s:]+)+\s*(?:#.*)?")
+_LINES = 1 << 16  # lines between two looks at the clock
+_EACH = 24  # bytes of memory for a byte of text, while every value in it is an object
 _MOST_CELLS = 400_000_000
 
 
@@ -45,10 +50,15 @@ def reader_for(path: Path, content: bytes) -> Reader | None:
     return None
 
 
-def _read_cp4im(path: Path, content: bytes, types: Mapping[str, ColumnSpec], span: Span | None) -> Table:
+def _read_cp4im(
+    path: Path, content: bytes, types: Mapping[str, ColumnSpec], span: Span | None, limits: ReadingLimits
+) -> Table:
+    # Every value is an object of its own until all of them have been looked at.
+    limits.size(path.name, span, _EACH * len(content))
     lines = content.split(b"\n")
     rows = [line for line in lines if line.strip()]
     width = len(rows[0].split())
+    limits.admit(path.name, span, len(rows), width, _EACH * len(content))
     flat = b" ".join(rows).split()
     wrong = (
         next((line for line in rows if len(line.split()) != width), None) if len(flat) != width * len(rows) else None
@@ -80,15 +90,20 @@ def _read_cp4im(path: Path, content: bytes, types: Mapping[str, ColumnSpec], spa
     )
 
 
-def _read_libsvm(path: Path, content: bytes, types: Mapping[str, ColumnSpec], span: Span | None) -> Table:
+def _read_libsvm(
+    path: Path, content: bytes, types: Mapping[str, ColumnSpec], span: Span | None, limits: ReadingLimits
+) -> Table:
     labels: list[str] = []
     places: list[int] = []
     indices: list[int] = []
     values: list[float] = []
+    limits.size(path.name, span, _EACH * len(content))
     for number, raw in enumerate(content.decode(errors="replace").split("\n"), start=1):
         parts = raw.partition("#")[0].split()
         if not parts:
             continue
+        if number % _LINES == 0:
+            limits.late(path.name, span)
         try:
             if not isfinite(float(parts[0])):
                 raise ValueError
@@ -122,6 +137,7 @@ def _read_libsvm(path: Path, content: bytes, types: Mapping[str, ColumnSpec], sp
             span,
             helps=("keep the columns that matter",),
         )
+    limits.admit(path.name, span, len(labels), width, 8 * width * len(labels) + _EACH * len(content))
     dense = np.zeros((len(labels), width))
     dense[places, np.array(indices, dtype=np.int64) - first] = values
     findings = Findings(path.name)
@@ -139,13 +155,13 @@ def _read_libsvm(path: Path, content: bytes, types: Mapping[str, ColumnSpec], sp
     return Table(columns, len(labels), path.name, "label", None, tuple(findings.notes))
 
 
-def _read_c45(path: Path, content: bytes, types: Mapping[str, ColumnSpec], span: Span | None) -> Table:
+def _read_c45(
+    path: Path, content: bytes, types: Mapping[str, ColumnSpec], span: Span | None, limits: ReadingLimits
+) -> Table:
     names, data = path.with_suffix(".names"), path.with_suffix(".data")
-    try:
-        declared = (content if path == names else names.read_bytes()).decode(errors="replace")
-        rows = (data.read_bytes() if path == names else content).decode(errors="replace")
-    except OSError:
-        other = data if path == names else names
+    other = data if path == names else names
+    notes: list[str] = []
+    if not other.is_file():
         raise file_mistake(
             "D401",
             f"{path.name} comes without {other.name}",
@@ -153,12 +169,18 @@ def _read_c45(path: Path, content: bytes, types: Mapping[str, ColumnSpec], span:
             path.name,
             span,
             notes=("C4.5 data are two files: the names and the rows",),
-        ) from None
+        )
+    beside = decoded(other.name, file_bytes(other, span, limits), span, notes)
+    declared = (content if path == names else beside).decode(errors="replace")
+    rows = (beside if path == names else content).decode(errors="replace")
     attributes = _attributes(names.name, declared, span)
     header = [*attributes, "class"]
     refuse_repeats(header, names.name, span)
+    limits.size(data.name, span, _EACH * len(rows))
     table: list[list[str]] = []
     for number, raw in enumerate(rows.split("\n"), start=1):
+        if number % _LINES == 0:
+            limits.late(data.name, span)
         line = raw.partition("|")[0].strip().removesuffix(".")
         if not line:
             continue
@@ -175,7 +197,8 @@ def _read_c45(path: Path, content: bytes, types: Mapping[str, ColumnSpec], span:
         table.append(cells)
     if not table:
         raise file_mistake("D405", f"{data.name} has no rows", "nothing in it", data.name, span)
-    findings = Findings(data.name)
+    limits.admit(data.name, span, len(table), len(header), _EACH * len(rows))
+    findings = Findings(data.name, notes=notes)
     columns: dict[str, Column] = {}
     for i, name in enumerate(header):
         spec = types.get(name, NOTHING_DECLARED)

@@ -16,6 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from treeml.data.infer import Findings, column_of_objects, infer
+from treeml.data.limits import UNLIMITED, ReadingLimits
 from treeml.data.table import BitColumns, Column, Table
 from treeml.lang.diagnostic import DataError, Diagnostic, Label
 from treeml.lang.source import Span
@@ -25,15 +26,21 @@ NOTHING_DECLARED = ColumnSpec()
 _MISSING_TYPES = ("NAType", "NaTType")  # of pandas, which is not imported for this
 
 
-def load(source: Any, types: Mapping[str, ColumnSpec] | None = None, *, span: Span | None = None) -> Table:
-    """Read anything that holds columns. `span` is where the spec names the file, for messages."""
+def load(
+    source: Any,
+    types: Mapping[str, ColumnSpec] | None = None,
+    *,
+    span: Span | None = None,
+    limits: ReadingLimits = UNLIMITED,
+) -> Table:
+    """Read anything that holds columns. `span` is where a spec names the file; `limits` hold for files."""
     types = types or {}
     if isinstance(source, Table):
         return source
     if isinstance(source, (str, Path)):
         from treeml.data.files import read_file
 
-        return read_file(Path(source), types, span)
+        return read_file(Path(source), types, span, limits)
     if isinstance(source, np.ndarray):
         return load_arrays(source, types=types)
     if isinstance(source, Mapping):
@@ -46,6 +53,7 @@ def load_arrays(
     y: Any = None,
     weight: Any = None,
     types: Mapping[str, ColumnSpec] | None = None,
+    limits: ReadingLimits = UNLIMITED,
 ) -> Table:
     """Arrays as a table with columns x0, x1, ..., the target `y` and the weights `weight`.
 
@@ -53,7 +61,7 @@ def load_arrays(
     """
     types = types or {}
     if not isinstance(X, (np.ndarray, list, tuple)) and not hasattr(X, "toarray"):
-        return _with_target(load(X, types), y, weight, types)
+        return _with_target(load(X, types, limits=limits), y, weight, types)
     matrix = _matrix(X)
     rows, width = matrix.shape
     names = _names(width)

@@ -83,6 +83,28 @@ DATA = (
         "Correct the value. If the digits are names, declare the column `text` or `category`.",
     ),
     Entry(
+        "D411",
+        "reading would take too much memory",
+        "A small file may hold a large table. What its metadata or its lines say is compared with `--memory`, or with"
+        " what the machine has, before anything is decoded.",
+        "treeml solve spec.tml --memory 500MB        # and the file holds 200,000,000 rows",
+        "Allow more memory, or keep the rows and columns that matter.",
+    ),
+    Entry(
+        "D412",
+        "reading took all the time",
+        "`within` counts from the start, and reading the data is a part of it.",
+        "solve within 1 s        # and the file has 10 GB",
+        "Allow more time, or keep the rows and columns that matter.",
+    ),
+    Entry(
+        "D413",
+        "the data are larger than allowed",
+        "Rows, columns, cells and the length of names are limited for data of unknown origin.",
+        "a CSV file of a million columns, where 10,000 are allowed",
+        "Give a smaller table.",
+    ),
+    Entry(
         "D414",
         "a rate over no rows",
         "A share of nothing is undefined: no row meets what stands after `given`, or a group has no rows that count.",

@@ -1,0 +1,135 @@
+"""What reading may take: bytes, time, rows, columns -> a refusal before, not after, more is taken.
+
+A file says less about its size than it seems to: a Parquet file of a megabyte may hold a billion rows. So the readers
+ask here before they decode, with what the file's own metadata or a count of its lines says; and between two pieces of
+a large file they ask whether there is time left.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from time import monotonic
+
+from treeml.data.mistake import file_mistake
+from treeml.lang.source import Span
+
+PIECE = 1 << 24  # bytes that are read or parsed between two looks at the clock
+_CELL = 8  # bytes of a number in a table
+_ROW = 32  # bytes of a row beside its cells: its number, class, weight and count
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingLimits:
+    """Limits of one run. `deadline` is a moment of the monotonic clock; None and infinity are no limit."""
+
+    memory: int | None = None  # bytes of the table and of what it is made from
+    deadline: float = float("inf")
+    rows: int | None = None
+    columns: int | None = None
+    cells: int | None = None
+    name_length: int | None = None  # characters of a column's name or of a level
+
+    def tightened(self, memory: int | None, within: float | None) -> ReadingLimits:
+        """The same limits, and those of a run that begins now where they are narrower."""
+        if memory is None and within is None:
+            return self
+        least = [size for size in (self.memory, memory) if size is not None]
+        deadline = self.deadline if within is None else min(self.deadline, monotonic() + within)
+        return replace(self, memory=min(least) if least else None, deadline=deadline)
+
+    @property
+    def bytes(self) -> int:
+        """What may be held: what was given, else all that the machine has."""
+        return self.memory if self.memory is not None else _machine()
+
+    def late(self, name: str, span: Span | None) -> None:
+        """Refuse to go on once the time is over."""
+        if monotonic() >= self.deadline:
+            raise file_mistake(
+                "D412",
+                f"reading {name} took all the time there was",
+                "not read to its end",
+                name,
+                span,
+                helps=("allow more time: `solve within 10 min`, or --within 10min", "or keep fewer rows and columns"),
+            )
+
+    def size(self, name: str, span: Span | None, held: int) -> None:
+        """Refuse what does not fit memory; `held` are the bytes that reading would hold at once."""
+        if held <= self.bytes:
+            return
+        whose = "are allowed" if self.memory is not None else "is all that this machine has"
+        raise file_mistake(
+            "D411",
+            f"reading {name} would take about {memory_text(held)} of memory",
+            f"{memory_text(self.bytes)} {whose}",
+            name,
+            span,
+            helps=(
+                ("allow more: --memory " + memory_text(_generous(held)).replace(" ", ""),)
+                if self.memory is not None
+                else ()
+            )
+            + ("keep fewer rows and columns",),
+        )
+
+    def admit(self, name: str, span: Span | None, rows: int, columns: int, decoded: int) -> None:
+        """Refuse a table before it is decoded into `decoded` bytes, and then into typed columns."""
+        counted = (("rows", rows, self.rows), ("columns", columns, self.columns), ("cells", rows * columns, self.cells))
+        for what, count, most in counted:
+            if most is not None and count > most:
+                raise file_mistake(
+                    "D413",
+                    f"{name} has {count:,} {what}, and at most {most:,} are allowed",
+                    "too large",
+                    name,
+                    span,
+                    helps=("give a smaller table",),
+                )
+        self.size(name, span, decoded + table_bytes(rows, columns))
+
+    def texts(self, name: str, span: Span | None, texts: object, what: str) -> None:
+        """Refuse names that are too long to be names."""
+        if self.name_length is None:
+            return
+        for text in texts if isinstance(texts, (list, tuple)) else ():
+            if isinstance(text, str) and len(text) > self.name_length:
+                raise file_mistake(
+                    "D413",
+                    f"{name} has {what} of {len(text):,} characters, and at most {self.name_length:,} are allowed",
+                    f"it begins {text[:20]!r}",
+                    name,
+                    span,
+                    helps=("give it a shorter name",),
+                )
+
+
+UNLIMITED = ReadingLimits()
+
+
+def table_bytes(rows: int, columns: int) -> int:
+    """What a table takes once its columns have types."""
+    return rows * (_CELL * columns + _ROW)
+
+
+def memory_text(size: int) -> str:
+    """Bytes as people say them: 500 MB, 9.6 GB."""
+    for unit, bytes_of in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if size >= bytes_of:
+            number = size / bytes_of
+            return f"{number:.0f} {unit}" if number >= 100 or number == int(number) else f"{number:.2g} {unit}"
+    return f"{size} bytes"
+
+
+def _generous(held: int) -> int:
+    """A round amount with some room."""
+    unit = 10**9 if held >= 10**9 else 10**6
+    return -(-held * 3 // (2 * unit)) * unit
+
+
+def _machine() -> int:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):  # a system that does not tell
+        return 1 << 62

@@ -1,0 +1,22 @@
+"""What is wrong with a file -> an error at the statement that names the file, where there is one."""
+
+from __future__ import annotations
+
+from treeml.lang.diagnostic import DataError, Diagnostic, Label
+from treeml.lang.source import Span
+
+
+def file_mistake(
+    code: str,
+    title: str,
+    label: str,
+    place: str,
+    span: Span | None,
+    notes: tuple[str, ...] = (),
+    helps: tuple[str, ...] = (),
+) -> DataError:
+    """A mistake in a file, shown at the statement that names the file where there is one."""
+    if span is None:
+        notes = (label, *notes) if label else notes
+        return DataError(Diagnostic(code, title, (), notes, helps, place=place))
+    return DataError(Diagnostic(code, title, (Label(span, label),), notes, helps, place=place))
