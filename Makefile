@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 NATIVE := $(wildcard treeml/native/*.c treeml/native/*.h) treeml/native/CMakeLists.txt CMakeLists.txt
 SANITIZED := build/sanitized
 
-.PHONY: demo test lint docs bench clean native-sanitized
+.PHONY: demo test lint docs bench fuzz clean native-sanitized
 
 $(VENV)/.installed: pyproject.toml $(NATIVE)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -30,6 +30,12 @@ docs: $(VENV)/.installed
 
 bench: $(VENV)/.installed
 	$(BIN)/python -m benchmarks
+
+# Every goal with every requirement on every back-end, against an oracle and each other; SEED=7 repeats a run. Faults
+# leave folders in build/found that show them again.
+MINUTES ?= 10
+fuzz: $(VENV)/.installed
+	$(BIN)/python -m treeml.testing.attack --minutes $(MINUTES) --into build/found $(if $(SEED),--seed $(SEED))
 
 # The C code once more, with every warning an error and under AddressSanitizer and UBSan. Python itself is not built
 # for them, so the runtime is loaded first and leaks of the interpreter are not counted.

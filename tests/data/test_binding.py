@@ -109,6 +109,22 @@ def test_weights_that_do_not_fit_are_rounded_and_that_is_said() -> None:
     assert any("their total moves by at most 1e-30" in note for note in dataset.notes)
 
 
+def test_costs_that_do_not_fit_are_rounded_and_that_is_said() -> None:
+    costs = {("a", "b"): Fraction("1.4142135623730951"), ("b", "a"): Fraction(3)}
+    dataset = bind(Spec(target="y", mistake_costs=costs), load({"x": [1, 2], "y": ["a", "b"]}))
+    assert dataset.mistake_cost[0, 1] * dataset.mistake_scale != costs["a", "b"]
+    assert dataset.notes[0].startswith("costs of mistakes were rounded to multiples of 1e-15; their total moves by")
+
+
+def test_costs_leave_weights_their_digits() -> None:
+    """Costs of 2**53 and weights of many digits have no common whole numbers, which is a message and no crash."""
+    costs = {("a", "b"): Fraction("1.4142135623730951"), ("b", "a"): Fraction(10**15)}
+    spec = Spec(target="y", weight_column="w", mistake_costs=costs, goals=(goal("mistake_cost"),))
+    table = load({"x": [1, 2, 2], "y": ["a", "b", "a"], "w": [0.3333333333333333, 0.25, 0.1]})
+    with pytest.raises(DataError, match="`mistake_cost` needs numbers beyond 64 bits"):
+        lower(bind(spec, table))
+
+
 def test_cluster_columns_are_described_by_the_others() -> None:
     table = load({"a": [1, 2, 3], "b": [0.5, 1.5, 2.25], "c": [1, 0, 1]})
     cluster = goal("cluster_loss", ("b", "c"), "squared")

@@ -20,6 +20,7 @@ from treeml.spec import Spec
 
 MOST_CLASSES = 20  # a column of so many whole numbers still can name classes
 _SAFE = 2**62  # weighted sums of targets stay below this
+LEAST_DIGITS = 1_000_000  # a weight is never rounded more coarsely than to this share of the mean
 _TRUTHS = (("0", "1"), ("false", "true"), ("no", "yes"))
 
 
@@ -60,7 +61,7 @@ def bind(spec: Spec, table: Table) -> Dataset:
     if any(mistake.code in ("D416", "T301") for mistake in mistakes) or (target is None and target_name is not None):
         raise DataError(_in_order(mistakes))  # without a target there is no telling what else is wrong
     positive = _positive(spec, table, classes, asked, notes, mistakes)
-    mistake_cost, mistake_scale = _mistake_costs(spec, table, classes, mistakes)
+    mistake_cost, mistake_scale = _mistake_costs(spec, table, classes, notes, mistakes)
     sound = weight_name if weight_name in table.columns and not mistakes else None
     weight, weight_scale = _weights(spec, table, sound, classes, actual, mistake_cost, notes, mistakes)
     outputs: list[Column] = []
@@ -202,7 +203,7 @@ def _positive(
 
 
 def _mistake_costs(
-    spec: Spec, table: Table, classes: tuple[Any, ...], mistakes: list[Diagnostic]
+    spec: Spec, table: Table, classes: tuple[Any, ...], notes: list[str], mistakes: list[Diagnostic]
 ) -> tuple[Whole, Fraction]:
     size = len(classes)
     if not spec.mistake_costs:
@@ -220,7 +221,11 @@ def _mistake_costs(
             costs[number[predicted]][number[real]] = cost
     whole, scale = whole_fractions([cost for row in costs for cost in row])
     if max(map(abs, whole), default=0) > EXACT:
-        whole, scale, _ = fit([cost for row in costs for cost in row], [1] * size * size, EXACT, EXACT)
+        whole, scale, moved = fit([cost for row in costs for cost in row], [1] * size * size, EXACT, EXACT)
+        notes.append(
+            f"costs of mistakes were rounded to multiples of {float(scale):g}; "
+            f"their total moves by at most {float(moved):.2g}"
+        )
     return np.array(whole, dtype=np.int64).reshape(size, size), scale
 
 
@@ -234,8 +239,11 @@ def _weights(
     notes: list[str],
     mistakes: list[Diagnostic],
 ) -> tuple[Whole, Fraction]:
-    """Row weights in whole numbers: times the largest cost they add up to less than 2**53."""
-    most = EXACT // max(1, int(np.abs(costs).max(initial=1)))
+    """Row weights in whole numbers: times the largest cost they add up to less than 2**53, if that leaves them digits.
+
+    Where it does not, the product is too large for whole numbers, and the measure that needs it says so.
+    """
+    most = max(EXACT // max(1, int(np.abs(costs).max(initial=1))), LEAST_DIGITS * table.rows)
     if name is None and not spec.class_weights:
         return np.ones(table.rows, dtype=np.int64), Fraction(1)
     column = table.columns[name] if name is not None else None

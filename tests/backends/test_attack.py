@@ -1,0 +1,170 @@
+"""The attack finds claims that do not hold; its oracle agrees with the other one, and with counting by hand."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from random import Random
+
+import pytest
+
+import treeml as tml
+from treeml.testing.attack import Claim, Tally, attack, claim_of, faults, shrunk, store
+from treeml.testing.truth import Truth, truth
+from treeml.testing.worlds import (
+    CELLS,
+    CLASSES,
+    NUMBERS,
+    Column,
+    Required,
+    Use,
+    Wanted,
+    Weighted,
+    World,
+    forest_world,
+    large_world,
+    random_world,
+)
+
+XOR = World(
+    CLASSES,
+    (
+        Column("c0", "number", ("0", "0", "1", "1")),
+        Column("c1", "number", ("0", "1", "0", "1")),
+        Column("g", "category", ("a", "b", "a", "b")),
+    ),
+    ("p", "q", "q", "p"),
+    goals=(Wanted("minimize", Weighted((("1", Use("errors")),))),),
+)
+
+
+def asked(measure: str, sense: str, limit: str, *arguments: str) -> Required:
+    return Required(Weighted((("1", Use(measure, arguments)),)), sense, limit)
+
+
+def best(world: World, *requirements: Required) -> tuple[Fraction, ...] | None:
+    found = truth(replace(world, requirements=requirements))
+    assert found is not None
+    return found.best
+
+
+def test_counted_by_hand() -> None:
+    assert best(XOR, asked("depth", "<=", "2")) == (0,)
+    assert best(XOR, asked("depth", "<=", "1")) == (2,)
+    assert best(XOR, asked("depth", "<=", "2"), asked("leaves", "<=", "3")) == (1,)
+    assert best(XOR, asked("depth", "<=", "1"), asked("purity", ">=", "0.5000000000000001")) is None
+    assert best(XOR, asked("parity_gap", "<=", "0", "g"), asked("depth", "<=", "1")) == (2,)
+    assert best(replace(XOR, weight=("0.1", "1", "1", "0.1")), asked("depth", "<=", "1")) == (Fraction(1, 5),)
+
+
+def test_losses_counted_by_hand() -> None:
+    numbers = World(
+        NUMBERS,
+        (Column("c0", "number", ("1", "2", "3")),),
+        ("1", "3", "1000000"),
+        goals=(Wanted("minimize", Weighted((("1", Use("squared_loss")),))),),
+    )
+    assert best(numbers, asked("leaves", "<=", "2")) == (2,)
+    assert best(numbers, asked("leaves", "<=", "3")) == (0,)
+    low = replace(numbers, goals=(Wanted("minimize", Weighted((("1", Use("quantile_loss", ("0.3",))),))),))
+    assert best(low, asked("leaves", "<=", "2")) == (Fraction(6, 10),)
+
+
+def test_a_leaf_beside_is_no_step_along_the_column() -> None:
+    rising = Required(Weighted((("1", Use("monotone", ("c0", "increasing"))),)))
+    assert best(XOR, asked("depth", "<=", "2"), rising) == (1,)
+
+
+@pytest.mark.parametrize("number", range(0, 60, 2))
+def test_both_oracles_agree(number: int, tmp_path: Path) -> None:
+    """The one on problems and this one share no code; so reading, lowering and verifying are tried as well."""
+    random = Random(number)
+    world = random_world(random, *random.choice(CELLS))
+    known = truth(world)
+    claim = claim_of(world.text(), world.table(), "oracle", 60.0)
+    if known is not None and claim.kind == "solved" and not claim.is_rounded:
+        assert list(faults(world, [claim], known)) == []
+        assert claim.status == ("optimal" if known.best is not None else "infeasible")
+
+
+def test_every_goal_meets_every_requirement() -> None:
+    assert len(set(CELLS)) == len(CELLS) > 1000
+    for number, cell in enumerate(CELLS):
+        world = random_world(Random(number), *cell)
+        assert world.text()
+        if number % 50 == 0:
+            tml.parse(world.text())
+
+
+def test_worlds_repeat() -> None:
+    for make in (large_world, forest_world):
+        one, other = (make(Random(3)) for _ in range(2))
+        assert (one.text(), one.table()) == (other.text(), other.table())
+
+
+DEPTH_1 = replace(XOR, requirements=(asked("depth", "<=", "1"),))
+
+
+@pytest.mark.parametrize(
+    ("claim", "reason"),
+    [
+        (Claim("x", "solved", "optimal", (Fraction(3),)), "says optimal with 3, and the best is 2"),
+        (Claim("x", "solved", "feasible", (Fraction(1),)), "says 1, better than the best, 2"),
+        (Claim("x", "solved", "infeasible"), "says infeasible, and there is a tree with 2"),
+        (Claim("x", "solved", "feasible", (Fraction(4),), bound=2.5), "says bound 2.5, and there is a tree with 2"),
+        (Claim("x", "broken", said="KeyError: 3"), "broken: KeyError: 3"),
+        (Claim("x", "lost", said="its process ended with code -11"), "lost: its process ended with code -11"),
+        (Claim("x", "solved", "feasible", (Fraction(4),), bound=2.0), None),
+        (Claim("x", "refused", said="B501"), None),
+    ],
+)
+def test_a_claim_against_the_truth(claim: Claim, reason: str | None) -> None:
+    found = [fault.reason for fault in faults(DEPTH_1, [claim], Truth((Fraction(2),)))]
+    assert found == ([] if reason is None else [f"x within 0 s {reason}"])
+
+
+def test_runs_against_each_other() -> None:
+    maximized = replace(XOR, goals=(Wanted("maximize", Weighted((("1", Use("accuracy")),))),))
+    tree = Claim("a", "solved", "feasible", (Fraction(1, 2),))
+    for claim, count in (
+        (Claim("b", "solved", "optimal", (Fraction(1, 4),)), 1),
+        (Claim("b", "solved", "infeasible"), 1),
+        (Claim("b", "solved", "unknown", None, bound=0.4), 1),
+        (Claim("b", "solved", "unknown", None, bound=0.6), 0),
+        (Claim("b", "solved", "optimal", (Fraction(3, 4),)), 0),
+    ):
+        assert len(list(faults(maximized, [tree, claim], None))) == count
+
+
+def test_a_fault_is_made_smaller_and_can_be_shown_again(tmp_path: Path) -> None:
+    world = replace(XOR, requirements=(asked("depth", "<=", "2"), asked("leaves", "<=", "9")))
+
+    def lie(world: World, runs: Sequence[tuple[str, float]]) -> list[Claim]:
+        value = Fraction(1 if "leaves" in world.text() and world.rows > 2 else 0)
+        return [Claim(name, "solved", "optimal", (value,), within=seconds) for name, seconds in runs]
+
+    (found,) = faults(world, lie(world, [("oracle", 5.0)]), truth(world))
+    small = shrunk(found, lambda smaller, runs: faults(smaller, lie(smaller, runs), truth(smaller)))
+    assert small.world.rows == 3
+    assert [str(required) for required in small.world.requirements] == ["leaves <= 9"]
+    place = store(small, tmp_path)
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    done = subprocess.run([place / "reproduce.sh"], capture_output=True, text=True, env={**os.environ, "PATH": path})
+    assert done.returncode == 0, done.stderr
+    assert "optimal, and proved" in done.stdout
+    assert "# right: 0" in (place / "reproduce.sh").read_text()
+
+
+def test_the_attack_tells_what_it_covered(tmp_path: Path) -> None:
+    told: list[str] = []
+    assert attack(10.0, 7, tmp_path, ["oracle", "cart"], told.append, most=3) == 0
+    text = "".join(told)
+    assert "worlds: 3 small" in text
+    assert f"goals x requirements: 3 of {len(CELLS)} tried" in text
+    assert text.endswith("0 faults\n")
+    assert isinstance(Tally().cells, set)

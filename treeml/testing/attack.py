@@ -1,0 +1,426 @@
+"""Random worlds -> claims of every back-end that do not hold, each with files that show it again.
+
+    python -m treeml.testing.attack --minutes 60 --seed 1
+
+Every goal meets every requirement at least once, in a shuffled order, and every back-end that takes the pair is held
+against the oracle of `truth.py` and against all others. Between them come worlds of hundreds of rows under limits from
+0 to 2 seconds, whose claims must not clash with a tree that any run found, and forests. What is looked for: a false
+"optimal", "infeasible" or bound, an answer that does not verify, an exception that is no message, a process that dies
+or does not come back. Problems without a text are tried by `fuzz.py`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from hashlib import sha256
+from multiprocessing import get_context
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+from time import monotonic
+from typing import Any
+
+from treeml.testing.truth import Truth, truth
+from treeml.testing.worlds import CELLS, World, forest_world, large_world, random_world
+
+USUAL = ("", "native", "cpsat", "mip", "maxsat", "sat", "oracle", "parameterized")  # "": whoever is chosen
+VARIANTS = (
+    "native(kernel = binary)",
+    "native(kernel = numeric)",
+    "native(threads = 2)",
+    "cpsat(encoding = rows)",
+    "cpsat(encoding = order)",
+    "cpsat(presolve = false)",
+    "cpsat(threads = 2)",
+    "mip(formulation = flow)",
+    "mip(formulation = binoct)",
+    "mip(presolve = false)",
+    "mip(solver = scip)",
+    "maxsat(encoding = binary)",
+    "maxsat(strategy = core)",
+    "cart",
+    "race(native, cpsat)",
+)
+LARGE_BACKENDS = ("", "native", "native(threads = 2)", "cpsat", "mip", "maxsat")
+FOREST_BACKENDS = ("", "native", "cpsat", "mip", "maxsat")
+LIMITS = (0.0, 0.05, 0.2, 0.5, 1.0, 2.0)
+SECONDS_TO_RETURN = 90.0  # beyond its limit, on a busy machine; whoever needs longer hangs
+ROUNDED = "rounded to multiples"  # a note: what is solved are other numbers, and the user is told
+SHRINK_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What one run says. `kind` is solved, refused, rejected (the spec or the data), broken or lost."""
+
+    backend: str
+    kind: str
+    status: str = ""
+    values: tuple[Fraction, ...] | None = None  # of the goals, in the user's sense, as verified
+    bound: float | None = None
+    tolerance: float = 0.0  # relative to the larger of 1 and the value
+    said: str = ""
+    is_rounded: bool = False
+    seconds: float = 0.0
+    within: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    world: World
+    runs: tuple[tuple[str, float], ...]  # back-ends and their seconds
+    reason: str
+    kind: str  # what has to stay the same while the world is made smaller
+
+
+@dataclass
+class Tally:
+    """What was covered."""
+
+    cells: set[tuple[str, str]] = field(default_factory=set)
+    pairs: set[tuple[tuple[str, str], str]] = field(default_factory=set)
+    by_backend: dict[str, Counter[str]] = field(default_factory=dict)
+    worlds: Counter[str] = field(default_factory=Counter)
+    codes: Counter[str] = field(default_factory=Counter)
+
+    def add(self, world: World, claims: Sequence[Claim], known: Truth | None) -> None:
+        kind = "large" if world.is_large else "forest" if world.forest else "small"
+        self.worlds[kind] += 1
+        self.worlds[f"{kind}, held against the oracle"] += known is not None
+        if kind == "small":
+            self.cells.add(world.cell)
+        for claim in claims:
+            self.by_backend.setdefault(claim.backend or "default", Counter())[claim.kind] += 1
+            if claim.kind == "solved":
+                self.pairs.add((world.cell, claim.backend or "default"))
+            if claim.kind in ("rejected", "refused"):
+                self.codes[claim.said.partition(":")[0]] += 1
+
+    def lines(self) -> Iterator[str]:
+        counts = ", ".join(f"{number} {kind}" for kind, number in sorted(self.worlds.items()) if number)
+        yield f"worlds: {counts or 'none'}"
+        yield f"goals x requirements: {len(self.cells)} of {len(CELLS)} tried"
+        for name, counter in sorted(self.by_backend.items()):
+            solved = sum(backend == name for _, backend in self.pairs)
+            told = ", ".join(f"{number} {kind}" for kind, number in sorted(counter.items()))
+            yield f"  {name}: {told}; solved {solved} of the {len(self.cells)} pairs"
+        yield "refused or rejected: " + ", ".join(f"{code} {number}" for code, number in sorted(self.codes.items()))
+
+
+# -- one run ------------------------------------------------------------------------------------------
+
+
+def claim_of(text: str, table: str, backend: str, within: float) -> Claim:
+    """What a back-end says of a world; exceptions that are no messages are what is looked for."""
+    import treeml
+    from treeml.backends.contract import Status
+    from treeml.lang.diagnostic import InfeasibleError, RefusedError, SpecError
+
+    def made(kind: str, **more: Any) -> Claim:
+        return Claim(backend, kind, seconds=monotonic() - begun, within=within, **more)
+
+    begun = monotonic()
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.csv"
+        path.write_text(table, encoding="utf-8")
+        try:
+            result = treeml.parse(text).solve(str(path), within=within, backend=backend or None)
+        except InfeasibleError:
+            return made("solved", status=Status.INFEASIBLE.value)
+        except SpecError as error:
+            codes = sorted({each.code for each in error.diagnostics})
+            told = f"{','.join(codes)}: {error.diagnostics[0].title}; {' '.join(error.diagnostics[0].notes)}"
+            if any(code.startswith("B51") for code in codes):
+                return made("broken", said=told)
+            return made("refused" if isinstance(error, RefusedError) else "rejected", said=told)
+        except MemoryError:
+            return made("rejected", said="memory: out of memory")
+        except Exception as error:
+            return made("broken", said=f"{type(error).__name__}: {' '.join(str(error).split())[:300]}")
+    values = None if result.exact is None else tuple(goal.value for goal in result.exact.goals)
+    if result.forest is not None and isinstance(result.objective, int | float):
+        values = (Fraction(result.objective),)
+    return made(
+        "solved",
+        status=result.status.value,
+        values=values,
+        bound=result.bound,
+        tolerance=max(result.tolerance, 1e-6 if result.forest is not None else 0.0),
+        is_rounded=any(ROUNDED in note for note in result.notes),
+    )
+
+
+class Runner:
+    """A process that solves, and is replaced when it dies or does not come back."""
+
+    def __init__(self) -> None:
+        self.context = get_context("spawn")
+        self.process: Any = None
+
+    def __call__(self, world: World, backend: str, within: float) -> Claim:
+        if self.process is None or not self.process.is_alive():
+            self.channel, other = self.context.Pipe()
+            self.process = self.context.Process(target=_serve, args=(other,), daemon=False)
+            self.process.start()
+            other.close()
+        begun = monotonic()
+        try:
+            self.channel.send((world.text(), world.table(), backend, within))
+            if self.channel.poll(within + SECONDS_TO_RETURN):
+                answer: Claim = self.channel.recv()
+                return answer
+            said = f"it did not come back within {within + SECONDS_TO_RETURN:g} s"
+        except (EOFError, OSError):
+            self.process.join(5)
+            said = f"its process ended with code {self.process.exitcode}"
+        self.close()
+        return Claim(backend, "lost", said=said, seconds=monotonic() - begun, within=within)
+
+    def close(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.join()
+            self.channel.close()
+            self.process = None
+
+
+def _serve(channel: Any) -> None:
+    while True:
+        try:
+            channel.send(claim_of(*channel.recv()))
+        except (EOFError, OSError):
+            return
+
+
+# -- what cannot be -----------------------------------------------------------------------------------
+
+
+def faults(world: World, claims: Sequence[Claim], known: Truth | None) -> Iterator[Fault]:
+    """Whatever is wrong with the claims, alone, against the truth, and against each other."""
+    for claim in claims:
+        if claim.kind in ("broken", "lost"):
+            yield Fault(world, (_run(claim),), f"{_name(claim)} {claim.kind}: {claim.said}", claim.said[:24])
+    solved = [claim for claim in claims if claim.kind == "solved"]
+    if known is not None:
+        for claim in solved:
+            reason = None if claim.is_rounded else _against_truth(world, claim, known)
+            if reason:
+                yield Fault(world, (_run(claim),), f"{_name(claim)} {reason}", "truth")
+        return
+    for reason, one, other in _clashes(world, solved):
+        yield Fault(world, (_run(one), _run(other)), reason, "clash")
+
+
+def _against_truth(world: World, claim: Claim, known: Truth) -> str | None:
+    if known.best is None:
+        return f"has a tree with {_text(claim.values)}, and there is none" if claim.values is not None else None
+    if claim.status == "infeasible":
+        return f"says infeasible, and there is a tree with {_text(known.best)}"
+    if not world.goals:
+        return None
+    if claim.values is not None:
+        if _better(world, claim.values, known.best):
+            return f"says {_text(claim.values)}, better than the best, {_text(known.best)}"
+        if claim.status == "optimal" and not _equal(claim.values, known.best, claim.tolerance):
+            return f"says optimal with {_text(claim.values)}, and the best is {_text(known.best)}"
+    if claim.bound is not None and len(world.goals) == 1 and _beyond(world, claim, known.best[0]):
+        return f"says bound {claim.bound}, and there is a tree with {_text(known.best)}"
+    return None
+
+
+def _clashes(world: World, claims: Sequence[Claim]) -> Iterator[tuple[str, Claim, Claim]]:
+    """A tree of one run against what another says of all trees."""
+    trees = [claim for claim in claims if claim.values is not None]
+    for claim in claims:
+        for tree in trees:
+            assert tree.values is not None
+            if claim.status == "infeasible":
+                yield f"{_name(claim)} says infeasible, {_name(tree)} has {_text(tree.values)}", claim, tree
+            elif not world.goals or claim.is_rounded != tree.is_rounded:
+                continue
+            elif (
+                claim.status == "optimal"
+                and claim.values is not None
+                and _better(world, tree.values, claim.values)
+                and not _equal(claim.values, tree.values, max(claim.tolerance, tree.tolerance))
+            ):
+                told = f"{_name(claim)} says optimal with {_text(claim.values)}"
+                yield f"{told}, {_name(tree)} has {_text(tree.values)}", claim, tree
+            elif claim.bound is not None and len(world.goals) == 1 and _beyond(world, claim, tree.values[0]):
+                yield f"{_name(claim)} says bound {claim.bound}, {_name(tree)} has {_text(tree.values)}", claim, tree
+
+
+def _better(world: World, values: tuple[Fraction, ...], than: tuple[Fraction, ...]) -> bool:
+    signs = [-1 if goal.sense == "maximize" else 1 for goal in world.goals]
+    return [s * v for s, v in zip(signs, values, strict=True)] < [s * v for s, v in zip(signs, than, strict=True)]
+
+
+def _equal(values: tuple[Fraction, ...], others: tuple[Fraction, ...], tolerance: float) -> bool:
+    return all(
+        abs(one - other) <= Fraction(tolerance) * max(Fraction(1), abs(other))
+        for one, other in zip(values, others, strict=True)
+    )
+
+
+def _beyond(world: World, claim: Claim, value: Fraction) -> bool:
+    """Does the bound exclude the value? It is a float, of which the last digits are not meant."""
+    assert claim.bound is not None
+    sign = -1 if world.goals[0].sense == "maximize" else 1
+    slack = (Fraction(claim.tolerance) + Fraction(1, 10**12)) * max(Fraction(1), abs(value))
+    return sign * (Fraction(claim.bound) - value) > slack
+
+
+def _run(claim: Claim) -> tuple[str, float]:
+    return claim.backend, claim.within
+
+
+def _name(claim: Claim) -> str:
+    return f"{claim.backend or 'default'} within {claim.within:g} s"
+
+
+def _text(values: tuple[Fraction, ...] | None) -> str:
+    return "nothing" if values is None else ", ".join(str(value) for value in values) or "no goal"
+
+
+# -- smaller, and kept ----------------------------------------------------------------------------------
+
+
+def shrunk(fault: Fault, again: Callable[[World, Sequence[tuple[str, float]]], Iterator[Fault]]) -> Fault:
+    """The same kind of fault in a smaller world, as long as time allows."""
+    ends = monotonic() + SHRINK_SECONDS
+    if fault.world.is_large:
+        return fault
+    progress = True
+    while progress:
+        progress = False
+        for smaller in _smaller(fault.world):
+            if monotonic() > ends:
+                return fault
+            found = next((each for each in again(smaller, fault.runs) if each.kind == fault.kind), None)
+            if found is not None:
+                fault, progress = found, True
+                break
+    return fault
+
+
+def _smaller(world: World) -> Iterator[World]:
+    for number in range(len(world.requirements)):
+        yield replace(world, requirements=world.requirements[:number] + world.requirements[number + 1 :])
+    if len(world.goals) > 1:
+        yield replace(world, goals=world.goals[:-1])
+        yield replace(world, goals=world.goals[1:])
+    if world.weight:
+        yield replace(world, weight=())
+    if world.class_weights:
+        yield replace(world, class_weights=())
+    for row in range(world.rows) if world.rows > 1 else ():
+        yield world.without_row(row)
+
+
+def store(fault: Fault, folder: Path) -> Path:
+    """The spec, the rows, and a script that shows the fault."""
+    world = fault.world
+    mark = sha256((world.text() + world.table() + fault.reason).encode()).hexdigest()[:8]
+    place = folder / f"{'-'.join(world.cell).replace(' ', '_').replace(':', '').replace(',', '')[:60]}-{mark}"
+    place.mkdir(parents=True, exist_ok=True)
+    (place / "spec.tml").write_text(f'data "rows.csv"\n{world.text()}', encoding="utf-8")
+    (place / "rows.csv").write_text(world.table(), encoding="utf-8")
+    known = truth(world)
+    right = "not known" if known is None else "no tree" if known.best is None else _text(known.best)
+    asked = [(f' --with "{name}"' if name else "") + f" --within {seconds:g}s" for name, seconds in fault.runs]
+    lines = ["#!/bin/sh", f"# {fault.reason}", f"# right: {right}", 'cd "$(dirname "$0")"']
+    lines += [f"treeml solve spec.tml{options}" for options in asked]
+    script = place / "reproduce.sh"
+    script.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    script.chmod(0o755)
+    return place
+
+
+# -- the schedule ---------------------------------------------------------------------------------------
+
+
+def worlds(seed: int) -> Iterator[World]:
+    """Without end: all pairs of a goal and a requirement in a shuffled order, again and again, and others between."""
+    random = Random(seed)
+    number = 0
+    while True:
+        cells = list(CELLS)
+        random.shuffle(cells)
+        for cell in cells:
+            number += 1
+            yield random_world(random, *cell)
+            if number % 40 == 0:
+                yield large_world(random)
+            if number % 60 == 30:
+                yield forest_world(random)
+
+
+def runs_of(world: World, random: Random, usual: Sequence[str]) -> list[tuple[str, float]]:
+    """Who is asked, and for how long."""
+    if world.is_large:
+        chosen = [backend for backend in LARGE_BACKENDS if not usual or backend in usual]
+        return [(backend, limit) for backend in chosen for limit in random.sample(LIMITS, 2)]
+    if world.forest:
+        return [(backend, 20.0) for backend in FOREST_BACKENDS if not usual or backend in usual]
+    backends = list(usual) or [*USUAL, random.choice(VARIANTS)]
+    return [(backend, world.seconds) for backend in backends]
+
+
+def attack(
+    minutes: float,
+    seed: int,
+    into: Path,
+    backends: Sequence[str] = (),
+    tell: Callable[[str], object] = sys.stdout.write,
+    most: int | None = None,
+) -> int:
+    """How many faults were found in so many minutes; `most` ends it after so many worlds."""
+    ends, tally, runner, found = monotonic() + 60 * minutes, Tally(), Runner(), 0
+    random = Random(seed)
+
+    def again(world: World, runs: Sequence[tuple[str, float]]) -> Iterator[Fault]:
+        return faults(world, [runner(world, *run) for run in runs], truth(world))
+
+    try:
+        for number, world in enumerate(worlds(seed)):
+            if monotonic() > ends or number == most:
+                break
+            known = truth(world)
+            claims = [runner(world, backend, within) for backend, within in runs_of(world, random, backends)]
+            tally.add(world, claims, known)
+            for fault in list(faults(world, claims, known))[:3]:
+                found += 1
+                small = shrunk(fault, again)
+                tell(f"{small.reason}\n  {store(small, into)}\n")
+    finally:
+        runner.close()
+    tell("\n".join(tally.lines()) + f"\n{found} faults\n")
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m treeml.testing.attack", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--seed", type=int, help="of the first world; unless given, one that is printed")
+    parser.add_argument("--with", dest="backends", action="append", default=[], help="only this back-end; repeatable")
+    parser.add_argument("--into", type=Path, default=Path("found"), help="folder for what shows a fault again")
+    parser.add_argument("--worlds", type=int, help="at most so many")
+    asked = parser.parse_args(arguments)
+    seed = Random().randrange(2**32) if asked.seed is None else asked.seed
+    sys.stdout.write(f"seed {seed}\n")
+    sys.stdout.flush()
+
+    def tell(text: str) -> None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+
+    return 1 if attack(asked.minutes, seed, asked.into, asked.backends, tell, asked.worlds) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
