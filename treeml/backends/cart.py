@@ -55,6 +55,7 @@ class Cart:
         merges_rows=True,
         merges_tests=True,
         reports=True,
+        carries=None,
     )
     options: ClassVar[Mapping[str, Option]] = {
         "criterion": Option(str, "gini", "what makes a good split of classes", tuple(CRITERIA)),

@@ -381,6 +381,15 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
+class Carries:
+    """How large the whole numbers of a problem may be for a back-end to stay exact; a plan rescales larger ones."""
+
+    sums: int = 2**62  # what a goal or a bound may come to, in its own units
+    goals: int = 2**62  # the same, from where smaller numbers for a goal are looked for though larger ones are taken
+    shares: int = 2**62  # the weight of all rows times a term of the fraction that a purity is compared with
+
+
+@dataclass(frozen=True, slots=True)
 class Capabilities:
     """What a back-end can do, stated without importing its solver. Kinds are names of term classes."""
 
@@ -401,6 +410,7 @@ class Capabilities:
     repeats: bool = True  # the same tree for the same seed? (of a race, whoever is first decides between equal ones)
     keeps_memory: bool = False  # minds Limits.memory? (otherwise the answer says that it did not)
     writes: tuple[str, ...] = ()  # file name endings of native models it can write: (".lp", ".mps")
+    carries: Carries | None = Carries()  # None: whole numbers of any size
 
 
 @dataclass(frozen=True, slots=True)

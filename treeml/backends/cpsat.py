@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from treeml.backends.contract import Capabilities, Node, Option, Problem, Stop
-from treeml.backends.encodings.asked import Asked
+from treeml.backends.contract import Capabilities, Carries, Node, Option, Problem, Stop
+from treeml.backends.encodings.asked import LARGEST_SHARE, LARGEST_SUM, Asked
 from treeml.backends.frame import BOUNDS, EXPLAIN, GOALS, PRESOLVE, SolverBackend, Way, orders_of
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ class CpSat(SolverBackend):
         threads=True,
         writes=(".pb", ".txt"),
         keeps_memory=True,
+        carries=Carries(LARGEST_SUM, LARGEST_SUM, LARGEST_SHARE),
     )
     options: ClassVar[Mapping[str, Option]] = {
         "encoding": Option(
@@ -50,11 +51,20 @@ class CpSat(SolverBackend):
 
     def way(self, problem: Problem, asked: Asked, options: Mapping[str, Any]) -> Way:
         from treeml.backends.encodings.cover import takes_cover
-        from treeml.backends.encodings.sizes import cover_or, fitting_literals, is_whole, node_encoding, takes_nodes
+        from treeml.backends.encodings.sizes import (
+            LARGEST_ENTRY,
+            cover_or,
+            fitting_literals,
+            is_whole,
+            node_encoding,
+            takes_nodes,
+            takes_shares,
+        )
 
         wanted = options.get("encoding", "auto")
         if wanted in ("rows", "order"):
             takes_nodes(asked)
+            takes_shares(asked, LARGEST_ENTRY)
             size = fitting_literals(problem, asked, binary=wanted == "rows")
             return Way(wanted, f"asked for; about {size:,} literals")
         whole = is_whole(options)

@@ -49,6 +49,7 @@ class Improve:
         merges_tests=True,
         starts=True,
         reports=True,
+        carries=None,
     )
     options: ClassVar[Mapping[str, Option]] = {
         "backends": Option(tuple, (), "who solves the subtrees: improve(sat, native); native where none is named"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from treeml.backends.contract import Capabilities, Limits, Node, Option, Problem, Stop
-from treeml.backends.encodings.asked import Asked, Unsupported, read_problem
+from treeml.backends.contract import Capabilities, Carries, Limits, Node, Option, Problem, Stop
+from treeml.backends.encodings.asked import LARGEST_SHARE, LARGEST_SUM, Asked, Unsupported, read_problem
 from treeml.backends.frame import BOUNDS, EXPLAIN, GOALS, SolverBackend, Way
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ SOLVER = Option(str, "auto", "which solver of python-sat; auto is g4", SOLVERS)
 MARGIN = Option(
     int, 1, "only tests that leave at least so many of all rows on either side; of other trees nothing is proved", low=1
 )
+CLAUSES_CARRY = Carries(LARGEST_SUM, LARGEST_SUM, LARGEST_SHARE)
 CONFLICTS = Option(int, 0, "a limit in conflicts, to repeat a run; 0: none", low=0)
 
 
@@ -99,6 +100,7 @@ class MaxSat(ClauseBackend):
         explains=True,
         writes=(".wcnf",),
         keeps_memory=True,
+        carries=CLAUSES_CARRY,
     )
     options: ClassVar[Mapping[str, Option]] = {
         "encoding": ENCODING,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from treeml.backends.contract import Capabilities, Node, Option, Problem, Stop
-from treeml.backends.encodings.asked import Asked, Unsupported
+from treeml.backends.contract import Capabilities, Carries, Node, Option, Problem, Stop
+from treeml.backends.encodings.asked import LARGEST_SHARE, LARGEST_SUM, Asked, Unsupported, form_range
 from treeml.backends.frame import BOUNDS, EXPLAIN, GOALS, PRESOLVE, SolverBackend, Way, orders_of
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ class Mip(SolverBackend):
         threads=True,
         writes=(".lp", ".mps"),
         keeps_memory=True,
+        carries=Carries(LARGEST_SUM, LARGEST_GOAL, LARGEST_SHARE),
     )
     options: ClassVar[Mapping[str, Option]] = {
         "solver": Option(str, "highs", "which solver", ("highs", "scip", "gurobi")),
@@ -55,7 +56,6 @@ class Mip(SolverBackend):
 
     def way(self, problem: Problem, asked: Asked, options: Mapping[str, Any]) -> Way:
         from treeml.backends.encodings.cover import couples, takes_cover
-        from treeml.backends.encodings.cover_rows import form_range
         from treeml.backends.encodings.sizes import cover_or, flow_columns, flow_encoding, is_whole, takes_nodes
         from treeml.backends.engines import gurobi
 

@@ -16,6 +16,7 @@ from treeml.backends.contract import (
     NO_LIMITS,
     Answer,
     Capabilities,
+    Carries,
     Limits,
     Node,
     OnProgress,
@@ -115,6 +116,7 @@ class Native:
         reports=True,
         threads=True,
         keeps_memory=True,
+        carries=Carries(sums=2**58, goals=2**58, shares=2**120),
     )
     options: ClassVar[Mapping[str, Option]] = _Options()
 

@@ -60,6 +60,7 @@ class Oracle:
         starts=True,
         reports=True,
         explains=True,
+        carries=None,
     )
     options: ClassVar[Mapping[str, Option]] = {
         "limit": Option(int, 20_000, "the most cases it will look at", low=1),

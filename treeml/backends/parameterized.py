@@ -59,6 +59,7 @@ class Parameterized:
         starts=True,
         reports=True,
         keeps_memory=True,
+        carries=None,
     )
     options: ClassVar[Mapping[str, Option]] = {
         "columns": Option(

@@ -42,6 +42,7 @@ from treeml.backends.lacks import (
 )
 from treeml.backends.lexicographic import lexicographic
 from treeml.backends.lowerings import Step, bounded, reduction, rewriting, spread
+from treeml.backends.rescale import oversized, rescaled, rescaling
 from treeml.backends.shapes import deepest
 
 # A back-end that needs a depth bound gets one that follows from the rows and the other bounds, up to this depth; a
@@ -64,7 +65,7 @@ class Plan:
         opening = [self.reason] if self.reason else []
         closing = f"{self.backend.name} solves what is left: {self.backend.summary}"
         remark = [self.remark] if self.remark else []
-        return [*opening, *(step.sentence for step in self.steps), closing, *remark]
+        return [*opening, *(step.sentence for step in self.steps if step.sentence), closing, *remark]
 
     def solve(
         self, limits: Limits = NO_LIMITS, start: Node | None = None, on_progress: OnProgress | None = None
@@ -132,15 +133,14 @@ def _plan(reductions: _Reductions, backend: Backend, options: Mapping[str, Any] 
         )
     if spreads and (any("Largest" in total.kinds() for total in _sums(lowered))):
         steps.append(rewriting("the largest of several sums is at most a limit where each of them is", spread))
-    own = [
-        refusal
-        for stage in stages(lowered, can)
-        for refusal in _own_refusals(backend, spread(stage) if spreads else stage, options)
-    ]
+    asked = [rescaled(spread(stage) if spreads else stage, can.carries) for stage in stages(lowered, can)]
+    steps.append(rescaling(can.carries, "; ".join(dict.fromkeys(said for made in asked for said in made.sentences))))
+    own = [refusal for made in asked for refusal in _size_or_own_refusals(backend, made.problem, options)]
     if own:
         return list(dict.fromkeys(own))
     remark = getattr(backend, "remark", None)
-    return Plan(problem, backend, tuple(steps), remark="" if remark is None else remark(lowered, options or {}))
+    small = asked[0].problem if len(asked) == 1 else rescaled(lowered, can.carries).problem
+    return Plan(problem, backend, tuple(steps), remark="" if remark is None else remark(small, options or {}))
 
 
 def stages(problem: Problem, can: Capabilities) -> Iterator[Problem]:
@@ -169,6 +169,12 @@ def _held(goal: Goal) -> Bound:
 
 def _sums(problem: Problem) -> list[Sum]:
     return [goal.sum for goal in problem.goals] + [bound.sum for bound in problem.bounds]
+
+
+def _size_or_own_refusals(backend: Backend, problem: Problem, options: Mapping[str, Any] | None) -> Iterator[Refusal]:
+    """A problem in numbers that the back-end does not carry is not shown to it."""
+    too_large = list(oversized(problem, backend.can.carries, backend.name))
+    yield from too_large or _own_refusals(backend, problem, options)
 
 
 def _own_refusals(backend: Backend, problem: Problem, options: Mapping[str, Any] | None) -> Iterator[Refusal]:

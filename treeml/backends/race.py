@@ -61,6 +61,7 @@ class Race:
         threads=True,
         repeats=False,
         keeps_memory=True,
+        carries=None,
     )
     options: ClassVar[Mapping[str, Option]] = {
         "backends": Option(tuple, (), "who races: race(native, cpsat); all that take the problem where none is named")

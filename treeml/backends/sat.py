@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from treeml.backends.contract import Capabilities, Node, Option, Problem, Refusal, Stop
 from treeml.backends.encodings.asked import Asked, Unsupported
 from treeml.backends.frame import BOUNDS, EXPLAIN, NO_OPTIONS, Way
-from treeml.backends.maxsat import CONFLICTS, ClauseBackend, open_solver, prepare
+from treeml.backends.maxsat import CLAUSES_CARRY, CONFLICTS, ClauseBackend, open_solver, prepare
 from treeml.confined import MARK
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ class PlainSat(ClauseBackend):
         explains=True,
         writes=(".cnf",),
         keeps_memory=True,
+        carries=CLAUSES_CARRY,
     )
     options: ClassVar[Mapping[str, Option]] = {
         "encoding": Option(

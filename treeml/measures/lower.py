@@ -15,6 +15,8 @@ from math import ceil, gcd, lcm, prod
 import numpy as np
 
 from treeml.backends.contract import Bound, Depth, Goal, Largest, Leaves, Predicted, Ratio, Sum, Support, Term
+from treeml.backends.magnitudes import row_ends
+from treeml.backends.neighbors import SHORT, beside
 from treeml.data.table import Dataset, Whole
 from treeml.lang.source import Span
 from treeml.measures.rows import refuse
@@ -77,6 +79,7 @@ def _linear_bounds(
         quotient = limit / factor
         facing = sense if factor > 0 else {"<=": ">=", ">=": "<=", "=": "="}[sense]
         if isinstance(term, Ratio):
+            quotient = _short_quotient(term, facing, quotient)
             parts = list(term.numerator.parts)
             parts += [(-quotient * inner, each) for inner, each in term.denominator.parts]
             yield Sum(_added_up(parts, requirement.span)), facing, Fraction(0)
@@ -97,6 +100,26 @@ def _linear_bounds(
     if sense == "=" and len(lowered.parts) == 1:
         sense = _one_sided(*lowered.parts[0], limit)
     yield lowered, sense, limit
+
+
+def _short_quotient(term: Ratio, sense: str, limit: Fraction) -> Fraction:
+    """A limit that says the same of every quotient that these rows can make: 2/3 for 0.6666666666666666."""
+    above, below = (_single(side) for side in (term.numerator, term.denominator))
+    if above is None or below is None or limit < 0 or max(limit.numerator, limit.denominator) <= SHORT:
+        return limit
+    (unit, top), (other, bottom) = above, below
+    return beside(limit * other / unit, sense, top, bottom) * unit / other
+
+
+def _single(total: Sum) -> tuple[Fraction, int] | None:
+    """The unit of a sum that is a single matrix of costs, none of them negative, and what they come to at most."""
+    if len(total.parts) != 1 or total.constant:
+        return None
+    factor, term = total.parts[0]
+    if not isinstance(term, Predicted) or factor * term.scale <= 0:
+        return None
+    least, greatest = row_ends(term.cost)
+    return None if least < 0 or int(term.cost.min(initial=0)) < 0 else (factor * term.scale, greatest)
 
 
 def _one_sided(factor: Fraction, term: Term, limit: Fraction) -> str:

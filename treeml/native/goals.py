@@ -9,7 +9,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treeml.backends.contract import Bound, Custom, Leaves, Loss, Predicted, Problem, Sum, TestCost
+from treeml.backends.contract import (
+    Bound,
+    Custom,
+    LeafErrors,
+    Leaves,
+    Loss,
+    Predicted,
+    Problem,
+    Purity,
+    Sum,
+    TestCost,
+)
+from treeml.backends.magnitudes import added
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,7 +55,7 @@ def _whole_goal(problem: Problem, total: Sum) -> Objective:
     for factor, (_, term) in zip(factors, total.parts, strict=True):
         multiple = factor.numerator * (denominator // factor.denominator)
         if isinstance(term, Predicted):
-            _check_size(abs(multiple) * _largest(term.cost), problem.rows)
+            check_cost(term.cost, multiple)
             one.cost = np.asarray(term.cost) if multiple == 1 else np.asarray(term.cost) * multiple
         elif isinstance(term, Leaves):
             one.price += multiple
@@ -63,6 +75,12 @@ def _whole_goal(problem: Problem, total: Sum) -> Objective:
             one.custom, one.factor = term, multiple
     _check_size(one.price, problem.rows)
     return one
+
+
+def check_cost(cost: NDArray[np.int64], multiple: int = 1) -> None:
+    """The solver adds up the sizes of all costs of a matrix."""
+    if _largest(cost) * abs(multiple) * cost.size > MOST and added(np.abs(cost).ravel()) * abs(multiple) > MOST:
+        raise OverflowError("its whole numbers do not fit in 64 bits")
 
 
 def _largest(array: NDArray[np.int64]) -> int:
@@ -102,7 +120,7 @@ def objective_of(problem: Problem) -> Objective:
         for part in ("cost", "column_cost"):
             mine, theirs = getattr(goal, part), getattr(total, part)
             if mine is not None:
-                times = problem.rows if part == "cost" else int(problem.count.sum()) * max(1, len(mine))
+                times = mine.size if part == "cost" else int(problem.count.sum()) * max(1, len(mine))
                 _check_size(weight * _largest(mine) + (_largest(theirs) if theirs is not None else 0), times)
                 setattr(joined, part, mine * weight if theirs is None else mine * weight + theirs)
             else:
@@ -113,6 +131,13 @@ def objective_of(problem: Problem) -> Objective:
 
 def kind(bound: Bound) -> type:
     return type(bound.sum.parts[0][1]) if len(bound.sum.parts) == 1 else object
+
+
+def leaf_matrix(bound: Bound) -> NDArray[np.int64]:
+    """The weights or costs that a bound on every leaf adds up."""
+    term = bound.sum.parts[0][1]
+    assert isinstance(term, Purity | LeafErrors)
+    return term.weight if isinstance(term, Purity) else term.cost
 
 
 def limit_of(bound: Bound) -> Fraction:
@@ -133,6 +158,11 @@ def at_most(bound: Bound) -> tuple[Fraction, NDArray[np.int64], Fraction]:
     assert scaled is not None
     sign = 1 if bound.sense == "<=" else -1
     return sign * scaled[0], scaled[1], sign * (bound.limit - bound.sum.constant)
+
+
+def in_64_bits(limit: int) -> int:
+    """A limit beyond all sums that the solver takes says the same wherever beyond them it is."""
+    return max(-4 * MOST, min(limit, 4 * MOST))
 
 
 def floor(value: Fraction | int) -> int:

@@ -132,6 +132,8 @@ static void class_costs (const treeml_solver *solver, const uint64_t *rows, int6
     sums[k] += whole;
 }
 
+__extension__ typedef __int128 wide;
+
 /* The class a leaf predicts and what that costs: the cheapest one that the constraints allow. */
 static int64_t cheapest_class (struct leaf_state *state, const uint64_t *rows, int32_t *label) {
   const treeml_solver *solver = state->solver;
@@ -148,7 +150,7 @@ static int64_t cheapest_class (struct leaf_state *state, const uint64_t *rows, i
       if (state->pure[k] > heaviest)
         heaviest = state->pure[k];
     }
-    if (heaviest * solver->purity_denominator < whole * solver->purity_numerator)
+    if ((wide) heaviest * solver->purity_denominator < (wide) whole * solver->purity_numerator)
       return UNREACHABLE;
   }
   if (solver->limited_cost) {

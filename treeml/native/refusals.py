@@ -21,7 +21,7 @@ from treeml.backends.contract import (
     TestCost,
     Used,
 )
-from treeml.native.goals import at_most, kind, limit_of, objective_of, scaled_cost
+from treeml.native.goals import at_most, check_cost, kind, leaf_matrix, limit_of, objective_of, scaled_cost
 
 
 def refusals(problem: Problem) -> Iterator[Refusal]:
@@ -79,15 +79,21 @@ def _shape_refusals(problem: Problem) -> Iterator[Refusal]:
     predicted = [bound for bound in problem.bounds if kind(bound) is Predicted]
     if len(predicted) > 1 and not _alike(predicted):
         yield Refusal("several requirements on predictions", "native bounds one sum over the predictions")
-    if sum(kind(bound) is Purity for bound in problem.bounds) > 1:
-        yield Refusal("several requirements of purity", "native keeps one of them")
-    if sum(kind(bound) is LeafErrors for bound in problem.bounds) > 1:
-        yield Refusal("several requirements on the errors of a leaf", "native keeps one of them")
+    for term, feature in ((Purity, "several requirements of purity"), (LeafErrors, "several requirements on leaves")):
+        matrices = [leaf_matrix(bound) for bound in problem.bounds if kind(bound) is term]
+        if any(not np.array_equal(matrices[0], other) for other in matrices[1:]):
+            yield Refusal(feature, "native sums up one weight or cost of the rows of a leaf, and these need several")
 
 
 def _size_refusals(problem: Problem) -> Iterator[Refusal]:
     try:
         objective_of(problem)
+        for bound in problem.bounds:
+            scaled = scaled_cost(bound.sum)
+            if scaled is not None:
+                check_cost(scaled[1])
+            elif kind(bound) in (Purity, LeafErrors):
+                check_cost(leaf_matrix(bound))
     except OverflowError as error:
         yield Refusal("the size of the numbers", str(error), "round the weights or costs to fewer digits")
 

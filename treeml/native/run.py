@@ -28,7 +28,7 @@ from treeml.backends.contract import (
 )
 from treeml.backends.evaluate import evaluate_goals
 from treeml.native.faultless import smallest_faultless
-from treeml.native.goals import Objective, at_most, floor, kind, limit_of, objective_of, scaled_cost
+from treeml.native.goals import Objective, at_most, floor, in_64_bits, kind, limit_of, objective_of, scaled_cost
 
 if TYPE_CHECKING:
     from treeml.native.solver import Found, Solver
@@ -40,6 +40,7 @@ STATUS = {
     "infeasible": Status.INFEASIBLE,
     "unknown": Status.UNKNOWN,
 }
+DEEPEST = 1_000_000  # the solver goes no deeper where depth is not bounded
 STOP = {"proved": Stop.PROVED, "time": Stop.TIME, "interrupted": Stop.INTERRUPTED, "memory": Stop.MEMORY}
 
 
@@ -67,7 +68,7 @@ class Run:
         if bounded and (only_leaves or not problem.goals):
             factor, cost, _ = at_most(bounded[0])
             objective = Objective(cost=np.asarray(cost) * (1 if factor > 0 else -1))
-            limit = min(floor(most / abs(factor)) for factor, _, most in map(at_most, bounded))
+            limit = in_64_bits(min(floor(most / abs(factor)) for factor, _, most in map(at_most, bounded)))
             solver = self.solver(objective)
             settings |= {"upper": limit + 1, "enough": limit + 1, "leaf_price": 0}
             return self.fewest_leaves(solver, objective, settings) if only_leaves else self.any_tree(solver, settings)
@@ -75,7 +76,7 @@ class Run:
             most = min(limit / abs(factor) for factor, _, limit in map(at_most, bounded))
             mine = scaled_cost(problem.goals[0].sum)
             assert mine is not None
-            settings["upper"] = floor(most * abs(mine[0]) * objective.scale) + 1
+            settings["upper"] = in_64_bits(floor(most * abs(mine[0]) * objective.scale)) + 1
         found = self.run(self.solver(objective), objective, settings)
         return self.answered(found, objective)
 
@@ -97,9 +98,11 @@ class Run:
         for bound in problem.bounds:
             term = bound.sum.parts[0][1]
             if isinstance(term, Purity):
-                given["purity"] = (term.weight, min(max(limit_of(bound), Fraction(0)), Fraction(2)))
+                share = min(max(limit_of(bound), Fraction(0)), Fraction(2))
+                given["purity"] = (term.weight, max(share, given["purity"][1] if "purity" in given else share))
             elif isinstance(term, LeafErrors):
-                given["leaf_limit"] = (term.cost, floor(limit_of(bound) / term.scale))
+                most = in_64_bits(floor(limit_of(bound) / term.scale))
+                given["leaf_limit"] = (term.cost, min(most, given["leaf_limit"][1] if "leaf_limit" in given else most))
         if objective.loss is not None:
             loss = objective.loss
             levels = (loss.level,) if loss.kind == "quantile" else ()
@@ -139,13 +142,13 @@ class Run:
         problem, limits = self.problem, self.limits
         settings: dict[str, Any] = {"threads": limits.threads, "leaf_price": objective.price}
         depth, leaves = problem.max_depth, problem.bound_on("Leaves", "<=")
-        if depth is not None:
-            settings["depth"] = depth
-        if leaves is not None:
+        if depth is not None and depth < problem.rows:  # beyond, it bounds nothing
+            settings["depth"] = min(depth, DEEPEST)
+        if leaves is not None and leaves < problem.rows:
             settings["leaves"] = floor(leaves)
         support = problem.bound_on("Support", ">=")
         if support is not None:
-            settings["support"] = max(1, -floor(-support))
+            settings["support"] = in_64_bits(max(1, -floor(-support)))
         if limits.memory is not None:
             settings["memory"] = limits.memory
         chosen = {name: int(value) for name, value in limits.options.items() if name != "kernel"}

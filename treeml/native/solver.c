@@ -422,7 +422,7 @@ int treeml_purity (treeml_solver *solver, const int64_t *weight, int64_t numerat
     return TREEML_OK;
   if (solver->goal != goal_classes)
     return solver_fail (solver, TREEML_BAD_ARGUMENT, "purity needs classes");
-  if (numerator < 0 || denominator < 1 || denominator > INT32_MAX || numerator > denominator)
+  if (numerator < 0 || denominator < 1 || numerator > denominator)
     return solver_fail (solver, TREEML_BAD_ARGUMENT, "a purity is a share from 0 to 1");
   for (int64_t i = 0; i < solver->rows * solver->classes; i++)
     if (weight[i] < 0)
@@ -430,7 +430,7 @@ int treeml_purity (treeml_solver *solver, const int64_t *weight, int64_t numerat
                           (long long) (i / solver->classes));
   int64_t sum = 0;
   for (int64_t i = 0; i < solver->rows * solver->classes; i++)
-    if (add_overflows (sum, weight[i], &sum) || sum > most / denominator)
+    if (add_overflows (sum, weight[i], &sum) || sum > most)
       return solver_fail (solver, TREEML_OVERFLOW, "the sum of the weights is too large");
   solver->purity_weight = copy (solver, weight, solver->rows * solver->classes, sizeof *weight);
   solver->purity_numerator = numerator;

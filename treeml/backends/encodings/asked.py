@@ -34,6 +34,7 @@ from treeml.backends.contract import (
     TestCost,
     Used,
 )
+from treeml.backends.magnitudes import added, checked_product, largest, leaves_at, row_ends
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,6 +43,11 @@ if TYPE_CHECKING:
 
 STEPS_OF_A_LOSS = 10**9
 LARGEST_SUM = 2**52  # every whole number that a solver sees stays exact as a float
+LARGEST_WEIGHT = 2**59  # of all rows, where only shares of it count
+LARGEST_SHARE = 2**120  # the weight of all rows times a term of a purity's limit; up to here it is compared exactly
+
+
+TOO_LARGE = "their sum is beyond what solvers handle exactly"
 
 
 class Unsupported(Exception):
@@ -129,6 +135,18 @@ class Asked:
         return max((ceil(limit) for limit in limits), default=0)
 
     @property
+    def largest_share(self) -> int:
+        """The weight of all rows times the larger term of a purity's limit: what a sum over a leaf is compared in."""
+        return max(
+            (
+                added(rule.cost.ravel()) * max(abs(rule.limit.numerator), rule.limit.denominator)
+                for rule in self.leaf_rules
+                if rule.kind == "purity" and rule.cost is not None
+            ),
+            default=0,
+        )
+
+    @property
     def forms(self) -> Iterator[Form]:
         yield self.goal
         for requirement in self.requirements:
@@ -182,7 +200,48 @@ def read_problem(problem: Problem) -> Asked:
             depths.append(max(0, (requirement.high - form.offset) // form.leaves - 1))
     if not depths:
         raise Unsupported("unbounded depth", "the model has one variable per node", "add `require depth <= ...`")
-    return Asked(max(-1, min(depths)), goal, tuple(_merged(requirements)), tuple(rules), tuple(monotone))
+    asked = Asked(max(-1, min(depths)), goal, tuple(_merged(requirements)), tuple(rules), tuple(monotone))
+    _check_sizes(asked, problem)
+    return asked
+
+
+def _check_sizes(asked: Asked, problem: Problem) -> None:
+    """Refuses what would not stay exact in a solver."""
+    for form in asked.forms:
+        if max(map(abs, form_range(form, problem, asked))) > LARGEST_SUM:
+            raise Unsupported("numbers of this size", TOO_LARGE)
+    if asked.largest_share > LARGEST_SHARE:
+        raise Unsupported("a purity of so many digits beside such weights", TOO_LARGE)
+    for rule in asked.leaf_rules:
+        most = LARGEST_WEIGHT if rule.kind == "purity" else LARGEST_SUM
+        if rule.cost is not None and _beyond(rule.cost, most):
+            raise Unsupported("weights of this size", TOO_LARGE)
+
+
+def _beyond(cost: Whole, most: int) -> bool:
+    return largest(cost) * cost.size > most and added(np.abs(cost).ravel()) > most
+
+
+def form_range(form: Form, problem: Problem, asked: Asked) -> tuple[int, int]:
+    """Whole numbers between which the form lies for every tree, real losses left out."""
+    low = high = form.offset
+    if form.predicted is not None:
+        least, most = row_ends(form.predicted)
+        low, high = low + least, high + most
+    leaves = leaves_at(max(0, asked.depth), problem)
+    for value, least, most in ((form.leaves, 1, leaves), (form.depth, 0, max(0, asked.depth))):
+        low += min(value * least, value * most)
+        high += max(value * least, value * most)
+    total = added(problem.count)
+    for value in (*form.used.values(), *(total * cost for cost in form.test_costs.values())):
+        low += min(0, value)
+        high += max(0, value)
+    for factor, parts in form.largest:
+        ranges = [form_range(part, problem, asked) for part in parts]
+        ends = (factor * max(least for least, _ in ranges), factor * max(most for _, most in ranges))
+        low += min(ends)
+        high += max(ends)
+    return low, high
 
 
 def _merged(requirements: list[Requirement]) -> Iterator[Requirement]:
@@ -352,14 +411,15 @@ class _Raw:
 
 def _times(cost: Whole, ratio: Fraction) -> Whole:
     """cost * ratio, which is whole; refused where it would not stay exact."""
-    largest = int(np.abs(cost).max()) if cost.size else 0
-    rows = max(1, len(cost))
-    if largest * rows * abs(ratio) > LARGEST_SUM:
-        raise Unsupported("weights of this size", "their sum is beyond what solvers handle exactly")
-    if ratio.denominator == 1:
-        return cost.astype(np.int64) * ratio.numerator
-    result: Whole = cost.astype(np.int64) // ratio.denominator * ratio.numerator
-    return result
+    if largest(cost) * len(cost) * abs(ratio) > LARGEST_SUM and _reach(cost) * abs(ratio) > LARGEST_SUM:
+        raise Unsupported("weights of this size", TOO_LARGE)
+    whole = cost.astype(np.int64)
+    return checked_product(whole if ratio.denominator == 1 else whole // ratio.denominator, ratio.numerator)
+
+
+def _reach(cost: Whole) -> int:
+    """No choice of classes makes the sum over some of the rows larger than this."""
+    return added(np.abs(cost).max(axis=1, initial=0))
 
 
 def _spread(loss: Loss) -> Fraction:
@@ -439,9 +499,20 @@ def _ratio(bound: Bound) -> Iterator[Bound]:
 def _requirement(bound: Bound) -> Requirement:
     form = form_of(bound.sum, f"`{bound.name}`" if bound.name else "a requirement")
     limit = (bound.limit - form.constant) / form.scale
-    high = floor(limit) if bound.sense in ("<=", "=") else None
-    low = ceil(limit) if bound.sense in (">=", "=") else None
+    high = _in_reach(floor(limit)) if bound.sense in ("<=", "=") else None
+    low = _in_reach(ceil(limit)) if bound.sense in (">=", "=") else None
     return Requirement(form, low, high, bound.name)
+
+
+def lead_over_share(sums: Whole, label: int, rule: LeafRule) -> Whole:
+    """By how much a class leads over the share that is required: groups x classes -> groups."""
+    ahead = checked_product(sums[:, label], rule.limit.denominator)
+    return ahead - checked_product(sums.sum(axis=1), rule.limit.numerator)
+
+
+def _in_reach(limit: int) -> int:
+    """A limit beyond all sums that solvers are given says the same wherever beyond them it is."""
+    return max(-2 * LARGEST_SUM, min(limit, 2 * LARGEST_SUM))
 
 
 def _leaf_rules(bound: Bound) -> Iterator[LeafRule]:
@@ -454,12 +525,17 @@ def _leaf_rules(bound: Bound) -> Iterator[LeafRule]:
         senses = tuple({"<=": ">=", ">=": "<="}[sense] for sense in senses)
     for sense in senses:
         if isinstance(term, Support):
-            yield LeafRule("support", sense, limit, sense == "<=", bound.name)
+            yield LeafRule("support", sense, _whole(limit, sense), sense == "<=", bound.name)
         elif isinstance(term, Purity):
             yield LeafRule("purity", sense, limit, sense == "<=", bound.name, term.weight)
         else:
             assert isinstance(term, LeafErrors)
-            yield LeafRule("errors", sense, limit / term.scale, sense == ">=", bound.name, term.cost)
+            yield LeafRule("errors", sense, _whole(limit / term.scale, sense), sense == ">=", bound.name, term.cost)
+
+
+def _whole(limit: Fraction, sense: str) -> Fraction:
+    """What is counted in whole numbers meets a limit where it meets the next whole number on its allowed side."""
+    return Fraction(_in_reach(floor(limit) if sense == "<=" else ceil(limit)))
 
 
 def _monotone(bound: Bound) -> Iterator[tuple[Monotone, str]]:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from treeml.backends.contract import Problem
-from treeml.backends.encodings.asked import Asked, Form, parts_of
+from treeml.backends.encodings.asked import Asked, Form, form_range, parts_of
 from treeml.backends.encodings.cover import row_forms
 
 
@@ -100,23 +98,6 @@ def couple(problem: Problem, asked: Asked) -> Coupling:
     for index, rule in enumerate(some, start=len(number)):
         made.rows.append(Row(index, {}, 1, None, rule.name))
     return made
-
-
-def form_range(form: Form, problem: Problem, asked: Asked) -> tuple[int, int]:
-    """Whole numbers between which the form lies for every tree."""
-    low = high = form.offset
-    if form.predicted is not None:
-        low += int(form.predicted.min(axis=1).sum())
-        high += int(form.predicted.max(axis=1).sum())
-    leaves = min(2**asked.depth, max(1, problem.rows))
-    for value, least, most in ((form.leaves, 1, leaves), (form.depth, 0, asked.depth)):
-        low += min(value * least, value * most)
-        high += max(value * least, value * most)
-    total = int(np.sum(problem.count))
-    for value in (*form.used.values(), *(total * cost for cost in form.test_costs.values())):
-        low += min(0, value)
-        high += max(0, value)
-    return low, high
 
 
 def _wanted(asked: Asked) -> dict[tuple[str, int], tuple[bool, bool]]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treeml.backends.contract import Node, Stop
-from treeml.backends.encodings.asked import Asked
+from treeml.backends.encodings.asked import Asked, form_range
 from treeml.backends.encodings.choices import read_choices
 from treeml.backends.encodings.cover import NEVER, Cover, couples
 from treeml.backends.encodings.cover_bound import Priced, Relaxation, ascend
@@ -32,7 +32,7 @@ from treeml.backends.encodings.cover_program import (
     take,
     write_program,
 )
-from treeml.backends.encodings.cover_rows import Coupling, couple, form_range
+from treeml.backends.encodings.cover_rows import Coupling, couple
 from treeml.backends.encodings.cover_tables import build_cover
 from treeml.backends.encodings.greedy import first_trees
 from treeml.backends.encodings.monotone import broken_pairs
@@ -167,8 +167,6 @@ def _by_thresholds(asks: _Asks) -> Stop:
     relaxation = Relaxation(cover, coupling)
     priced_by_loss = bool(search.asked.goal.losses)
     ceiling = None if priced_by_loss else form_range(search.asked.goal, search.problem, search.asked)[1]
-    if ceiling is not None:
-        ceiling += sum(max(v * e.lower, v * e.upper) for x, v in coupling.goal.items() for e in [coupling.extras[x]])
 
     def offer(tree: Node) -> int | None:
         search.offer(tree)

@@ -14,6 +14,7 @@ from treeml.backends.contract import Deadline, Loss, Problem
 from treeml.backends.encodings.asked import Asked, Form, LeafRule, parts_of
 from treeml.backends.encodings.clock import NO_DEADLINE, in_time
 from treeml.backends.encodings.cover import Cover, couples, moved_targets, row_forms, takes_pairs
+from treeml.backends.magnitudes import product_at_least
 from treeml.native import cover as native
 
 if TYPE_CHECKING:
@@ -281,21 +282,24 @@ def _allowed(count: Counting, asked: Asked, held: Whole, held_yes: Whole, held_n
 
 def _meets(rule: LeafRule, sums: Whole) -> Bits:
     if rule.kind == "errors":
-        return sums * rule.limit.denominator <= rule.limit.numerator
-    share = sums.max(axis=-1) * rule.limit.denominator >= sums.sum(axis=-1) * rule.limit.numerator
+        return sums <= int(rule.limit)
     if rule.limit > 1:
-        share &= False
+        return np.zeros(sums.shape, bool)
+    top, bottom = max(0, rule.limit.numerator), rule.limit.denominator
+    share = product_at_least(sums.max(axis=-1), bottom, sums.sum(axis=-1), top)
     return np.broadcast_to(share[..., None], sums.shape)
 
 
 def _meets_some(rule: LeafRule, sums: Whole, labels: int) -> Bits:
     if rule.kind == "support":
-        met = sums[..., 0] * rule.limit.denominator <= rule.limit.numerator
+        met = sums[..., 0] <= int(rule.limit)
         return np.repeat(met[..., None], labels, axis=-1)
     if rule.kind == "errors":
-        return sums * rule.limit.denominator >= rule.limit.numerator
+        return sums >= int(rule.limit)
     total = sums.sum(axis=-1)
-    met = sums.max(axis=-1) * rule.limit.denominator <= total * rule.limit.numerator
+    if rule.limit < 0:
+        return np.zeros(sums.shape, bool)
+    met = product_at_least(total, rule.limit.numerator, sums.max(axis=-1), rule.limit.denominator)
     met = np.where(total > 0, met, rule.limit >= 1)
     return np.repeat(met[..., None], labels, axis=-1)
 

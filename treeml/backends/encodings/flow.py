@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treeml.backends.contract import Deadline, Leaf, Node, Problem, Split
-from treeml.backends.encodings.asked import Asked, Form, LeafRule, Unsupported, parts_of
+from treeml.backends.encodings.asked import Asked, Form, LeafRule, Unsupported, form_range, lead_over_share, parts_of
 from treeml.backends.encodings.choices import Choices
 from treeml.backends.encodings.clock import NO_DEADLINE
 from treeml.backends.encodings.draft import Draft, Terms
@@ -222,7 +222,6 @@ def _write_support(model: NodeProgram, flow: list[list[list[int]]]) -> None:
 
 def _write_leaf_rule(model: NodeProgram, flow: list[list[list[int]]], rule: LeafRule) -> None:
     draft = model.draft
-    top, bottom = rule.limit.numerator, rule.limit.denominator
     if rule.kind == "support" and not rule.some:
         return
     if rule.kind == "purity" and not rule.some and rule.limit > 1:
@@ -244,7 +243,7 @@ def _write_leaf_rule(model: NodeProgram, flow: list[list[list[int]]], rule: Leaf
             return [(int(w), c) for w, row in zip(weights, flow, strict=True) if w for c in row[leaf]]
 
         if rule.kind == "support":
-            draft.at_most_if(here(sums[:, 0] * bottom), top, [(1, chosen[leaf])], 1)
+            draft.at_most_if(here(sums[:, 0]), int(rule.limit), [(1, chosen[leaf])], 1)
             continue
         heaviest = [] if rule.some or rule.kind == "errors" else draft.columns(model.problem.classes)
         if heaviest:
@@ -252,13 +251,13 @@ def _write_leaf_rule(model: NodeProgram, flow: list[list[list[int]]], rule: Leaf
         for label in range(model.problem.classes):
             predicted = (1, model.label[leaf][label])
             if rule.kind == "errors" and not rule.some:
-                draft.at_most_if(here(sums[:, label] * bottom), top, [predicted, *exists], 1 + needed)
+                draft.at_most_if(here(sums[:, label]), int(rule.limit), [predicted, *exists], 1 + needed)
             elif rule.kind == "errors":
-                draft.at_most_if(here(-sums[:, label] * bottom), -top, [predicted, (1, chosen[leaf])], 2)
+                draft.at_most_if(here(-sums[:, label]), -int(rule.limit), [predicted, (1, chosen[leaf])], 2)
             elif rule.some:
-                draft.at_most_if(here(sums[:, label] * bottom - total * top), 0, [(1, chosen[leaf])], 1)
+                draft.at_most_if(here(lead_over_share(sums, label, rule)), 0, [(1, chosen[leaf])], 1)
             else:
-                draft.at_most_if(here(total * top - sums[:, label] * bottom), 0, [(1, heaviest[label])], 1)
+                draft.at_most_if(here(-lead_over_share(sums, label, rule)), 0, [(1, heaviest[label])], 1)
         if rule.kind == "purity" and rule.some and rule.limit < 1:
             present = [(-1, c) for w, row in zip(total, flow, strict=True) if w for c in row[leaf]]
             draft.row([*present, (1, chosen[leaf])], None, 0)
@@ -344,8 +343,6 @@ class _Quantities:
         return self.paid[feature]
 
     def _largest(self, parts: tuple[Form, ...], small: bool, large: bool) -> int:
-        from treeml.backends.encodings.cover_rows import form_range
-
         model, draft = self.model, self.model.draft
         ranges = [form_range(part, model.problem, model.asked) for part in parts]
         low, high = max(low for low, _ in ranges), max(high for _, high in ranges)

@@ -323,29 +323,31 @@ def _write_leaf_rule(model: OrderModel, presence: _Presence, rule: LeafRule) -> 
         model.clauses.never()
         return
     sums = model.choices.summed(rule.cost)
-    top, bottom = rule.limit.numerator, rule.limit.denominator
     for leaf in range(model.nodes.leaves):
         here = presence.get()[leaf].tolist()
         exists = _exists(model, leaf)
         if rule.kind == "errors":
             for label in range(model.problem.classes):
-                terms = [
-                    (int(cost) * bottom, literal) for cost, literal in zip(sums[:, label], here, strict=True) if cost
-                ]
-                model.limits.append(AtMost(terms, top, (*model.label_is(leaf, label), *exists)))
+                terms = [(int(cost), literal) for cost, literal in zip(sums[:, label], here, strict=True) if cost]
+                model.limits.append(AtMost(terms, int(rule.limit), (*model.label_is(leaf, label), *exists)))
             continue
         heaviest = list(model.clauses.fresh(model.problem.classes))
         model.clauses.add(*heaviest)
-        total = sums.sum(axis=1)
         for label, literal in enumerate(heaviest):
-            lead = sums[:, label] * bottom - total * top
-            terms = [(-int(weight), group) for weight, group in zip(lead, here, strict=True) if weight]
+            lead = _lead(sums, label, rule)
+            terms = [(-weight, group) for weight, group in zip(lead, here, strict=True) if weight]
             model.limits.append(AtMost(terms, 0, (literal,)))
+
+
+def _lead(sums: Whole, label: int, rule: LeafRule) -> list[int]:
+    """By how much a class leads over the share required, group by group: in numbers of any size."""
+    top, bottom = rule.limit.numerator, rule.limit.denominator
+    pairs = zip(sums[:, label].tolist(), sums.sum(axis=1).tolist(), strict=True)
+    return [weight * bottom - total * top for weight, total in pairs]
 
 
 def _write_some_leaf(model: OrderModel, presence: _Presence, rule: LeafRule) -> None:
     """One leaf that exists meets the condition; which one is a choice of its own."""
-    top, bottom = rule.limit.numerator, rule.limit.denominator
     chosen = list(model.clauses.fresh(model.nodes.leaves))
     model.clauses.add(*chosen)
     for leaf, literal in enumerate(chosen):
@@ -353,19 +355,17 @@ def _write_some_leaf(model: OrderModel, presence: _Presence, rule: LeafRule) -> 
         model.clauses.extend([-literal, exists] for exists in _exists(model, leaf))
         if rule.kind == "support":
             counts = model.choices.count.tolist()
-            terms = [(bottom * count, group) for count, group in zip(counts, here, strict=True)]
-            model.limits.append(AtMost(terms, top, (literal,)))
+            model.limits.append(AtMost(list(zip(counts, here, strict=True)), int(rule.limit), (literal,)))
             continue
         assert rule.cost is not None
         sums = model.choices.summed(rule.cost)
         total = sums.sum(axis=1)
         for label in range(model.problem.classes):
             if rule.kind == "errors":
-                terms = [(-int(cost) * bottom, group) for cost, group in zip(sums[:, label], here, strict=True)]
-                model.limits.append(AtMost(terms, -top, (literal, *model.label_is(leaf, label))))
+                terms = [(-int(cost), group) for cost, group in zip(sums[:, label], here, strict=True)]
+                model.limits.append(AtMost(terms, -int(rule.limit), (literal, *model.label_is(leaf, label))))
             else:
-                lead = sums[:, label] * bottom - total * top
-                terms = [(int(weight), group) for weight, group in zip(lead, here, strict=True)]
+                terms = list(zip(_lead(sums, label, rule), here, strict=True))
                 model.limits.append(AtMost(terms, 0, (literal,)))
         if rule.kind == "purity" and rule.limit < 1:
             # A leaf without weight is pure.

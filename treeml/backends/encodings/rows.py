@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treeml.backends.contract import Deadline, Leaf, Node, Problem, Split
-from treeml.backends.encodings.asked import Asked, Form, LeafRule, Unsupported
+from treeml.backends.encodings.asked import Asked, Form, LeafRule, Unsupported, form_range, lead_over_share
 from treeml.backends.encodings.choices import Choices
 from treeml.backends.encodings.clock import NO_DEADLINE, in_time
 from treeml.backends.encodings.nodes import Nodes
@@ -190,27 +190,24 @@ def _write_leaf_rules(rows: RowsModel) -> None:
                 continue
             assert rule.cost is not None
             sums = rows.choices.summed(rule.cost)
-            top, bottom = rule.limit.numerator, rule.limit.denominator
             if rule.kind == "errors":
                 for label, literal in enumerate(rows.label[leaf]):
-                    wrong = sum(int(cost) * bottom * one for cost, one in zip(sums[:, label], here, strict=True))
-                    model.add(wrong <= top).only_enforce_if([literal, *exists])
+                    wrong = sum(int(cost) * one for cost, one in zip(sums[:, label], here, strict=True))
+                    model.add(wrong <= int(rule.limit)).only_enforce_if([literal, *exists])
                 continue
             if rule.limit > 1:
                 model.add_bool_or([])
                 continue
             heaviest = [model.new_bool_var("") for _ in range(rows.problem.classes)]
             model.add_bool_or(heaviest)
-            weight = sums.sum(axis=1)
             for label, literal in enumerate(heaviest):
-                lead = sums[:, label] * bottom - weight * top
+                lead = lead_over_share(sums, label, rule)
                 model.add(sum(int(w) * one for w, one in zip(lead, here, strict=True)) >= 0).only_enforce_if(literal)
 
 
 def _write_some_leaf(rows: RowsModel, rule: LeafRule) -> None:
     """One leaf that exists meets the condition; which one is a choice of its own."""
     model, groups = rows.model, range(rows.choices.groups)
-    top, bottom = rule.limit.numerator, rule.limit.denominator
     chosen = [model.new_bool_var("") for _ in range(rows.nodes.leaves)]
     model.add_bool_or(chosen)
     for leaf, literal in enumerate(chosen):
@@ -218,18 +215,18 @@ def _write_some_leaf(rows: RowsModel, rule: LeafRule) -> None:
         for exists in rows.exists(leaf):
             model.add_implication(literal, exists)
         if rule.kind == "support":
-            total = sum(int(n) * bottom * one for n, one in zip(rows.choices.count, here, strict=True))
-            model.add(total <= top).only_enforce_if(literal)
+            total = sum(int(n) * one for n, one in zip(rows.choices.count, here, strict=True))
+            model.add(total <= int(rule.limit)).only_enforce_if(literal)
             continue
         assert rule.cost is not None
         sums = rows.choices.summed(rule.cost)
         weight = sums.sum(axis=1)
         for label, predicted in enumerate(rows.label[leaf]):
             if rule.kind == "errors":
-                wrong = sum(int(cost) * bottom * one for cost, one in zip(sums[:, label], here, strict=True))
-                model.add(wrong >= top).only_enforce_if([literal, predicted])
+                wrong = sum(int(cost) * one for cost, one in zip(sums[:, label], here, strict=True))
+                model.add(wrong >= int(rule.limit)).only_enforce_if([literal, predicted])
             else:
-                lead = sums[:, label] * bottom - weight * top
+                lead = lead_over_share(sums, label, rule)
                 model.add(sum(int(w) * one for w, one in zip(lead, here, strict=True)) <= 0).only_enforce_if(literal)
         if rule.kind == "purity" and rule.limit < 1:
             # A leaf without weight is pure.
@@ -276,8 +273,6 @@ class _Quantities:
         return total
 
     def _range(self, parts: tuple[Form, ...]) -> tuple[int, int]:
-        from treeml.backends.encodings.cover_rows import form_range
-
         ranges = [form_range(part, self.rows.problem, self.rows.asked) for part in parts]
         return min(low for low, _ in ranges), max(high for _, high in ranges)
 
