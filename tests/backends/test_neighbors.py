@@ -21,7 +21,7 @@ def values(seed: int) -> list[Fraction]:
     return [*found, Fraction(0), Fraction(1), Fraction("0.6666666666666666"), Fraction("0.6666666666666667")]
 
 
-@pytest.mark.parametrize("top, bottom", [(0, 0), (0, 5), (1, 1), (3, 7), (7, 3), (12, 12), (30, 1)])
+@pytest.mark.parametrize(("top", "bottom"), [(0, 0), (0, 5), (1, 1), (3, 7), (7, 3), (12, 12), (30, 1)])
 def test_neighbors_are_the_closest_there_are(top: int, bottom: int) -> None:
     known = fractions(top, bottom)
     for value in values(top * 100 + bottom):
@@ -33,7 +33,7 @@ def test_neighbors_are_the_closest_there_are(top: int, bottom: int) -> None:
         assert least_from(value, top, bottom) == min(above, default=None)
 
 
-@pytest.mark.parametrize("top, bottom", [(0, 0), (4, 0), (0, 4), (5, 9), (9, 5)])
+@pytest.mark.parametrize(("top", "bottom"), [(0, 0), (4, 0), (0, 4), (5, 9), (9, 5)])
 def test_a_like_fraction_compares_alike(top: int, bottom: int) -> None:
     known = fractions(top, bottom)
     for value in values(top + 7 * bottom):
