@@ -36,7 +36,7 @@ def test_null_pointers() -> None:
         assert native.treeml_solve(handle) == 5
         assert native.treeml_message(handle) == b"treeml_tests must come first"
         assert native.treeml_labels(handle, None, 2, None) == 5
-        assert native.treeml_tests(handle, BITS.ctypes.data, 2, 4, None) == 0
+        assert native.treeml_tests(handle, BITS, 2, 4, None) == 0
         assert native.treeml_labels(handle, None, 2, None) == 1
         assert native.treeml_solve(handle) == 5
         assert native.treeml_set(handle, None, 1) == 1
@@ -182,8 +182,8 @@ def test_every_allocation_may_fail(extra: dict[str, int]) -> None:
     for number in range(1, 12):
         native.treeml_set(handle, b"fail_allocation", number)
         codes = [
-            native.treeml_tests(handle, bits.ctypes.data, 6, 40, None),
-            native.treeml_labels(handle, labels.astype(np.int32).ctypes.data, 2, None),
+            native.treeml_tests(handle, bits, 6, 40, None),
+            native.treeml_labels(handle, labels.astype(np.int32), 2, None),
         ]
         assert all(code in (0, 2, 5) for code in codes)
     native.treeml_destroy(handle)

@@ -50,7 +50,7 @@ def test_labels_outside_the_classes() -> None:
     solver = NumericSolver(codes([0, 1]))
     with pytest.raises(ValueError, match="row 1 is not between 0 and 1"):
         solver.labels(np.array([0, 2]), 2)
-    with pytest.raises(ValueError, match="3 values were given for 2 rows"):
+    with pytest.raises(ValueError, match=r"labels must have shape \(2,\), not \(3,\)"):
         solver.labels(np.array([0, 1, 1]), 2)
 
 

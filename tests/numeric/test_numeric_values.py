@@ -50,7 +50,7 @@ def test_what_is_not_finite_is_refused_by_column_and_row(bad: float, column: int
 def test_a_refused_table_leaves_nothing_behind() -> None:
     solver = NumericSolver(np.array([[1.0, 2.0]]))
     given = np.array([[1.0, math.nan]])
-    assert solver._library.values(solver._handle, given.ctypes.data, 1, 2) == 1
+    assert solver._library.values(solver._handle, given, 1, 2) == 1
     with pytest.raises(ValueError, match="there are no rows"):
         solver._check(solver._library.solve(solver._handle))
 

@@ -27,9 +27,7 @@ class Repriced(Solver):
     """A native solver whose costs change while its tests stay where they are."""
 
     def reprice(self, cost: Whole) -> None:
-        matrix = np.ascontiguousarray(cost, dtype=np.int64)
-        self._call("treeml_costs", matrix.ctypes.data, matrix.shape[1])
-        self._classes = matrix.shape[1]
+        self._costs(cost)
 
 
 def native_solver(pricing: TreePricing) -> PricingSolver | None:

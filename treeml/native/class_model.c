@@ -1,5 +1,6 @@
 /* Any number of classes, with costs and with a bound on support: one sum a class, and the best class of every cell. */
 #include "search.h"
+#include "sizes.h"
 
 #include <math.h>
 #include <string.h>
@@ -14,8 +15,8 @@ static int sums_make (struct worker *worker, struct cell_sums *sums, int with_pa
   const size_t channels = (size_t) worker->rows->channels, stride = (size_t) shape->stride;
   sums->channels = worker->rows->channels;
   if (with_pairs)
-    sums->whole = arena_allocate (arena, channels * (size_t) shape->padded * stride + 64, sizeof *sums->whole);
-  sums->whole_test = arena_allocate (arena, channels * stride + 64, sizeof *sums->whole_test);
+    sums->whole = arena_allocate (arena, times (channels, times ((size_t) shape->padded, stride)) + 64, sizeof *sums->whole);
+  sums->whole_test = arena_allocate (arena, times (channels, stride) + 64, sizeof *sums->whole_test);
   sums->whole_total = arena_allocate (arena, channels, sizeof *sums->whole_total);
   return (sums->whole || !with_pairs) && sums->whole_test && sums->whole_total;
 }
@@ -41,7 +42,7 @@ static int worker_make (struct worker *worker) {
   const struct shape *shape = &worker->rows->shape;
   int fits = slice_allocate (worker, &worker->small);
   fits = sums_make (worker, &worker->small_sums, 1) && fits;
-  worker->workspace = arena_allocate (arena, (size_t) (shape->padded + 4) * (size_t) shape->stride, sizeof (int32_t));
+  worker->workspace = arena_allocate (arena, times ((size_t) shape->padded + 4, (size_t) shape->stride), sizeof (int32_t));
   for (int side = 0; side < 2; side++) {
     struct cell_answer *answer = &worker->answer;
     answer->whole_leaf[side] = arena_allocate (arena, (size_t) shape->stride + 64, sizeof (int32_t));

@@ -200,6 +200,12 @@ int treeml_cover_enumerate(const treeml_cover_input *input, treeml_cover **resul
   if (!input || input->rows <= 0 || input->tests < 0 || input->levels <= 0 || input->tag_words < 0 || !input->count)
     return TREEML_COVER_INPUT;
   if (input->tests > 0 && (!input->bits || !input->group)) return TREEML_COVER_INPUT;
+  if (input->tests > INT32_MAX / 8 || input->tag_words > INT32_MAX / 8 || input->rows > INT32_MAX / 2)
+    return TREEML_COVER_INPUT;
+  if (input->cost && input->classes <= 0) return TREEML_COVER_INPUT;
+  if (!cover_sums_fit(input->rows, 1, input->count) ||
+      (input->cost && !cover_sums_fit(input->rows, input->classes, input->cost)))
+    return TREEML_COVER_OVERFLOW;
   if (input->tag_words > 0 && input->tests > 0 && (!input->tag_yes || !input->tag_no)) return TREEML_COVER_INPUT;
   const double deadline = input->seconds < 0 ? -1.0 : cover_now() + input->seconds;
   const int words = cover_words(input->rows), stride = words + input->tag_words;

@@ -24,8 +24,9 @@ enum {
   TREEML_COVER_OK = 0,
   TREEML_COVER_MEMORY = 1, /* the limit in bytes, or an allocation, was not enough */
   TREEML_COVER_TIME = 2,   /* the deadline passed */
-  TREEML_COVER_INPUT = 3,  /* a null pointer or a negative size */
-  TREEML_COVER_STOPPED = 4 /* `stopped` said so */
+  TREEML_COVER_INPUT = 3,  /* a null pointer, a size out of range, or a set with rows that are not there */
+  TREEML_COVER_STOPPED = 4, /* `stopped` said so */
+  TREEML_COVER_OVERFLOW = 5 /* a sum of the numbers given may not fit in 64 bits */
 };
 
 typedef struct treeml_cover treeml_cover;

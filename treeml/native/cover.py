@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treeml.backends.interrupt import listening
+from treeml.native.border import INT32, INT32_ROOM, INT64_ARRAY, INT64_ROOM, WORD_ARRAY, in_range, whole
 from treeml.native.library import open_library
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     Whole = NDArray[np.int64]
     Words = NDArray[np.uint64]
 
-OK, MEMORY, TIME, STOPPED = 0, 1, 2, 4
+OK, MEMORY, TIME, INPUT, STOPPED, OVERFLOW = range(6)
 STEPS = 2_000_000_000  # of counting at a time, some tenths of a second: between two calls Ctrl-C is heard
 
 Pause = Callable[[], None]
@@ -103,23 +104,26 @@ def enumerate_states(
     Raises CoverStopped, and KeyboardInterrupt after Ctrl-C.
     """
     tests, rows = len(bits), len(count)
-    group = np.zeros(tests, np.int32) if group is None else np.ascontiguousarray(group, np.int32)
-    count = np.ascontiguousarray(count, np.int64)
-    cost = None if cost is None else np.ascontiguousarray(cost, np.int64)
+    bits = _bits(bits, rows)
+    group = np.zeros(tests, np.int32) if group is None else whole(group, "group", (tests,), np.int32)
+    count = whole(count, "count", (rows,))
+    cost = None if cost is None else whole(cost, "cost", (rows, np.shape(cost)[1]))
     tag_words = 0 if tags is None else tags[0].shape[1]
+    yes, no = (None, None) if tags is None else (_tags(part, tests, tag_words) for part in tags)
+    # The structure holds addresses only: these names keep the arrays until C has read them.
     given = _Input(
-        rows,
-        tests,
-        tag_words,
-        levels,
-        0 if cost is None else cost.shape[1],
+        in_range(rows, "rows", 32),
+        in_range(tests, "tests", 32),
+        in_range(tag_words, "tags", 32),
+        in_range(levels, "levels", 32),
+        0 if cost is None else in_range(cost.shape[1], "classes", 32),
         0,
-        support,
-        max_bytes,
+        in_range(support, "support"),
+        in_range(max_bytes, "max_bytes"),
         seconds,
         bits.ctypes.data,
-        None if tags is None else tags[0].ctypes.data,
-        None if tags is None else tags[1].ctypes.data,
+        None if yes is None else yes.ctypes.data,
+        None if no is None else no.ctypes.data,
         group.ctypes.data,
         count.ctypes.data,
         None if cost is None else cost.ctypes.data,
@@ -143,16 +147,40 @@ def enumerate_states(
     return States(rows, start, keys, *arrays)
 
 
+def words(sets: Words, name: str, count: int, rows: int) -> Words:
+    """Sets of rows as C reads them: at least so many words each."""
+    array = np.ascontiguousarray(sets)
+    if array.dtype != np.uint64 or array.ndim != 2 or len(array) != count or array.shape[1] < max(1, -(-rows // 64)):
+        raise ValueError(f"{name} must be {count} sets of {rows} rows, in words of 64 bits")
+    return array
+
+
+def _tags(tags: Words, tests: int, tag_words: int) -> Words:
+    array = np.ascontiguousarray(tags)
+    if array.dtype != np.uint64 or array.shape != (tests, tag_words):
+        raise ValueError(f"tags must be {tests} x {tag_words} words of 64 bits")
+    return array
+
+
+def _bits(bits: Words, rows: int) -> Words:
+    """Tests as sets of rows, without a word more: that is where C looks for the next."""
+    if np.ndim(bits) == 2 and len(bits) and bits.shape[1] != max(1, -(-rows // 64)):
+        raise ValueError(f"bits must be sets of {rows} rows, in words of 64 bits")
+    return words(bits, "bits", len(bits), rows)
+
+
+def _table(values: Whole, name: str, rows: int) -> Whole:
+    return whole(values, name, (rows, np.shape(values)[1] if np.ndim(values) == 2 else 0))
+
+
 def sums(keys: Words, rows: int, values: Whole) -> Whole:
     """sets x values: the values of the rows of every set, added up."""
-    values = np.ascontiguousarray(values, np.int64)
-    keys = np.ascontiguousarray(keys)
+    values = _table(values, "values", rows)
+    keys = words(keys, "keys", len(keys), rows)
     out = np.zeros((len(keys), values.shape[1]), np.int64)
     for part in _parts(len(keys), rows * values.shape[1]):
         some, room = keys[part], out[part]
-        code = _library().treeml_cover_sums(
-            rows, len(some), some.shape[1], some.ctypes.data, values.shape[1], values.ctypes.data, room.ctypes.data
-        )
+        code = _library().treeml_cover_sums(rows, len(some), some.shape[1], some, values.shape[1], values, room)
         _check(code)
     return out
 
@@ -161,16 +189,16 @@ def split_sums(
     bits: Words, keys: Words, rows: int, values: Whole, threads: int = 1, pause: Pause | None = None
 ) -> Whole:
     """sets x tests x values: the same over the rows that answer yes; `pause` is called every now and then."""
-    values = np.ascontiguousarray(values, np.int64)
-    keys = np.ascontiguousarray(keys)
+    values = _table(values, "values", rows)
+    keys = words(keys, "keys", len(keys), rows)
+    bits = _bits(bits, rows)
     out = np.zeros((len(keys), len(bits), values.shape[1]), np.int64)
     if not len(bits) or not len(keys):
         return out
     for part in _parts(len(keys), len(bits) * rows * values.shape[1], pause):
         some, room = keys[part], out[part]
         code = _library().treeml_cover_split_sums(
-            rows, len(bits), bits.ctypes.data, len(some), some.shape[1], some.ctypes.data,
-            values.shape[1], values.ctypes.data, room.ctypes.data, threads,
+            rows, len(bits), bits, len(some), some.shape[1], some, values.shape[1], values, room, threads,
         )  # fmt: skip
         _check(code)
     return out
@@ -197,16 +225,18 @@ def best_pairs(
     pause: Pause | None = None,
 ) -> tuple[Whole, NDArray[np.int32]]:
     """The least cost of a depth-2 tree on every set, and its three tests (-1 for none)."""
-    cost = np.ascontiguousarray(cost, np.int64)
-    count = np.ascontiguousarray(count, np.int64)
-    keys = np.ascontiguousarray(keys)
+    cost = _table(cost, "cost", rows)
+    count = whole(count, "count", (rows,))
+    keys = words(keys, "keys", len(keys), rows)
+    bits = _bits(bits, rows)
+    price, support = in_range(price, "price"), in_range(support, "support")
     best = np.zeros(len(keys), np.int64)
     tests = np.full((len(keys), 3), -1, np.int32)
     for part in _parts(len(keys), len(bits) ** 2 * (1 + rows // 64 + 8 * cost.shape[1]), pause):
         some, room, places = keys[part], best[part], tests[part]
         code = _library().treeml_cover_pairs(
-            rows, len(bits), bits.ctypes.data, len(some), some.shape[1], some.ctypes.data, cost.shape[1],
-            cost.ctypes.data, count.ctypes.data, support, price, -1.0, threads, room.ctypes.data, places.ctypes.data,
+            rows, len(bits), bits, len(some), some.shape[1], some, cost.shape[1],
+            cost, count, support, price, -1.0, threads, room, places,
         )  # fmt: skip
         _check(code)
     return best, tests
@@ -223,21 +253,26 @@ def quantile_losses(
     pause: Pause | None = None,
 ) -> tuple[Whole, Whole]:
     """Losses to the best constant: of every set, and sets x tests x (yes, no); `pause` is called now and then."""
-    target = np.ascontiguousarray(target, np.int64)
-    weight = np.ascontiguousarray(weight, np.int64)
-    keys = np.ascontiguousarray(keys)
+    target = whole(target, "target", (rows,))
+    weight = whole(weight, "weight", (rows,))
+    keys = words(keys, "keys", len(keys), rows)
+    bits = _bits(bits, rows)
+    above, below = in_range(above, "above"), in_range(below, "below")
     out = np.zeros((len(keys), len(bits) + 1, 2), np.int64)
     for part in _parts(len(keys), (len(bits) + 1) * rows * 16, pause):
         some, room = keys[part], out[part]
         code = _library().treeml_cover_quantiles(
-            rows, len(bits), bits.ctypes.data, len(some), some.shape[1], some.ctypes.data, target.ctypes.data,
-            weight.ctypes.data, above, below, room.ctypes.data,
+            rows, len(bits), bits, len(some), some.shape[1], some, target, weight, above, below, room,
         )  # fmt: skip
         _check(code)
     return out[:, -1, 0], out[:, :-1, :]
 
 
 def _check(code: int) -> None:
+    if code == INPUT:
+        raise ValueError("the cover was given sizes out of range, negative costs, or sets with rows that are not there")
+    if code == OVERFLOW:
+        raise OverflowError("sums over the rows of the cover do not fit in 64 bits")
     if code != OK:
         raise CoverStopped(code)
 
@@ -252,28 +287,28 @@ def _copy(pointer: Any, shape: tuple[int, ...], kind: Any) -> Any:
 @cache
 def _library() -> Any:
     library = open_library()
-    pointer, whole, small = ctypes.c_void_p, ctypes.c_int64, ctypes.c_int32
+    pointer, count = ctypes.c_void_p, ctypes.c_int64
     signatures: dict[str, tuple[Any, tuple[Any, ...]]] = {
         "treeml_cover_enumerate": (ctypes.c_int, (pointer, pointer)),
         "treeml_cover_free": (None, (pointer,)),
-        "treeml_cover_states": (whole, (pointer,)),
-        "treeml_cover_arcs": (whole, (pointer,)),
+        "treeml_cover_states": (count, (pointer,)),
+        "treeml_cover_arcs": (count, (pointer,)),
         "treeml_cover_level_start": (pointer, (pointer,)),
         "treeml_cover_keys": (pointer, (pointer,)),
         "treeml_cover_arc_array": (pointer, (pointer, ctypes.c_int)),
-        "treeml_cover_sums": (ctypes.c_int, (small, whole, small, pointer, small, pointer, pointer)),
+        "treeml_cover_sums": (ctypes.c_int, (INT32, count, INT32, WORD_ARRAY, INT32, INT64_ARRAY, INT64_ROOM)),
         "treeml_cover_split_sums": (
             ctypes.c_int,
-            (small, small, pointer, whole, small, pointer, small, pointer, pointer, small),
+            (INT32, INT32, WORD_ARRAY, count, INT32, WORD_ARRAY, INT32, INT64_ARRAY, INT64_ROOM, INT32),
         ),
         "treeml_cover_pairs": (
             ctypes.c_int,
-            (small, small, pointer, whole, small, pointer, small, pointer, pointer, whole, whole, ctypes.c_double,
-             small, pointer, pointer),
+            (INT32, INT32, WORD_ARRAY, count, INT32, WORD_ARRAY, INT32, INT64_ARRAY, INT64_ARRAY, count, count,
+             ctypes.c_double, INT32, INT64_ROOM, INT32_ROOM),
         ),
         "treeml_cover_quantiles": (
             ctypes.c_int,
-            (small, small, pointer, whole, small, pointer, pointer, pointer, whole, whole, pointer),
+            (INT32, INT32, WORD_ARRAY, count, INT32, WORD_ARRAY, INT64_ARRAY, INT64_ARRAY, count, count, INT64_ROOM),
         ),
     }  # fmt: skip
     for name, (result, arguments) in signatures.items():

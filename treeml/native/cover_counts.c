@@ -52,11 +52,36 @@ int cover_over_ranges(cover_range function, void *task, int64_t size, int thread
   return code;
 }
 
+/* -- what is asked of the input ---------------------------------------------------------- */
+
+int cover_sets_fit(int32_t rows, int64_t sets, int32_t stride, const uint64_t *keys) {
+  const int words = cover_words(rows);
+  if (stride < words) return 0;
+  const uint64_t beyond = rows % 64 ? ~(uint64_t)0 << (rows % 64) : 0;
+  for (int64_t set = 0; set < sets; set++)
+    if (keys[set * stride + words - 1] & beyond) return 0;
+  return 1;
+}
+
+int cover_sums_fit(int32_t rows, int32_t width, const int64_t *values) {
+  for (int v = 0; v < width; v++) {
+    uint64_t sum = 0;
+    for (int64_t row = 0; row < rows; row++) {
+      const int64_t value = values[row * width + v];
+      const uint64_t size = value < 0 ? -(uint64_t)value : (uint64_t)value;
+      if (size >> 62 || (sum += size) >> 62) return 0;
+    }
+  }
+  return 1;
+}
+
 /* -- sums over states ------------------------------------------------------------------ */
 
 int treeml_cover_sums(int32_t rows, int64_t sets, int32_t stride, const uint64_t *keys, int32_t width,
                       const int64_t *values, int64_t *out) {
   if (rows <= 0 || sets < 0 || !keys || !values || !out || width <= 0) return TREEML_COVER_INPUT;
+  if (!cover_sets_fit(rows, sets, stride, keys)) return TREEML_COVER_INPUT;
+  if (!cover_sums_fit(rows, width, values)) return TREEML_COVER_OVERFLOW;
   const int words = cover_words(rows);
   memset(out, 0, (size_t)sets * (size_t)width * sizeof *out);
   for (int64_t set = 0; set < sets; set++)
@@ -82,7 +107,7 @@ CLONES static void add_masked(int64_t *sum, const int64_t *mask, int64_t value, 
 static int split_range(void *argument, int64_t begin, int64_t end) {
   const split_task *task = argument;
   const int words = cover_words(task->rows), tests = task->tests, width = task->width;
-  int64_t *sums = malloc((size_t)width * (size_t)tests * sizeof *sums);
+  int64_t *sums = malloc(times(times((size_t)width, (size_t)tests), sizeof *sums));
   if (!sums) return TREEML_COVER_MEMORY;
   for (int64_t set = begin; set < end; set++) {
     memset(sums, 0, (size_t)width * (size_t)tests * sizeof *sums);
@@ -106,7 +131,9 @@ int treeml_cover_split_sums(int32_t rows, int32_t tests, const uint64_t *bits, i
                             const uint64_t *keys, int32_t width, const int64_t *values, int64_t *out,
                             int32_t threads) {
   if (rows <= 0 || tests <= 0 || sets < 0 || !bits || !keys || !values || !out || width <= 0) return TREEML_COVER_INPUT;
-  int64_t *masks = malloc((size_t)rows * (size_t)tests * sizeof *masks);
+  if (!cover_sets_fit(rows, sets, stride, keys)) return TREEML_COVER_INPUT;
+  if (!cover_sums_fit(rows, width, values)) return TREEML_COVER_OVERFLOW;
+  int64_t *masks = malloc(times(times((size_t)rows, (size_t)tests), sizeof *masks));
   if (!masks) return TREEML_COVER_MEMORY;
   const int words = cover_words(rows);
   for (int row = 0; row < rows; row++)

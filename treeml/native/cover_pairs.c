@@ -107,10 +107,10 @@ static int pair_range(void *argument, int64_t begin, int64_t end) {
   const pair_task *task = argument;
   const int words = cover_words(task->rows), tests = task->tests, test_words = cover_words(task->tests);
   const int64_t square = (int64_t)tests * tests;
-  int64_t *sums = malloc((size_t)task->kinds * (size_t)(square ? square : 1) * sizeof *sums);
-  int64_t *sides = malloc(2 * (size_t)(tests + 1) * sizeof *sides);
-  int32_t *side_tests = malloc(2 * (size_t)(tests + 1) * sizeof *side_tests);
-  uint64_t *columns = malloc((size_t)(tests + 1) * (size_t)words * sizeof *columns);
+  int64_t *sums = malloc(times(times((size_t)task->kinds, (size_t)(square ? square : 1)), sizeof *sums));
+  int64_t *sides = malloc(2 * ((size_t)tests + 1) * sizeof *sides);
+  int32_t *side_tests = malloc(2 * ((size_t)tests + 1) * sizeof *side_tests);
+  uint64_t *columns = malloc(times(times((size_t)tests + 1, (size_t)words), sizeof *columns));
   int code = sums && sides && side_tests && columns ? TREEML_COVER_OK : TREEML_COVER_MEMORY;
   int64_t totals[65];
   for (int64_t set = begin; set < end && code == TREEML_COVER_OK; set++) {
@@ -162,6 +162,12 @@ int treeml_cover_pairs(int32_t rows, int32_t tests, const uint64_t *bits, int64_
                        int32_t *best_tests) {
   if (rows <= 0 || tests < 0 || sets < 0 || !keys || !cost || !count || !best || !best_tests) return TREEML_COVER_INPUT;
   if (classes <= 0 || classes > 64 || (tests > 0 && !bits)) return TREEML_COVER_INPUT;
+  if (!cover_sets_fit(rows, sets, stride, keys)) return TREEML_COVER_INPUT;
+  /* Four leaves, and a side that takes two of them. */
+  const int64_t most_price = INT64_MAX / 16;
+  if (price < -most_price || price > most_price || !cover_sums_fit(rows, classes, cost) ||
+      (support > 1 && !cover_sums_fit(rows, 1, count)))
+    return TREEML_COVER_OVERFLOW;
   const int words = cover_words(rows), test_words = cover_words(tests), kinds = classes + (support > 1);
   const double deadline = seconds < 0 ? -1.0 : cover_now() + seconds;
   int planes = 0;

@@ -33,11 +33,26 @@ static int64_t pinball(const int32_t *rows, int64_t size, const int64_t *target,
   return loss;
 }
 
+/* Whether all weight at the farthest distance costs less than 2^62. */
+static int losses_fit(int32_t rows, const int64_t *target, const int64_t *weight, int64_t above, int64_t below) {
+  int64_t low = target[0], high = target[0], range, weights = 0, levels, loss;
+  for (int row = 0; row < rows; row++) {
+    low = target[row] < low ? target[row] : low;
+    high = target[row] > high ? target[row] : high;
+    if (weight[row] < 0 || __builtin_add_overflow(weights, weight[row], &weights)) return 0;
+  }
+  if (__builtin_sub_overflow(high, low, &range) || __builtin_add_overflow(above, below, &levels)) return 0;
+  return !__builtin_mul_overflow(weights, levels, &loss) && !__builtin_mul_overflow(loss, range ? range : 1, &loss) &&
+         loss < INT64_MAX / 2;
+}
+
 int treeml_cover_quantiles(int32_t rows, int32_t tests, const uint64_t *bits, int64_t sets, int32_t stride,
                            const uint64_t *keys, const int64_t *target, const int64_t *weight, int64_t above,
                            int64_t below, int64_t *out) {
   if (rows <= 0 || tests < 0 || sets < 0 || !keys || !target || !weight || !out || (tests > 0 && !bits))
     return TREEML_COVER_INPUT;
+  if (above < 0 || below < 0 || !cover_sets_fit(rows, sets, stride, keys)) return TREEML_COVER_INPUT;
+  if (!losses_fit(rows, target, weight, above, below)) return TREEML_COVER_OVERFLOW;
   const int words = cover_words(rows);
   ranked_row *order = malloc((size_t)rows * sizeof *order);
   int32_t *lists = malloc(3 * (size_t)rows * sizeof *lists);

@@ -11,30 +11,31 @@ from ctypes import CFUNCTYPE, POINTER, c_char_p, c_double, c_int, c_int32, c_int
 from functools import cache
 from pathlib import Path
 
+from treeml.native.border import BYTE_ARRAY, INT32, INT32_ARRAY, INT64_ARRAY
+
 LEAF_COSTS = CFUNCTYPE(c_int, c_void_p, c_int64, POINTER(c_int64), POINTER(c_int32), POINTER(c_double))
 PROGRESS = CFUNCTYPE(c_int, c_void_p, c_double, c_int64, c_int64, c_int)
 
 _NAMES = ("libtreeml_native.so", "libtreeml_native.dylib", "treeml_native.dll")
 
-# Arrays are passed as plain addresses: converting them to typed pointers costs more than some solves.
 _FUNCTIONS: dict[str, tuple[type | None, tuple[object, ...]]] = {
     "treeml_create": (c_void_p, ()),
     "treeml_destroy": (None, (c_void_p,)),
     "treeml_message": (c_char_p, (c_void_p,)),
     "treeml_version": (c_char_p, ()),
-    "treeml_tests": (c_int, (c_void_p, c_void_p, c_int64, c_int64, c_void_p)),
-    "treeml_counts": (c_int, (c_void_p, c_void_p)),
-    "treeml_forbid": (c_int, (c_void_p, c_void_p)),
-    "treeml_labels": (c_int, (c_void_p, c_void_p, c_int32, c_void_p)),
-    "treeml_costs": (c_int, (c_void_p, c_void_p, c_int32)),
-    "treeml_targets": (c_int, (c_void_p, c_int32, c_void_p, c_int32, c_void_p, c_void_p, c_int32, c_int64)),
+    "treeml_tests": (c_int, (c_void_p, BYTE_ARRAY, c_int64, c_int64, INT32_ARRAY)),
+    "treeml_counts": (c_int, (c_void_p, INT64_ARRAY)),
+    "treeml_forbid": (c_int, (c_void_p, BYTE_ARRAY)),
+    "treeml_labels": (c_int, (c_void_p, INT32_ARRAY, INT32, INT64_ARRAY)),
+    "treeml_costs": (c_int, (c_void_p, INT64_ARRAY, INT32)),
+    "treeml_targets": (c_int, (c_void_p, INT32, INT64_ARRAY, INT32, INT64_ARRAY, INT64_ARRAY, INT32, c_int64)),
     "treeml_custom": (c_int, (c_void_p, LEAF_COSTS, c_void_p)),
-    "treeml_column_costs": (c_int, (c_void_p, c_void_p, c_int32)),
-    "treeml_leaf_limit": (c_int, (c_void_p, c_void_p, c_int64)),
-    "treeml_purity": (c_int, (c_void_p, c_void_p, c_int64, c_int64)),
-    "treeml_start": (c_int, (c_void_p, c_void_p, c_void_p, c_void_p, c_int64)),
+    "treeml_column_costs": (c_int, (c_void_p, INT64_ARRAY, INT32)),
+    "treeml_leaf_limit": (c_int, (c_void_p, INT64_ARRAY, c_int64)),
+    "treeml_purity": (c_int, (c_void_p, INT64_ARRAY, c_int64, c_int64)),
+    "treeml_start": (c_int, (c_void_p, INT32_ARRAY, INT32_ARRAY, INT32_ARRAY, c_int64)),
     "treeml_set": (c_int, (c_void_p, c_char_p, c_int64)),
-    "treeml_get": (c_int, (c_void_p, c_char_p, c_void_p)),
+    "treeml_get": (c_int, (c_void_p, c_char_p, POINTER(c_int64))),
     "treeml_options": (c_int32, ()),
     "treeml_option": (
         c_int,
@@ -43,14 +44,14 @@ _FUNCTIONS: dict[str, tuple[type | None, tuple[object, ...]]] = {
     "treeml_watch": (c_int, (c_void_p, PROGRESS, c_void_p)),
     "treeml_solve": (c_int, (c_void_p,)),
     "treeml_interrupt": (None, (c_void_p,)),
-    "treeml_choose": (c_int, (c_void_p, c_int32)),
+    "treeml_choose": (c_int, (c_void_p, INT32)),
     "treeml_status": (c_int32, (c_void_p,)),
     "treeml_stop": (c_int32, (c_void_p,)),
     "treeml_value": (c_int64, (c_void_p,)),
     "treeml_bound": (c_int64, (c_void_p,)),
     "treeml_unit": (c_double, (c_void_p,)),
     "treeml_nodes": (c_int64, (c_void_p,)),
-    "treeml_tree": (c_int, (c_void_p, c_void_p, c_void_p, c_void_p, c_void_p)),
+    "treeml_tree": (c_int, (c_void_p,) * 5),
     "treeml_statistics": (c_int32, ()),
     "treeml_statistic": (c_int, (c_void_p, c_int32, POINTER(c_char_p), POINTER(c_double), POINTER(c_char_p))),
     "treeml_kernel": (c_char_p, (c_void_p,)),

@@ -7,7 +7,7 @@ between two of them is tried.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from ctypes import CFUNCTYPE, POINTER, addressof, c_char_p, c_double, c_int, c_int32, c_int64, c_void_p
+from ctypes import CFUNCTYPE, POINTER, byref, c_char_p, c_double, c_int, c_int32, c_int64, c_void_p
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -18,6 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treeml.backends.interrupt import listening
+from treeml.native.border import (
+    FLOAT_ARRAY,
+    INT32,
+    INT32_ARRAY,
+    INT32_ROOM,
+    INT64_ARRAY,
+    in_range,
+    real,
+    whole,
+)
 from treeml.native.library import open_library
 
 Codes = NDArray[np.int32]
@@ -67,13 +77,19 @@ class NumericSolver:
         self._handle = c_void_p(self._library.create())
         if not self._handle:
             raise MemoryError("no memory for a solver")
-        numbers = columns.dtype.kind == "f"
-        given = np.ascontiguousarray(columns, dtype=np.float64 if numbers else np.int32)
-        self.columns, self.rows = given.shape
-        take = self._library.values if numbers else self._library.columns
-        self._check(take(self._handle, given.ctypes.data, self.columns, self.rows))
+        columns = np.asarray(columns)
+        if columns.ndim != 2:
+            raise ValueError("columns must be a two-dimensional array, columns x rows")
+        self.columns, self.rows = columns.shape
+        if columns.dtype.kind == "f":
+            values = real(columns, "columns", columns.shape)
+            self._check(self._library.values(self._handle, values, self.columns, self.rows))
+        else:
+            codes = whole(columns, "columns", columns.shape, np.int32)
+            self._check(self._library.columns(self._handle, codes, self.columns, self.rows))
         if count is not None:
-            self._check(self._library.counts(self._handle, self._array(count).ctypes.data))
+            counts = whole(count, "count", (self.rows,))
+            self._check(self._library.counts(self._handle, counts))
 
     def __del__(self) -> None:
         handle = getattr(self, "_handle", None)
@@ -84,46 +100,45 @@ class NumericSolver:
     def ranks(self, column: int) -> Codes:
         """The rank of every row in a column."""
         ranks = np.empty(self.rows, dtype=np.int32)
-        self._check(self._library.rank(self._handle, column, ranks.ctypes.data))
+        self._check(self._library.rank(self._handle, in_range(column, "column", 32), ranks))
         return ranks
 
     def beside(self, column: int, cut: int) -> tuple[int, int]:
         """A row with the greatest code up to the cut and one with the least beyond it; -1 where there is none."""
         rows = (c_int32 * 2)()
-        self._check(self._library.beside(self._handle, column, cut, rows))
+        self._check(self._library.beside(self._handle, in_range(column, "column", 32), in_range(cut, "cut", 32), rows))
         return rows[0], rows[1]
 
     def labels(self, labels: NDArray[Any], classes: int, weight: Whole | None = None) -> None:
         """A row of another class than its leaf's costs its weight."""
-        given = np.ascontiguousarray(labels, dtype=np.int32)
-        weights = None if weight is None else self._array(weight)
-        self._check_rows(given)
-        address = None if weights is None else weights.ctypes.data
-        self._check(self._library.labels(self._handle, given.ctypes.data, classes, address))
+        given = whole(labels, "labels", (self.rows,), np.int32)
+        weights = self._weights(weight)
+        self._check(self._library.labels(self._handle, given, in_range(classes, "classes", 32), weights))
 
     def costs(self, cost: Whole) -> None:
         """rows x classes: what predicting the class for the row costs."""
-        given = np.ascontiguousarray(cost, dtype=np.int64)
-        self._check_rows(given)
-        self._check(self._library.costs(self._handle, given.ctypes.data, given.shape[1]))
+        given = whole(cost, "cost", (self.rows, np.shape(cost)[1] if np.ndim(cost) == 2 else 0))
+        self._check(self._library.costs(self._handle, given, given.shape[1]))
 
     def targets(self, targets: Whole, weight: Whole | None = None) -> None:
         """rows x outputs: a leaf costs the weighted squared distances to its mean."""
-        given = np.ascontiguousarray(targets, dtype=np.int64).reshape(self.rows, -1)
-        weights = None if weight is None else self._array(weight)
-        address = None if weights is None else weights.ctypes.data
-        self._check(self._library.targets(self._handle, given.ctypes.data, given.shape[1], address))
+        outputs = np.shape(targets)[1] if np.ndim(targets) == 2 else 1
+        given = whole(targets, "targets", (self.rows, outputs) if np.ndim(targets) == 2 else (self.rows,))
+        weights = self._weights(weight)
+        self._check(self._library.targets(self._handle, given, outputs, weights))
 
     def start(self, tree: Flat | None) -> None:
         if tree is None:
             self._check(self._library.start(self._handle, None, None, None, None, 0))
             return
-        arrays = [np.array(part, dtype=np.int32) for part in (tree.column, tree.cut, tree.yes, tree.no)]
-        self._check(self._library.start(self._handle, *(array.ctypes.data for array in arrays), len(tree.column)))
+        nodes = len(tree.column)
+        parts = (tree.column, tree.cut, tree.yes, tree.no)
+        arrays = [whole(part, "each part of a start tree", (nodes,), np.int32) for part in parts]
+        self._check(self._library.start(self._handle, *arrays, nodes))
 
     def set(self, **options: int) -> None:
         for name, value in options.items():
-            self._check(self._library.set(self._handle, name.encode(), int(value)))
+            self._check(self._library.set(self._handle, name.encode(), in_range(int(value), name)))
 
     def solve(self, watch: Watch | None = None) -> Outcome:
         """The best tree within the options.
@@ -144,9 +159,11 @@ class NumericSolver:
 
         relayed = _PROGRESS(relay)
         self._library.watch(self._handle, relayed, None)
-        with listening() as interrupted:
-            code = self._library.solve(self._handle)
-        self._library.watch(self._handle, _NO_PROGRESS, None)
+        try:
+            with listening() as interrupted:
+                code = self._library.solve(self._handle)
+        finally:  # C forgets the function before Python does
+            self._library.watch(self._handle, _NO_PROGRESS, None)
         if raised and not isinstance(raised[0], KeyboardInterrupt):
             raise raised[0]
         self._check(code)
@@ -186,18 +203,11 @@ class NumericSolver:
 
     def _tree(self, nodes: int) -> Flat:
         cells = (c_int32 * (5 * nodes))()
-        first = addressof(cells)
-        self._library.tree(self._handle, *range(first, first + 20 * nodes, 4 * nodes))
+        self._library.tree(self._handle, *(byref(cells, 4 * nodes * place) for place in range(5)))
         return Flat(*(cells[place * nodes : (place + 1) * nodes] for place in range(5)))
 
-    def _array(self, values: Any) -> Whole:
-        array = np.ascontiguousarray(values, dtype=np.int64)
-        self._check_rows(array)
-        return array
-
-    def _check_rows(self, array: NDArray[Any]) -> None:
-        if len(array) != self.rows:
-            raise ValueError(f"{len(array)} values were given for {self.rows} rows")
+    def _weights(self, weight: Whole | None) -> Whole | None:
+        return None if weight is None else whole(weight, "weight", (self.rows,))
 
     def _check(self, code: int) -> None:
         if code:
@@ -209,14 +219,14 @@ _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "create": (c_void_p, ()),
     "destroy": (None, (c_void_p,)),
     "message": (c_char_p, (c_void_p,)),
-    "columns": (c_int, (c_void_p, c_void_p, c_int64, c_int64)),
-    "values": (c_int, (c_void_p, c_void_p, c_int64, c_int64)),
-    "rank": (c_int, (c_void_p, c_int32, c_void_p)),
-    "counts": (c_int, (c_void_p, c_void_p)),
-    "labels": (c_int, (c_void_p, c_void_p, c_int32, c_void_p)),
-    "costs": (c_int, (c_void_p, c_void_p, c_int32)),
-    "targets": (c_int, (c_void_p, c_void_p, c_int32, c_void_p)),
-    "start": (c_int, (c_void_p, c_void_p, c_void_p, c_void_p, c_void_p, c_int64)),
+    "columns": (c_int, (c_void_p, INT32_ARRAY, c_int64, c_int64)),
+    "values": (c_int, (c_void_p, FLOAT_ARRAY, c_int64, c_int64)),
+    "rank": (c_int, (c_void_p, INT32, INT32_ROOM)),
+    "counts": (c_int, (c_void_p, INT64_ARRAY)),
+    "labels": (c_int, (c_void_p, INT32_ARRAY, INT32, INT64_ARRAY)),
+    "costs": (c_int, (c_void_p, INT64_ARRAY, INT32)),
+    "targets": (c_int, (c_void_p, INT64_ARRAY, INT32, INT64_ARRAY)),
+    "start": (c_int, (c_void_p, *(INT32_ARRAY,) * 4, c_int64)),
     "set": (c_int, (c_void_p, c_char_p, c_int64)),
     "get": (c_int, (c_void_p, c_char_p, POINTER(c_int64))),
     "options": (c_int32, ()),
@@ -230,7 +240,7 @@ _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "bound": (c_int64, (c_void_p,)),
     "unit": (c_double, (c_void_p,)),
     "answer": (c_int, (c_void_p, c_void_p)),
-    "beside": (c_int, (c_void_p, c_int32, c_int32, c_void_p)),
+    "beside": (c_int, (c_void_p, INT32, INT32, c_void_p)),
     "nodes": (c_int64, (c_void_p,)),
     "tree": (c_int, (c_void_p,) * 6),
     "statistics": (c_int32, ()),

@@ -10,7 +10,10 @@
 
 __extension__ typedef __int128 wide;
 
-enum { most_labels = 10000 }; /* classes that a narrow cell tells apart */
+enum {
+  most_classes = 1 << 24,
+  most_labels = 10000 /* classes that a narrow cell tells apart */
+};
 
 static void release_columns (treeml_numeric *solver) {
   struct arena *arena = &solver->arena;
@@ -316,6 +319,8 @@ int treeml_numeric_labels (treeml_numeric *solver, const int32_t *labels, int32_
     return TREEML_BAD_ARGUMENT;
   if (!labels || classes < 1)
     return numeric_fail (solver, TREEML_BAD_ARGUMENT, "labels need at least one class, and are not null");
+  if (classes > most_classes)
+    return numeric_fail (solver, TREEML_BAD_ARGUMENT, "%d classes are too many", classes);
   for (int64_t i = 0; i < solver->rows; i++) {
     if (labels[i] < 0 || labels[i] >= classes)
       return numeric_fail (solver, TREEML_BAD_ARGUMENT, "the label of row %lld is not between 0 and %d", (long long) i,
@@ -353,6 +358,8 @@ int treeml_numeric_costs (treeml_numeric *solver, const int64_t *cost, int32_t c
     return TREEML_BAD_ARGUMENT;
   if (!cost || classes < 1)
     return numeric_fail (solver, TREEML_BAD_ARGUMENT, "costs need at least one class, and are not null");
+  if (classes > most_classes)
+    return numeric_fail (solver, TREEML_BAD_ARGUMENT, "%d classes are too many", classes);
   const int32_t planes = classes == 2 ? 1 : classes;
   const int code = begin_goal (solver, planes + 2, 0);
   if (code)

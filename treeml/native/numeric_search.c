@@ -180,8 +180,8 @@ static int choose (struct node *node, struct choice *choice) {
   return 1;
 }
 
-/* Most leaves that a tree of this depth can have. */
-static int64_t full (int64_t depth) { return depth < 62 ? INT64_C (1) << depth : INT64_MAX; }
+/* Most leaves that a tree of this depth can have, or more than there are rows; twice as many are a number, too. */
+static int64_t full (int64_t depth) { return INT64_C (1) << (depth < 61 ? depth : 61); }
 
 /* Whether what is learnt of a side may serve its neighbours: every code makes a cut, and leaves are no matter. */
 static int has_near (const struct node *node, int64_t leaves) {

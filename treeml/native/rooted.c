@@ -3,6 +3,7 @@
  * a leaf gains the larger of 0 and its sum, two leaves a and b gain (a + b + max(|a + b|, |a - b|)) / 2, and the second
  * test that makes |a - b| largest is one of the largest and the smallest sums of the row: no pair is looked at twice. */
 #include "rooted.h"
+#include "sizes.h"
 
 #include <float.h>
 #include <stdlib.h>
@@ -28,7 +29,7 @@ static double size_of (double a) { return a < 0 ? -a : a; }
 
 static int make_cells (struct cells *c, int32_t planes, int32_t tests) {
   const size_t p = (size_t) planes, n = (size_t) tests;
-  c->pair = calloc (p * n * n + p * n + p, sizeof *c->pair);
+  c->pair = calloc (times (p, times (n, n)) + times (p, n) + p, sizeof *c->pair);
   if (!c->pair)
     return 0;
   c->sum = c->pair + p * n * n;
@@ -233,7 +234,7 @@ static int prepare (struct work *w, const uint8_t *bits, int32_t depth) {
 
 int treeml_rooted (const uint8_t *bits, int64_t tests, int64_t rows, const double *gain, int32_t planes, int32_t depth,
                    const int32_t *roots, int64_t number, double *worth, int32_t *nodes) {
-  if (!bits || !gain || !roots || !worth || !nodes || tests < 1 || tests > INT32_MAX || rows < 1 || rows > INT32_MAX ||
+  if (!bits || !gain || !roots || !worth || !nodes || tests < 1 || tests > INT32_MAX || rows < 1 || rows >= INT32_MAX ||
       planes < 1 || depth < 1 || depth > 3)
     return TREEML_BAD_ARGUMENT;
   for (int64_t at = 0; at < number; at++)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctypes import c_int, c_int32, c_int64, c_void_p
+from ctypes import c_int, c_int64
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -10,6 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treeml.native.border import (
+    BYTE_ARRAY,
+    FLOAT_ARRAY,
+    FLOAT_ROOM,
+    INT32,
+    INT32_ARRAY,
+    INT32_ROOM,
+    flags,
+    real,
+    whole,
+)
 from treeml.native.library import open_library
 
 DEEPEST = 3
@@ -38,15 +49,16 @@ class Rooted:
 
 def rooted(bits: NDArray[np.uint8], gain: NDArray[np.float64], depth: int, roots: NDArray[np.int32]) -> Rooted:
     """`bits` is tests x rows; `gain` is planes x rows: of classes 1, 2, ... what a row gains more than for class 0."""
-    tests, rows = bits.shape
+    if np.ndim(bits) != 2 or np.ndim(gain) != 2 or not 1 <= depth <= DEEPEST:
+        raise ValueError(f"bits are tests x rows, gains planes x rows, and the depth is 1 to {DEEPEST}")
+    tests, rows = np.shape(bits)
+    bits = flags(bits, "bits", (tests, rows))
+    gain = real(gain, "gain", (len(gain), rows))
+    roots = whole(roots, "roots", (len(roots),), np.int32)
     inner = 2**depth - 1
     worth = np.empty(len(roots))
     nodes = np.empty((len(roots), 2 * inner + 1), dtype=np.int32)
-    gain = np.ascontiguousarray(gain, dtype=np.float64)
-    code = _function()(
-        bits.ctypes.data, tests, rows, gain.ctypes.data, len(gain), depth, roots.ctypes.data, len(roots),
-        worth.ctypes.data, nodes.ctypes.data,
-    )  # fmt: skip
+    code = _function()(bits, tests, rows, gain, len(gain), depth, roots, len(roots), worth, nodes)
     if code == 2:
         raise MemoryError("no room for the sums over pairs of tests")
     if code:
@@ -59,6 +71,6 @@ def _function() -> Any:
     function = open_library().treeml_rooted
     function.restype = c_int
     function.argtypes = (
-        c_void_p, c_int64, c_int64, c_void_p, c_int32, c_int32, c_void_p, c_int64, c_void_p, c_void_p,
+        BYTE_ARRAY, c_int64, c_int64, FLOAT_ARRAY, INT32, INT32, INT32_ARRAY, c_int64, FLOAT_ROOM, INT32_ROOM,
     )  # fmt: skip
     return function

@@ -4,6 +4,7 @@
 #include "rows.h"
 
 #include "products.h"
+#include "sizes.h"
 
 #include <string.h>
 
@@ -283,7 +284,7 @@ int rows_make_classes (treeml_solver *solver, struct rows *rows) {
   const int32_t classes = solver->classes, channels = classes + 1 + supported;
   if (begin (solver, rows))
     return solver->code;
-  int64_t *number = arena_allocate (arena, (size_t) solver->rows * (size_t) channels, sizeof *number);
+  int64_t *number = arena_allocate (arena, times ((size_t) solver->rows, (size_t) channels), sizeof *number);
   int32_t *first = arena_allocate (arena, (size_t) solver->rows, sizeof *first);
   const int joins = solver->options.unavoidable && !supported;
   if (!number || !first || (joins && !find_equal (solver, rows, rows->row_bits, first))) {

@@ -2,6 +2,7 @@
  * propagates what its own literals cause. Clauses to delete are found by a hash of their sorted literals. */
 #include "rup.h"
 
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +33,7 @@ typedef struct {
   int trail_size, head, fixed; /* the first `fixed` entries are top-level */
   int *reason; /* by variable: clause, or -1 */
   char *mark;  /* by literal code, while a clause is read */
-  int variables;
+  int variables, most_variables;
   int conflict; /* the top level is contradictory */
   int *buffer;
   int buffer_size, buffer_room;
@@ -41,8 +42,15 @@ typedef struct {
 
 static int code_of(int literal) { return literal > 0 ? 2 * literal : -2 * literal + 1; }
 
+/* Numbers of clauses and literals are ints: what does not fit is more than the memory of today's machines. */
+static int may_double(checker *c, int room) {
+  if (room > INT_MAX / 2) c->failed = 1;
+  return !c->failed;
+}
+
 static int push(checker *c, list *l, int item) {
   if (l->size == l->room) {
+    if (!may_double(c, l->room)) return 0;
     int room = l->room ? 2 * l->room : 4;
     int *items = realloc(l->items, (size_t)room * sizeof *items);
     if (!items) return c->failed = 1, 0;
@@ -55,6 +63,7 @@ static int push(checker *c, list *l, int item) {
 
 static int grow_variables(checker *c, int variable) {
   if (variable <= c->variables) return 1;
+  if (variable > c->most_variables) return 0;
   int wanted = c->variables * 2 > variable ? c->variables * 2 : variable;
   if (wanted < 64) wanted = 64;
   size_t before = 2 * (size_t)c->variables + 2, after = 2 * (size_t)wanted + 2;
@@ -145,6 +154,7 @@ static unsigned hash_of(const int *literals, int size) {
 }
 
 static int rehash(checker *c) {
+  if (!may_double(c, c->bucket_count)) return 0;
   int wanted = c->bucket_count ? 2 * c->bucket_count : 1024;
   int *buckets = malloc((size_t)wanted * sizeof *buckets);
   if (!buckets) return c->failed = 1, 0;
@@ -166,6 +176,7 @@ static int add_clause(checker *c) {
   int size = c->buffer_size;
   if (c->count >= c->bucket_count && !rehash(c)) return 0;
   if (c->count == c->room) {
+    if (!may_double(c, c->room)) return 0;
     int room = c->room ? 2 * c->room : 1024;
     clause *clauses = realloc(c->clauses, (size_t)room * sizeof *clauses);
     if (!clauses) return c->failed = 1, 0;
@@ -315,6 +326,10 @@ static int read_clause(checker *c, reader *r, int *tautology) {
     if (c->mark[code_of(-literal)]) *tautology = 1;
     c->mark[code_of(literal)] = 1;
     if (c->buffer_size == c->buffer_room) {
+      if (!may_double(c, c->buffer_room)) {
+        good = 0;
+        break;
+      }
       int room = c->buffer_room ? 2 * c->buffer_room : 64;
       int *buffer = realloc(c->buffer, (size_t)room * sizeof *buffer);
       if (!buffer) {
@@ -344,7 +359,6 @@ static int read_formula(checker *c, reader *r) {
       if (variables >= 0 || r->end - r->at < 6 || strncmp(r->at, "p cnf ", 6)) return 0;
       r->at += 6;
       if (!read_number(r, &variables) || !read_number(r, &clauses) || variables < 0 || clauses < 0) return 0;
-      if (!grow_variables(c, (int)variables)) return 0;
       continue;
     }
     int tautology;
@@ -405,6 +419,9 @@ int treeml_rup_check(const char *clauses, size_t clauses_size, const char *proof
   message[0] = 0;
   checker c;
   memset(&c, 0, sizeof c);
+  /* A short text that names a variable with a large number must not take all memory. */
+  const size_t most = clauses_size / 2 + 1000000;
+  c.most_variables = most < 1000000000 ? (int)most : 1000000000;
   reader formula = {clauses, clauses + clauses_size, 1}, steps = {proof, proof + proof_size, 1};
   int code = check(&c, &formula, &steps, message, message_size);
   if (code == TREEML_RUP_MEMORY) snprintf(message, message_size, "not enough memory");

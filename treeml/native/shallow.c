@@ -428,7 +428,8 @@ static word *all_rows (struct treeml_shallow *s) {
 
 static int is_sound (const struct treeml_shallow_input *input) {
   if (!input || input->rows < 1 || input->tests < 0 || input->classes < 1 || input->guide_nodes < 0 || !input->label ||
-      !input->weight || (input->tests && !input->bits))
+      !input->weight || (input->tests && !input->bits) ||
+      (input->guide_nodes && (!input->guide_test || !input->guide_yes || !input->guide_no)))
     return 0;
   for (int32_t r = 0; r < input->rows; r++)
     if (input->label[r] < 0 || input->label[r] >= input->classes)
@@ -535,7 +536,7 @@ int32_t treeml_shallow_search (treeml_shallow *s, int32_t depth, int32_t slack, 
   return answer;
 }
 
-int64_t treeml_shallow_work (const treeml_shallow *s) { return s->work; }
+int64_t treeml_shallow_work (const treeml_shallow *s) { return s ? s->work : 0; }
 
 int64_t treeml_shallow_tree (treeml_shallow *s, int32_t *test, int32_t *yes, int32_t *no, int32_t *label) {
   if (!s || s->depth < 0)

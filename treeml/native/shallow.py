@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treeml.backends.interrupt import listening
+from treeml.native.border import INT32, INT32_ROOM, flags, in_range, whole
 from treeml.native.library import open_library
 
 if TYPE_CHECKING:
@@ -60,13 +61,20 @@ class Shallow:
         guide: Flat | None = None,
         memory: int | None = None,
     ) -> None:
-        held = np.ascontiguousarray(bits, dtype=np.uint8)
-        label = np.ascontiguousarray(labels, dtype=np.int32)
-        weight = np.ascontiguousarray(weights, dtype=np.int32)
+        self._handle = None
+        if np.ndim(bits) != 2:
+            raise ValueError("bits must be a two-dimensional array, tests x rows")
+        held = flags(bits, "bits", np.shape(bits))
+        tests, rows = held.shape
+        label = whole(labels, "labels", (rows,), np.int32)
+        weight = whole(weights, "weights", (len(weights),), np.int32)
         given = Flat(*(np.zeros(0, dtype=np.int32),) * 4) if guide is None else guide
-        arrays = [np.ascontiguousarray(part, dtype=np.int32) for part in (given.test, given.yes, given.no)]
+        nodes = len(given.test)
+        arrays = [whole(part, "each part of a guide", (nodes,), np.int32) for part in (given.test, given.yes, given.no)]
+        # The structure holds addresses only: these names keep the arrays until C has copied them.
         asked = _Input(
-            held.shape[1], held.shape[0], len(weight), len(given.test), memory or 0,
+            in_range(rows, "rows", 32), in_range(tests, "tests", 32), len(weight), nodes,
+            in_range(memory or 0, "memory"),
             held.ctypes.data, label.ctypes.data, weight.ctypes.data, *(array.ctypes.data for array in arrays),
         )  # fmt: skip
         self._library = _library()
@@ -98,7 +106,7 @@ class Shallow:
         if size < 0:
             raise MemoryError("the tree does not fit in memory")
         block = np.empty((4, size), dtype=np.int32)
-        self._library.treeml_shallow_tree(self._handle, *(part.ctypes.data for part in block))
+        self._library.treeml_shallow_tree(self._handle, *block)
         return Flat(*block)
 
     def close(self) -> None:
@@ -126,10 +134,10 @@ def _library() -> ctypes.CDLL:
     library.treeml_shallow_free.argtypes = [ctypes.c_void_p]
     library.treeml_shallow_search.restype = ctypes.c_int32
     library.treeml_shallow_search.argtypes = [
-        ctypes.c_void_p, ctypes.c_int32, ctypes.c_int32, ctypes.c_int64, ctypes.c_double, _POLL,
+        ctypes.c_void_p, INT32, INT32, ctypes.c_int64, ctypes.c_double, _POLL,
     ]  # fmt: skip
     library.treeml_shallow_work.restype = ctypes.c_int64
     library.treeml_shallow_work.argtypes = [ctypes.c_void_p]
     library.treeml_shallow_tree.restype = ctypes.c_int64
-    library.treeml_shallow_tree.argtypes = [ctypes.c_void_p] * 5
+    library.treeml_shallow_tree.argtypes = [ctypes.c_void_p, *(INT32_ROOM,) * 4]
     return library

@@ -196,6 +196,8 @@ static int code_of (treeml_solver *solver) { return solver ? solver->code : TREE
 /* Sums of up to this keep all arithmetic of the searches within 64 bits. */
 static const int64_t most = INT64_MAX / 16;
 
+enum { most_classes = 1 << 24 };
+
 static int sum_fits (const int64_t *values, int64_t count) {
   int64_t sum = 0;
   for (int64_t i = 0; i < count; i++) {
@@ -245,6 +247,8 @@ int treeml_labels (treeml_solver *solver, const int32_t *labels, int32_t classes
   drop_goal (solver);
   if (!labels || classes < 1)
     return solver_fail (solver, TREEML_BAD_ARGUMENT, "labels of at least one class are needed");
+  if (classes > most_classes)
+    return solver_fail (solver, TREEML_BAD_ARGUMENT, "%d classes are too many", classes);
   for (int64_t i = 0; i < solver->rows; i++)
     if (labels[i] < 0 || labels[i] >= classes)
       return solver_fail (solver, TREEML_BAD_ARGUMENT, "row %lld has label %d, which is not one of %d classes",
@@ -270,6 +274,8 @@ int treeml_costs (treeml_solver *solver, const int64_t *cost, int32_t classes) {
   drop_goal (solver);
   if (!cost || classes < 1)
     return solver_fail (solver, TREEML_BAD_ARGUMENT, "costs of at least one class are needed");
+  if (classes > most_classes)
+    return solver_fail (solver, TREEML_BAD_ARGUMENT, "%d classes are too many", classes);
   if (!sum_fits (cost, solver->rows * classes))
     return solver_fail (solver, TREEML_OVERFLOW, "the sum of the costs is too large");
   solver->cost = copy (solver, cost, solver->rows * classes, sizeof *cost);

@@ -9,13 +9,14 @@ import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import inf, isfinite
+from math import inf, isfinite, lcm
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treeml.backends.interrupt import listening
+from treeml.native.border import flags, in_range, whole
 from treeml.native.load import LEAF_COSTS, PROGRESS, library, options
 
 Whole = NDArray[np.int64]
@@ -72,21 +73,6 @@ class Found:
         return self.label[self.apply(bits)]
 
 
-def _address(array: NDArray[Any] | None) -> int | None:
-    return None if array is None else array.ctypes.data
-
-
-def _whole(values: Any, name: str, shape: tuple[int, ...]) -> Whole:
-    array = np.ascontiguousarray(values)
-    if array.dtype.kind not in "biu":
-        raise ValueError(f"{name} must be whole numbers")
-    if array.shape != shape:
-        raise ValueError(f"{name} must have shape {shape}, not {array.shape}")
-    if array.dtype == np.uint64 and array.size and int(array.max()) > np.iinfo(np.int64).max:
-        raise OverflowError(f"{name} must fit in 64 bits")
-    return array.astype(np.int64, copy=False)
-
-
 class Solver:
     """One data set, asked as often as you like.
 
@@ -121,7 +107,7 @@ class Solver:
         packed = np.asarray(bits)
         if packed.ndim != 2 or packed.dtype not in (np.bool_, np.uint8):
             raise ValueError("bits must be a two-dimensional array of bool or uint8, tests x rows")
-        packed = np.ascontiguousarray(packed)
+        packed = np.ascontiguousarray(packed).view(np.uint8)
         self.tests, self.rows = packed.shape
         if custom_counts is not None:
             if labels is None or custom is not None:
@@ -135,29 +121,20 @@ class Solver:
         self._raised: BaseException | None = None
         self._unit_is_tolerance = False
         self._levels = 1
-        origin = None if columns is None else np.ascontiguousarray(columns, dtype=np.int32)
-        if origin is not None and origin.shape != (self.tests,):
-            raise ValueError("columns must hold one number a test")
-        self._call("treeml_tests", _address(packed), self.tests, self.rows, _address(origin))
+        origin = None if columns is None else whole(columns, "columns", (self.tests,), np.int32)
+        self._call("treeml_tests", packed, self.tests, self.rows, origin)
         if count is not None:
-            self._call("treeml_counts", _address(_whole(count, "count", (self.rows,))))
+            self._call("treeml_counts", whole(count, "count", (self.rows,)))
         if forbidden is not None:
-            flags = np.ascontiguousarray(forbidden, dtype=np.uint8)
-            if flags.shape != (self.tests,):
-                raise ValueError("forbidden must hold one flag a test")
-            self._call("treeml_forbid", _address(flags))
-        weights = None if weight is None else _whole(weight, "weight", (self.rows,))
+            self._call("treeml_forbid", flags(forbidden, "forbidden", (self.tests,)))
+        weights = None if weight is None else whole(weight, "weight", (self.rows,))
         if labels is not None:
-            numbers = np.ascontiguousarray(labels, dtype=np.int32)
-            if numbers.shape != (self.rows,):
-                raise ValueError("labels must hold one class a row")
-            known = int(numbers.max()) + 1 if classes is None else classes
-            self._call("treeml_labels", _address(numbers), known, _address(weights))
+            numbers = whole(labels, "labels", (self.rows,), np.int32)
+            known = int(numbers.max()) + 1 if classes is None else in_range(classes, "classes", 32)
+            self._call("treeml_labels", numbers, known, weights)
             self._classes = known
         elif cost is not None:
-            self._classes = np.shape(cost)[1] if np.ndim(cost) == 2 else 0
-            matrix = _whole(cost, "cost", (self.rows, self._classes))
-            self._call("treeml_costs", _address(matrix), self._classes)
+            self._costs(cost)
         elif targets is not None:
             self._targets(targets, loss, levels, weights)
         else:
@@ -166,37 +143,35 @@ class Solver:
             self._custom = self._leaf_costs(custom)
             self._call("treeml_custom", self._custom, None)
         if column_cost is not None:
-            prices = np.ascontiguousarray(column_cost, dtype=np.int64)
-            self._call("treeml_column_costs", _address(prices), len(prices))
+            prices = whole(column_cost, "column_cost", (np.size(column_cost),))
+            self._call("treeml_column_costs", prices, len(prices))
         if leaf_limit is not None:
-            matrix = _whole(leaf_limit[0], "leaf_limit", (self.rows, self._classes))
-            self._call("treeml_leaf_limit", _address(matrix), leaf_limit[1])
+            matrix = whole(leaf_limit[0], "leaf_limit", (self.rows, self._classes))
+            self._call("treeml_leaf_limit", matrix, in_range(leaf_limit[1], "leaf_limit"))
         if purity is not None:
-            matrix = _whole(purity[0], "purity", (self.rows, self._classes))
-            self._call("treeml_purity", _address(matrix), purity[1].numerator, purity[1].denominator)
+            matrix = whole(purity[0], "purity", (self.rows, self._classes))
+            share = [in_range(part, "purity") for part in (purity[1].numerator, purity[1].denominator)]
+            self._call("treeml_purity", matrix, *share)
+
+    def _costs(self, cost: Any) -> None:
+        classes = np.shape(cost)[1] if np.ndim(cost) == 2 else 0
+        self._call("treeml_costs", whole(cost, "cost", (self.rows, classes)), classes)
+        self._classes = classes
 
     def _targets(self, targets: Any, loss: str, levels: Sequence[Fraction], weights: Whole | None) -> None:
         if loss not in _LOSS:
             raise ValueError(f"unknown loss {loss!r}: it is one of {', '.join(_LOSS)}")
         outputs = np.shape(targets)[1] if np.ndim(targets) == 2 else 0
-        numbers = _whole(targets, "targets", (self.rows, outputs))
+        numbers = whole(targets, "targets", (self.rows, outputs))
         shares = [Fraction(level) for level in levels]
         scale = 1
         for share in shares:
-            scale = scale * share.denominator // np.gcd(scale, share.denominator).item()
-        wanted = np.array([int(share * scale) for share in shares], dtype=np.int64)
+            scale = lcm(scale, share.denominator)
+        in_range(scale, "the common denominator of the levels")
+        wanted = whole([int(share * scale) for share in shares], "levels", (len(shares),))
         self._levels = len(shares) if loss == "quantile" else 1
         self._unit_is_tolerance = loss == "squared"
-        self._call(
-            "treeml_targets",
-            _LOSS[loss],
-            _address(numbers),
-            outputs,
-            _address(weights),
-            _address(wanted),
-            len(wanted),
-            scale,
-        )
+        self._call("treeml_targets", _LOSS[loss], numbers, outputs, weights, wanted, len(wanted), scale)
 
     def _leaf_costs(self, custom: Callable[[list[NDArray[np.int32]]], Sequence[float]]) -> Any:
         def call(_state: Any, sets: int, starts: Any, rows: Any, costs: Any) -> int:
@@ -213,6 +188,7 @@ class Solver:
         return LEAF_COSTS(call)
 
     def _call(self, name: str, *arguments: Any) -> None:
+        """Call C; it has read the arrays among the arguments, which are held here, when it returns."""
         code = getattr(self._library, name)(self._handle, *arguments)
         if code:
             if self._raised is not None:
@@ -298,7 +274,7 @@ class Solver:
         if leaf_price:
             settings["leaf_price"] = self._in_units(leaf_price, "leaf_price")
         if isfinite(seconds):
-            settings["milliseconds"] = max(0, round(1000 * seconds))
+            settings["milliseconds"] = max(0, min(round(1000 * seconds), 2**62))
         if memory is not None:
             settings["memory"] = memory
         if threads != 1:
@@ -312,7 +288,7 @@ class Solver:
         settings.update(options or {})
         table = _initial_values()
         for name, value in settings.items():
-            self._call("treeml_set", name.encode(), value)
+            self._call("treeml_set", name.encode(), in_range(value, name))
         try:
             self._start(start)
             return self._run(on_progress)
@@ -337,10 +313,9 @@ class Solver:
         if start is None:
             self._call("treeml_start", None, None, None, 0)
             return
-        test, left, right = (np.ascontiguousarray(part, dtype=np.int32) for part in start)
-        if not len(test) == len(left) == len(right):
-            raise ValueError("the arrays of a start tree must be equally long")
-        self._call("treeml_start", _address(test), _address(left), _address(right), len(test))
+        nodes = len(start[0])
+        test, left, right = (whole(part, "each part of a start tree", (nodes,), np.int32) for part in start)
+        self._call("treeml_start", test, left, right, nodes)
 
     def _run(self, on_progress: Callable[[float, Any, Any], bool | None] | None) -> tuple[Found, ...]:
         self._raised = None
@@ -375,7 +350,7 @@ class Solver:
         solver.treeml_choose(handle, level)
         nodes = solver.treeml_nodes(handle)
         block = np.empty((4, nodes), dtype=np.int32)
-        first, width = block.ctypes.data, 4 * nodes
+        first, width = block.ctypes.data, 4 * nodes  # `block` lives on below, where views of it are returned
         solver.treeml_tree(handle, first, first + width, first + 2 * width, first + 3 * width)
         tolerance = Fraction(0)
         if self._unit_is_tolerance:

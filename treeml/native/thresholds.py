@@ -107,7 +107,7 @@ class ThresholdSolver:
             if value is not None:
                 settings[name] = round(Fraction(value) * unit)
         if isfinite(seconds):
-            settings["microseconds"] = max(0, int(1e6 * seconds))
+            settings["microseconds"] = max(0, min(int(1e6 * seconds), 2**62))
         self._solver.start(None if start is None else self._lowered(*start))
         table = _initial_values()
         self._solver.set(**settings)
