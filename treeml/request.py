@@ -105,16 +105,22 @@ def prepare(
     write_model: Path | None = None,
     proof: Path | None = None,
     reading: ReadingLimits = UNLIMITED,
+    keep: bool = False,
     **asked: Any,
 ) -> tuple[Dataset, Request]:
-    """Check the model, read the data, and bind the two. `reading` limits files beyond what is asked of the run."""
+    """Check the model, read the data, and bind the two.
+
+    `reading` limits files beyond what is asked of the run; `keep` says that parts of the rows will be learned from,
+    as `validate` does.
+    """
     from treeml.data.bind import bind
 
     spec, warnings = checked(model, has_target=y is not None, **asked)
     allowed = _bytes(memory)
     reading = reading.tightened(allowed, spec.within)
     request = Request(spec, warnings, options, allowed, start, write_model, proof, reading)
-    return bind(spec, read_data(spec, data, y, weight, reading)), request
+    table = read_data(spec, data, y, weight, reading)
+    return bind(spec, table, keep=keep or isinstance(spec.validate, Method)), request
 
 
 def read_data(

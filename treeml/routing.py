@@ -102,8 +102,12 @@ def _below(field: Field, value: Any) -> NDArray[np.bool_]:
     return np.array([*below, False, False])
 
 
-def dataset_inputs(fields: Sequence[Field], dataset: Dataset) -> Inputs:
-    """The rows of a Dataset that count."""
+def dataset_inputs(fields: Sequence[Field], dataset: Dataset, *, unseen: bool = False) -> Inputs:
+    """The rows of a Dataset that count.
+
+    `unseen` says that they are not those of training: gaps are filled as training taught, and what is no number where
+    training had numbers answers no, as a level does that training did not have.
+    """
     columns = {}
     for field in fields:
         column = dataset.table.columns.get(field.name)
@@ -120,14 +124,20 @@ def dataset_inputs(fields: Sequence[Field], dataset: Dataset) -> Inputs:
             else:
                 values = _codes(field, values)
         elif column.levels and not field.levels:
-            numbers = np.array([_number(level, field, None) for level in column.levels] + [np.nan])
-            values = numbers[values]
-        columns[field.name] = Values(field, values, None if missing is None or not missing.any() else missing)
+            numbers = [_number_or_nan(level) if unseen else _number(level, field, None) for level in column.levels]
+            values = np.array([*numbers, np.nan])[values]
+        missing = None if missing is None or not missing.any() else missing
+        if unseen and missing is not None and field.fill is not None:
+            values = np.where(missing, _code(field, field.fill) if field.levels else field.fill, values)
+            missing = None
+        columns[field.name] = Values(field, values, missing)
     return Inputs(columns, dataset.rows)
 
 
 def read_inputs(tree: Tree, data: Any) -> Inputs:
     """The rows of a frame, a dict of columns or of one row, a list of dicts, or an array."""
+    if isinstance(data, Inputs):
+        return data
     raw, rows = _raw_columns(tree, data)
     return Inputs({field.name: _values(field, raw[field.name]) for field in tree.fields}, rows)
 
@@ -255,6 +265,13 @@ def _number(value: Any, field: Field, row: int | None) -> float:
     except (TypeError, ValueError):
         where = "" if row is None else f" in row {row + 1}"
         _refuse("D476", f"`{field.name}` is not a number{where}: {value!r}", "the tree compares it with numbers")
+
+
+def _number_or_nan(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return np.nan
 
 
 def _codes(field: Field, raw: Any) -> NDArray[np.int32]:

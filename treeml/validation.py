@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from treeml.forest import Forest
     from treeml.request import Request
     from treeml.result import Result
+    from treeml.routing import Inputs
     from treeml.tree import Tree
 
     Rows = NDArray[np.intp]
@@ -93,12 +94,15 @@ def scores(tree: Tree | Forest, dataset: Dataset) -> dict[str, float]:
     """What can be compared between many rows and few: the share of errors, or the mean loss of a row."""
     import numpy as np
 
+    from treeml.data.table import label_text
+
     weight = dataset.weight.astype(np.float64)
     total = float(weight.sum()) or 1.0
-    predicted = tree.predict(_frame(dataset, tree))
+    predicted = tree.predict(_inputs(dataset, tree))
     if dataset.classes:
-        position = {label: number for number, label in enumerate(dataset.classes)}
-        numbers = np.array([position[_key(label)] for label in predicted])
+        position = {label_text(label): number for number, label in enumerate(dataset.classes)}
+        # A class that these rows do not have is wrong wherever it is predicted.
+        numbers = np.array([position.get(label_text(label), -1) for label in predicted])
         wrong = float(weight[numbers != dataset.actual].sum()) / total
         return {"error_rate": wrong, "accuracy": 1 - wrong}
     targets = dataset.targets * float(dataset.target_scale)
@@ -118,7 +122,7 @@ def scores(tree: Tree | Forest, dataset: Dataset) -> dict[str, float]:
 def _solved(dataset: Dataset, train: Rows, test: Rows, request: Request) -> Part:
     """Solve the spec on some rows; measure the tree there and on the others."""
     from treeml.backends.run import run
-    from treeml.data.take import take
+    from treeml.data.take import held_out, take
     from treeml.request import choose, starting_tree
     from treeml.result import assemble
 
@@ -139,7 +143,7 @@ def _solved(dataset: Dataset, train: Rows, test: Rows, request: Request) -> Part
     model = result.forest or result.tree
     if model is None:
         raise DataError(_no_tree(result, len(train), request))
-    return Part(len(test), result.status.value, scores(model, part), scores(model, take(dataset, test)))
+    return Part(len(test), result.status.value, scores(model, part), scores(model, held_out(dataset, test)))
 
 
 def splits(dataset: Dataset, method: Method, request: Request) -> Iterator[tuple[Rows, Rows]]:
@@ -174,7 +178,12 @@ def _other_file(dataset: Dataset, name: str, request: Request) -> Dataset:
     from treeml.data.bind import bind
     from treeml.data.read import load
 
-    spec = request.spec
+    # Gaps are filled with what the training rows taught, not with medians of the other rows.
+    columns = {
+        column: replace(declared, missing="separate") if declared.missing == "median" else declared
+        for column, declared in request.spec.columns.items()
+    }
+    spec = replace(request.spec, columns=columns)
     other = bind(spec, load(spec.folder / name, spec.columns, span=spec.spans.get("validate"), limits=request.reading))
     unknown = [str(label) for label in other.classes if label not in dataset.classes]
     if unknown:
@@ -194,26 +203,14 @@ def _other_file(dataset: Dataset, name: str, request: Request) -> Dataset:
     return replace(other, classes=dataset.classes, actual=actual)
 
 
-def _frame(dataset: Dataset, tree: Tree | Forest) -> dict[str, Any]:
-    """The columns that a tree asks for, in the user's own values."""
-    import numpy as np
+def _inputs(dataset: Dataset, tree: Tree | Forest) -> Inputs:
+    """The columns that a tree, or any tree of a forest, asks for."""
+    from treeml.forest import Forest
+    from treeml.routing import dataset_inputs
 
-    frame = {}
-    for name in tree.columns:
-        column = dataset.column(name)
-        if column.is_number:
-            values: Any = column.values.astype(object) if column.missing is not None else column.values
-            if column.missing is not None:
-                values[column.missing] = None
-        else:
-            levels = np.array([*column.levels, None], dtype=object)
-            values = levels[column.values]
-        frame[name] = values
-    return frame or {name: np.zeros(dataset.rows) for name in dataset.features[:1]}
-
-
-def _key(label: Any) -> Any:
-    return label.item() if hasattr(label, "item") else label
+    trees = tree.trees if isinstance(tree, Forest) else (tree,)
+    fields = {field.name: field for each in trees for field in each.fields}
+    return dataset_inputs(tuple(fields.values()), dataset, unseen=True)
 
 
 def _method_text(method: Method) -> str:

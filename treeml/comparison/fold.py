@@ -38,15 +38,15 @@ class Fold:
 
 
 def prepare_fold(model: Model, data: Any, fold: tuple[int, int, int], **asked: Any) -> Fold:
-    from treeml.data.take import take
+    from treeml.data.take import held_out, take
     from treeml.request import prepare
     from treeml.validation import splits
 
     number, folds, seed = fold
-    dataset, request = prepare(model, data, **asked)
+    dataset, request = prepare(model, data, keep=True, **asked)
     train, test = list(splits(dataset, Method("folds", {"folds": folds, "seed": seed}), request))[number - 1]
     alone = replace(request, spec=replace(request.spec, validate=None))
-    return Fold(number, folds, take(dataset, train), take(dataset, test), alone)
+    return Fold(number, folds, take(dataset, train), held_out(dataset, test), alone)
 
 
 def solve_fold(model: Model, data: Any, fold: tuple[int, int, int], on_progress: OnProgress, **asked: Any) -> Result:

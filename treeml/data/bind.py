@@ -24,8 +24,11 @@ LEAST_DIGITS = 1_000_000  # a weight is never rounded more coarsely than to this
 _TRUTHS = (("0", "1"), ("false", "true"), ("no", "yes"))
 
 
-def bind(spec: Spec, table: Table) -> Dataset:
-    """Join a spec with its data."""
+def bind(spec: Spec, table: Table, *, keep: bool = False) -> Dataset:
+    """Join a spec with its data; `keep` the table as it is, so that parts of its rows can be learned from."""
+    given = table if keep else None
+    if table.again is not None:
+        table = replace(table, again=None)  # which may hold a file's content
     mistakes: list[Diagnostic] = []
     notes = list(table.notes)
     named = list(mentions(spec))
@@ -86,6 +89,7 @@ def bind(spec: Spec, table: Table) -> Dataset:
         mistake_scale=mistake_scale,
         test_cost=dict(spec.test_costs),
         notes=tuple(notes),
+        given=given,
     )
     mistakes += against.unknown_classes_and_groups(dataset, asked)
     if mistakes:

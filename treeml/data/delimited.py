@@ -11,7 +11,8 @@ import csv
 import io
 import re
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from dataclasses import replace
+from functools import cached_property, partial
 from typing import Any
 
 import polars as pl
@@ -24,6 +25,7 @@ from treeml.data.table import Column, Table
 from treeml.lang.source import Span
 from treeml.spec import ColumnSpec
 
+_AS_TEXT = ("category", "text", "ordered")
 _AT_ONCE = 4 * PIECE  # bytes that are parsed between two looks at the clock
 _COMMA_NUMBER = r"^([+-]?\d*)(?:,(\d*))?$"
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
@@ -50,7 +52,8 @@ def read_delimited(
     limits.admit(name, span, frame.height, frame.width, 3 * len(content))
     if frame.height and frame.get_column(header[-1]).null_count():
         _refuse_ragged(name, content, header, separator, span, limits)
-    return typed_table(frame, name, types, span, notes, limits)
+    table = typed_table(frame, name, types, span, notes, limits)
+    return replace(table, again=_Texts(name, content, tuple(header), separator, types))
 
 
 def typed_table(
@@ -81,7 +84,35 @@ def typed_table(
             typed = 0
         columns[series.name] = infer(series, types.get(series.name, NOTHING_DECLARED), findings)
     findings.stop()
-    return Table(columns, frame.height, name, notes=tuple(findings.notes))
+    return Table(columns, frame.height, name, notes=tuple(findings.notes), again=partial(_rows, frame, name, types))
+
+
+def _rows(frame: pl.DataFrame, name: str, types: Mapping[str, ColumnSpec], rows: Any) -> Table:
+    return typed_table(frame[rows], name, types, None)
+
+
+class _Texts:
+    """The values of a file as they are written, some rows of which can be typed as if there were no others."""
+
+    def __init__(
+        self, name: str, content: bytes, header: tuple[str, ...], separator: str, types: Mapping[str, ColumnSpec]
+    ) -> None:
+        self.name, self.content, self.header, self.separator, self.types = name, content, header, separator, types
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        return pl.read_csv(
+            self.content, separator=self.separator, new_columns=list(self.header), infer_schema=False
+        ).with_columns(pl.all().str.strip_chars())
+
+    def __call__(self, rows: Any) -> Table:
+        chosen = self.frame[rows]
+        typed = [self._typed(series) for series in chosen.iter_columns()]
+        return typed_table(pl.DataFrame(typed), self.name, self.types, None)
+
+    def _typed(self, series: pl.Series) -> pl.Series:
+        declared = self.types.get(series.name, NOTHING_DECLARED)
+        return series if declared.type in _AS_TEXT else _retyped(series, self.separator, declared)
 
 
 def _without_blank_lines(content: bytes, columns: int) -> bytes:
@@ -149,9 +180,7 @@ def _parse(
     limits: ReadingLimits,
 ) -> pl.DataFrame:
     # What is declared a category or text is read as text, so that 007 stays 007.
-    as_text = {
-        column for column in header if types.get(column, NOTHING_DECLARED).type in ("category", "text", "ordered")
-    }
+    as_text = {column for column in header if types.get(column, NOTHING_DECLARED).type in _AS_TEXT}
     schema = dict.fromkeys(as_text, pl.String())
     read = partial(pl.read_csv, separator=separator, raise_if_empty=False)
     typed = partial(read, null_values=list(MISSING_WORDS), infer_schema_length=1000)

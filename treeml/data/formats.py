@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -140,19 +142,39 @@ def _read_libsvm(
     limits.admit(path.name, span, len(labels), width, 8 * width * len(labels) + _EACH * len(content))
     dense = np.zeros((len(labels), width))
     dense[places, np.array(indices, dtype=np.int64) - first] = values
-    findings = Findings(path.name)
+    return _sparse_table(dense, labels, path.name, first, types)
+
+
+def _sparse_table(
+    dense: NDArray[np.float64], labels: list[str], source: str, first: int, types: Mapping[str, ColumnSpec]
+) -> Table:
+    """Give every column of a libsvm file its type."""
+    again = partial(_sparse_rows, dense, labels, source, first, types)
+    findings = Findings(source)
     label = _from_words("label", labels, types, findings)
     if ((dense == 0) | (dense == 1)).all():
-        return _bit_table(dense == 1, label, path.name, first, types)
+        findings.stop()
+        return replace(_bit_table(dense == 1, label, source, first, types), again=again)
     columns: dict[str, Column] = {"label": label}
-    for i in range(width):
+    for i in range(dense.shape[1]):
         name = f"x{i + first}"
         column = dense[:, i]
         whole = bool((column == np.floor(column)).all()) and bool((np.abs(column) < 2**53).all())
         series = pl.Series(name, column.astype(np.int64) if whole else column)
         columns[name] = infer(series, types.get(name, NOTHING_DECLARED), findings)
     findings.stop()
-    return Table(columns, len(labels), path.name, "label", None, tuple(findings.notes))
+    return Table(columns, len(labels), source, "label", None, tuple(findings.notes), again)
+
+
+def _sparse_rows(
+    dense: NDArray[np.float64],
+    labels: list[str],
+    source: str,
+    first: int,
+    types: Mapping[str, ColumnSpec],
+    rows: NDArray[Any],
+) -> Table:
+    return _sparse_table(dense[rows], [labels[row] for row in rows], source, first, types)
 
 
 def _read_c45(

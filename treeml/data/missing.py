@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,7 +71,7 @@ def fill(
                 mistakes.append(_no_value(columns[name], spec.columns[name], table))
             else:
                 columns[name] = _with_median(columns[name], notes)
-        table = Table(columns, table.rows, table.source, table.target, table.weight, table.notes)
+        table = replace(table, columns=columns)
     return table, kept
 
 

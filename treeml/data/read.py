@@ -6,8 +6,8 @@ through narwhals. Arrays of 0 and 1 stay one matrix all the way to the back-end.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +79,23 @@ def load_arrays(
     findings.stop()
     target = "y" if y is not None else None
     weighed = "weight" if weight is not None else None
-    return Table(columns, rows, "the array", target, weighed, tuple(findings.notes))
+    again = partial(_array_rows, matrix, y, weight, types)
+    return Table(columns, rows, "the array", target, weighed, tuple(findings.notes), again)
+
+
+def _array_rows(matrix: NDArray[Any], y: Any, weight: Any, types: Mapping[str, ColumnSpec], rows: Any) -> Table:
+    return load_arrays(matrix[rows], values_at(y, rows), values_at(weight, rows), types)
+
+
+def values_at(values: Any, rows: Any) -> Any:
+    """Some of the values of a column, whatever holds them."""
+    if values is None:
+        return None
+    if isinstance(values, (list, tuple)):
+        return [values[row] for row in rows]
+    if hasattr(values, "iloc"):  # whose own brackets take labels
+        return values.iloc[rows]
+    return values[rows]
 
 
 @lru_cache(maxsize=8)
@@ -204,8 +220,10 @@ def _from_columns(columns: Mapping[str, Any], types: Mapping[str, ColumnSpec], s
     findings = Findings(source)
     typed: dict[str, Column] = {}
     rows = -1
+    columns = {
+        name: values if isinstance(values, (np.ndarray, Sequence)) else list(values) for name, values in columns.items()
+    }
     for name, values in columns.items():
-        values = values if isinstance(values, (np.ndarray, Sequence)) else list(values)
         if rows >= 0 and len(values) != rows:
             first = next(iter(columns))
             raise DataError(
@@ -222,7 +240,11 @@ def _from_columns(columns: Mapping[str, Any], types: Mapping[str, ColumnSpec], s
             typed[name] = _column(name, values, types, findings)
         else:
             typed[name] = _from_list(name, list(values), declared, findings)
-    return _finished(typed, max(rows, 0), source, findings)
+    return _finished(typed, max(rows, 0), source, findings, partial(_column_rows, columns, types, source))
+
+
+def _column_rows(columns: Mapping[str, Any], types: Mapping[str, ColumnSpec], source: str, rows: Any) -> Table:
+    return _from_columns({name: values_at(values, rows) for name, values in columns.items()}, types, source)
 
 
 def _from_frame(frame: Any, types: Mapping[str, ColumnSpec]) -> Table:
@@ -258,7 +280,11 @@ def _from_frame(frame: Any, types: Mapping[str, ColumnSpec]) -> Table:
             typed[name] = _column(name, column.to_numpy(), types, findings)
         else:
             typed[name] = _from_list(name, column.to_list(), declared, findings)
-    return _finished(typed, wrapped.shape[0], "the frame", findings)
+    return _finished(typed, wrapped.shape[0], "the frame", findings, partial(_frame_rows, wrapped, types))
+
+
+def _frame_rows(frame: Any, types: Mapping[str, ColumnSpec], rows: Any) -> Table:
+    return _from_frame(frame[rows.tolist(), :].to_native(), types)
 
 
 def _from_category(name: str, column: Any, declared: ColumnSpec, findings: Findings, ordered: bool) -> Column:
@@ -293,10 +319,19 @@ def _with_target(table: Table, y: Any, weight: Any, types: Mapping[str, ColumnSp
         columns[name] = _vector(name, np.asarray(values), table.rows, types, findings)
         names[role] = name
     findings.stop()
-    return Table(columns, table.rows, table.source, names["y"], names["weight"], tuple(findings.notes))
+    again = None if table.again is None else partial(_joined_rows, table.again, y, weight, types)
+    return Table(columns, table.rows, table.source, names["y"], names["weight"], tuple(findings.notes), again)
 
 
-def _finished(columns: Mapping[str, Column], rows: int, source: str, findings: Findings) -> Table:
+def _joined_rows(
+    again: Callable[[Any], Table], y: Any, weight: Any, types: Mapping[str, ColumnSpec], rows: Any
+) -> Table:
+    return _with_target(again(rows), values_at(y, rows), values_at(weight, rows), types)
+
+
+def _finished(
+    columns: Mapping[str, Column], rows: int, source: str, findings: Findings, again: Callable[[Any], Table]
+) -> Table:
     if not findings.mistakes and not columns:
         findings.mistakes.append(Diagnostic("D405", f"{source} has no columns", place=source))
     elif not findings.mistakes and rows == 0:
@@ -304,7 +339,7 @@ def _finished(columns: Mapping[str, Column], rows: int, source: str, findings: F
             Diagnostic("D405", f"{source} has no rows", helps=("a tree needs at least one row",), place=source)
         )
     findings.stop()
-    return Table(columns, rows, source, notes=tuple(findings.notes))
+    return Table(columns, rows, source, notes=tuple(findings.notes), again=again)
 
 
 def refuse_repeats(names: Sequence[str], source: str, span: Span | None) -> None:

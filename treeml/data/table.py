@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -52,6 +52,7 @@ class Table:
     )
     weight: str | None = None  # what weighs the rows unless the spec says otherwise: the weights given with arrays
     notes: tuple[str, ...] = ()  # what a report must say of the reading: a separator that was guessed, text left out
+    again: Callable[[NDArray[Any]], Table] | None = None  # some of the rows, read and typed as if there were no others
 
 
 class BitColumns(Mapping[str, Column]):
@@ -120,6 +121,7 @@ class Dataset:
     mistake_scale: Fraction
     test_cost: Mapping[str, Fraction]  # per feature column, 0 unless stated
     notes: tuple[str, ...] = ()  # what a report must say: rounding, dropped rows, tests that are not exact
+    given: Table | None = None  # as it was before its gaps were filled, where parts of the rows are to be learned from
 
     def column(self, name: str) -> Column:
         return self.table.columns[name]

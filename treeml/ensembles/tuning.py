@@ -53,7 +53,7 @@ def tune(
     """
     from treeml.request import prepare
 
-    dataset, request = prepare(model, data, y, **asked)
+    dataset, request = prepare(model, data, y, keep=True, **asked)
     return tune_dataset(dataset, request, grid, folds)
 
 

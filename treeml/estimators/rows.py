@@ -6,7 +6,9 @@ Rows of weight zero are left out: they say nothing, so no cut should fall betwee
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from numpy.typing import NDArray
 
 from treeml.data.read import load, load_arrays
 from treeml.data.table import BitColumns, Column, Table
+from treeml.data.take import take_column
 
 Numbers = NDArray[np.float64]
 
@@ -68,9 +71,14 @@ def with_column(table: Table, column: Column, role: str) -> Table:
         joined: Any = BitColumns(tuple(columns.index), columns.bits, columns.bit_levels, others)
     else:
         joined = {**columns, column.name: column}
+    again = None if table.again is None else partial(_rows_with_column, table.again, column, role)
     if role == "target":
-        return replace(table, columns=joined, target=column.name)
-    return replace(table, columns=joined, weight=column.name)
+        return replace(table, columns=joined, target=column.name, again=again)
+    return replace(table, columns=joined, weight=column.name, again=again)
+
+
+def _rows_with_column(again: Callable[[Any], Table], column: Column, role: str, rows: Any) -> Table:
+    return with_column(again(rows), take_column(column, rows), role)
 
 
 def classes_column(name: str, codes: NDArray[Any], labels: tuple[Any, ...]) -> Column:
