@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,11 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treeml.data.table import label_text
+from treeml.foreign import read_text
 from treeml.lang.diagnostic import DataError, Diagnostic
 from treeml.lang.shown import json_text, readable_json
+from treeml.numerals import exact_number
 from treeml.replace import replace_file
 from treeml.tree import Tree
-from treeml.tree_json import read_tree, write_tree
+from treeml.tree_json import brief, plain_json, read_tree, write_tree
 
 VERSION = 1
 
@@ -98,8 +99,8 @@ class Forest:
         """The forest that `to_json` wrote, from its values or their text. What is no such forest raises DataError."""
         if isinstance(value, (str, bytes)):
             try:
-                value = json.loads(value)
-            except (ValueError, RecursionError) as error:
+                value = plain_json(value)
+            except ValueError as error:
                 raise DataError(_no_forest(f"{place} is not JSON: {error}", place)) from error
         if isinstance(value, Mapping) and "treeml_forest" not in value and isinstance(value.get("forest"), Mapping):
             value = value["forest"]
@@ -117,9 +118,10 @@ class Forest:
     def read(cls, path: str | Path) -> Forest:
         """A forest from a file: what `write` wrote, or what `treeml solve --json` printed."""
         try:
-            text = Path(path).read_text(encoding="utf-8")
+            text = read_text(path)
         except (OSError, UnicodeDecodeError) as error:
-            raise DataError(_no_forest(f"{path} cannot be read: {error}", str(path))) from error
+            reason = getattr(error, "strerror", None) or error
+            raise DataError(_no_forest(f"{path} cannot be read: {reason}", str(path))) from error
         return cls.from_json(text, str(path))
 
     def write(self, path: str | Path) -> None:
@@ -165,8 +167,8 @@ class Forest:
 def is_forest(path: Path) -> bool:
     """Does a file hold a forest, or a result with one?"""
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        value = plain_json(read_text(path))
+    except (OSError, ValueError):
         return False
     return isinstance(value, dict) and ("treeml_forest" in value or isinstance(value.get("forest"), dict))
 
@@ -204,11 +206,11 @@ def _labels(classes: Sequence[Any]) -> NDArray[Any]:
 
 def _weight(value: Any, place: str) -> Fraction:
     try:
-        weight = Fraction(value)
-    except (TypeError, ValueError, ZeroDivisionError) as error:
-        raise DataError(_no_forest(f'{place} holds {value!r}, not a weight such as "3/8"', place)) from error
+        weight = exact_number(value)
+    except ValueError as error:
+        raise DataError(_no_forest(f'{place} holds {brief(value)}, not a weight such as "3/8"', place)) from error
     if weight <= 0:
-        raise DataError(_no_forest(f"{place} holds the weight {value}, and weights are above 0", place))
+        raise DataError(_no_forest(f"{place} holds the weight {brief(value)}, and weights are above 0", place))
     return weight
 
 

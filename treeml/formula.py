@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NoReturn
 
 from treeml.lang.build import as_argument
 from treeml.lang.syntax import Argument, Binary, Call, Comparison, Expression, Name, Negate, Number, String, Value
-from treeml.lang.words import MAXIMUM_DIGITS, UNITS, is_bare, spell_number
+from treeml.lang.words import MAXIMUM_DIGITS, UNITS, is_bare, read_number, spell_number
 from treeml.measures import MEASURES, Measure, Parameter
 
 
@@ -243,10 +243,11 @@ def label(value: Any) -> Value:
 def duration(value: Any) -> Expression:
     """A time: seconds as a number, text such as "5 min", or a formula."""
     if isinstance(value, str):
-        match = re.fullmatch(r"\s*([0-9_.]+)\s*(ms|s|min|h)\s*", value)
-        if match is None:
-            raise ValueError(f'{value!r} is not a time: write "90 s", "5 min" or "2 h"')
-        return _number(Fraction(match[1]), match[2])
+        match = re.fullmatch(r"\s*([0-9][0-9_]*(?:\.[0-9]+)?)\s*(ms|s|min|h)\s*", value)
+        number = match and read_number(match[1])
+        if match is None or number is None:
+            raise ValueError(f'{value[:40]!r} is not a time: write "90 s", "5 min" or "2 h"')
+        return _number(number, match[2])
     node = expression(value)
     return Number(node.value, "s") if isinstance(node, Number) and not node.unit else node
 

@@ -308,7 +308,7 @@ def _greedy_start(problem: Problem, options: Mapping[str, Any]) -> Node | None:
 def _bytes(memory: int | str | None) -> int | None:
     if memory is None or isinstance(memory, int):
         return memory
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", memory)
+    match = re.fullmatch(r"(\d{1,30}(?:\.\d{1,30})?)\s*([A-Za-z]*)", memory.strip())
     unit = match and MEMORY_UNITS.get(match[2].upper())
     if not match or not unit:
         raise SpecError(

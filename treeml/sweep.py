@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from treeml.comparison.journal import Journal
 
 MOST_WHOLE_STEPS = 1000
+LONGEST_RANGE = 1000  # characters
+_END = re.compile(r"(-?[\d._]+)\s*(%?)")
 CHOSEN = ""  # no back-end by name: the one that would solve the spec, chosen when the job runs
 
 
@@ -117,18 +119,18 @@ def values_of(text: str, steps: int | None = None) -> list[str]:
 
     Between whole numbers it is every whole number, unless `steps` are asked for; else eleven values, evenly spaced.
     """
-    match = re.fullmatch(r"\s*(-?[\d._]+)\s*(%?)\s*\.\.\s*(-?[\d._]+)\s*(%?)\s*", text)
-    if not match:
+    ends = [_END.fullmatch(end.strip()) for end in text.rsplit("..", 1)] if len(text) <= LONGEST_RANGE else []
+    if len(ends) != 2 or None in ends:
         values = [part.strip() for part in text.split(",") if part.strip()]
         if not values:
             raise SpecError(_no_values(text))
         return values
     try:
-        low, high = Fraction(match[1]), Fraction(match[3])
+        (low, of_low), (high, of_high) = ((Fraction(end[1]), end[2]) for end in ends if end is not None)
     except ValueError as error:
         raise SpecError(_no_values(text)) from error
-    unit = match[4] or match[2]
-    if match[2] and not match[4]:
+    unit = of_high or of_low
+    if of_low and not of_high:
         raise SpecError(_no_values(text))
     if high < low:
         raise SpecError(_no_values(text))

@@ -7,16 +7,21 @@ data, so reading one runs no code.
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
 from datetime import date, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NoReturn
 
+from treeml.foreign import read_text
 from treeml.lang.diagnostic import DataError, Diagnostic
+from treeml.numerals import exact_number, finite_float
 from treeml.tree import KINDS, TASKS, Branch, Field, Leaf, Node, Test, Tree
 
 VERSION = 1
+DEEPEST = 800  # levels; what is deeper would exhaust the stack
+LARGEST = sys.float_info.max  # of a number in a label or a test
 TYPES = ("binary", "number", "integer", "category", "ordered", "text")
 
 
@@ -37,7 +42,7 @@ def write_tree(tree: Tree) -> dict[str, Any]:
 def read_tree_file(path: Path) -> Tree:
     """A tree from a file that holds one, or a result with one."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
     except OSError as error:
         _refuse(f"{path} cannot be read: {error.strerror or error}", "", str(path))
     except UnicodeDecodeError:
@@ -49,13 +54,18 @@ def read_tree(value: str | bytes | Mapping[str, Any], place: str = "the tree") -
     """A tree from JSON values, or from their text."""
     if isinstance(value, (str, bytes)):
         try:
-            value = json.loads(value, parse_constant=_no_constant)
-        except (ValueError, RecursionError) as error:
+            value = plain_json(value)
+        except ValueError as error:
             _refuse(f"{place} is not JSON: {error}", "", place)
+    return _Reader(place).tree(value)
+
+
+def plain_json(text: str | bytes) -> Any:
+    """The values of a JSON text, every number in it finite; ValueError for anything else."""
     try:
-        return _Reader(place).tree(value)
+        return json.loads(text, parse_constant=_no_constant, parse_float=finite_float)
     except RecursionError:
-        _refuse(f"{place} is nested too deeply", "", place)
+        raise ValueError("it is nested too deeply") from None
 
 
 def _write_field(field: Field) -> dict[str, Any]:
@@ -116,7 +126,7 @@ class _Reader:
             self.refuse("", "is no tree: it has no `treeml_tree`")
         version = found["treeml_tree"]
         if version != VERSION or isinstance(version, bool):
-            self.refuse("treeml_tree", f"is {version!r}, but this program reads version {VERSION}")
+            self.refuse("treeml_tree", f"is {brief(version)}, but this program reads version {VERSION}")
         known = {"treeml_tree", "task", "target", "classes", "outputs", "inputs", "columns", "root"}
         self.only(found, known, "")
         task = self.word(found, "task", TASKS, "")
@@ -130,7 +140,7 @@ class _Reader:
         if (task == "classes") == bool(outputs):
             self.refuse("outputs", "must be there for a tree that predicts numbers, and for no other")
         empty = Tree(Leaf(None), task, self.text(found, "target", ""), labels, outputs, fields)
-        root = self.node(found.get("root"), empty, {field.name: field for field in fields}, "root")
+        root = self.node(found.get("root"), empty, {field.name: field for field in fields}, "root", 0)
         return Tree(root, task, empty.target, labels, outputs, fields, tuple(self.texts(found, "inputs")))
 
     def field(self, value: Any, place: str) -> Field:
@@ -145,13 +155,15 @@ class _Reader:
             self.refuse(f"{place}.fill", "is no value of the column")
         return Field(self.text(found, "name", place), column_type, levels, self.truth(found, "missing", place), fill)
 
-    def node(self, value: Any, tree: Tree, fields: Mapping[str, Field], place: str) -> Node:
+    def node(self, value: Any, tree: Tree, fields: Mapping[str, Field], place: str, level: int) -> Node:
+        if level > DEEPEST:
+            self.refuse("", f"is nested too deeply: at most {DEEPEST} levels are read")
         found = self.object(value, place)
         if "test" in found:
             self.only(found, {"test", "yes", "no"}, place)
             test = self.test(found["test"], fields, f"{place}.test")
-            yes = self.node(found.get("yes"), tree, fields, f"{place}.yes")
-            return Branch(test, yes, self.node(found.get("no"), tree, fields, f"{place}.no"))
+            yes = self.node(found.get("yes"), tree, fields, f"{place}.yes", level + 1)
+            return Branch(test, yes, self.node(found.get("no"), tree, fields, f"{place}.no", level + 1))
         if "predict" not in found:
             self.refuse(place, "has neither a `test` nor a `predict`")
         return self.class_leaf(found, tree, place) if tree.task == "classes" else self.number_leaf(found, tree, place)
@@ -175,7 +187,7 @@ class _Reader:
         self.only(found, {"predict", "rows", "counts", "weights"}, place)
         label = self.label(found["predict"], f"{place}.predict")
         if not any(label == known and type(label) is type(known) for known in tree.classes):
-            self.refuse(f"{place}.predict", f"is {label!r}, which is none of the classes")
+            self.refuse(f"{place}.predict", f"is {brief(label)}, which is none of the classes")
         counts = tuple(self.count(count, f"{place}.counts") for count in self.list(found, "counts", place, ()))
         weights = tuple(self.exact(item, f"{place}.weights") for item in self.list(found, "weights", place, ()))
         for name, amounts in (("counts", counts), ("weights", weights)):
@@ -231,20 +243,20 @@ class _Reader:
         return value
 
     def count(self, value: Any, place: str) -> int:
-        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-            self.refuse(place, f"is {value!r}, not a number of rows")
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
+            self.refuse(place, f"is {brief(value)}, not a number of rows")
         return value
 
     def exact(self, value: Any, place: str) -> Fraction:
-        if isinstance(value, (int, str)) and not isinstance(value, bool):
+        if isinstance(value, (int, str)):
             try:
-                return Fraction(value)
-            except (ValueError, ZeroDivisionError):
+                return exact_number(value)
+            except ValueError:
                 pass
-        self.refuse(place, f'holds {value!r}, not an exact number such as 3 or "7/2"')
+        self.refuse(place, f'holds {brief(value)}, not an exact number such as 3 or "7/2"')
 
     def label(self, value: Any, place: str) -> Any:
-        if value is None or isinstance(value, (str, bool, int, float)):
+        if value is None or isinstance(value, (str, bool)) or (_is_number(value) and abs(value) <= LARGEST):
             return value
         if isinstance(value, Mapping) and len(value) == 1:
             kind, text = next(iter(value.items()))
@@ -253,7 +265,7 @@ class _Reader:
                     return (date if kind == "date" else datetime).fromisoformat(text)
                 except ValueError:
                     pass
-        self.refuse(place, f"holds {value!r}, which is no label")
+        self.refuse(place, f"holds {brief(value)}, which is no label")
 
     def only(self, found: Mapping[str, Any], known: set[str], place: str) -> None:
         unknown = sorted(map(str, set(found) - known))
@@ -267,6 +279,14 @@ class _Reader:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def brief(value: Any) -> str:
+    """A value in a message: of one that is too long, how it begins."""
+    if isinstance(value, int) and not abs(value) < 10**40:
+        return "a whole number of more than 40 digits"
+    text = repr(value)[:61]
+    return text if len(text) <= 60 else f"{text[:60]}..."
 
 
 def _no_constant(name: str) -> NoReturn:

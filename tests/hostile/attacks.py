@@ -11,6 +11,10 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from click.testing import CliRunner
+
+from treeml.cli import treeml
+
 NET = 120.0  # seconds
 SECRET = "PRIVATE=a line that nobody is to see"
 ROWS = "a,b,y\n" + "".join(f"{a},{b},{a & b}\n" for a in (0, 1) for b in (0, 1)) * 3
@@ -39,6 +43,13 @@ def command(*arguments: object, cwd: Path | None = None, stdin: str | None = Non
     )
     assert "Traceback" not in done.stderr, done.stderr
     return Answer(done.returncode, done.stdout, done.stderr)
+
+
+def asked(*arguments: object) -> Answer:
+    """The same within this process, for attacks that end by themselves."""
+    answer = CliRunner().invoke(treeml, list(map(str, arguments)))
+    assert answer.exception is None or isinstance(answer.exception, SystemExit), answer.exception
+    return Answer(answer.exit_code, answer.stdout, answer.stderr)
 
 
 def world(folder: Path) -> Path:

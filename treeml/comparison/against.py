@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from itertools import product
 from math import exp, log
 from typing import Any
 
-from treeml.comparison.contradictions import contradict
+from treeml.comparison.contradictions import contradict, values_of
 from treeml.comparison.record import Record, has_tree, is_refused
 
 Change = dict[str, Any]
@@ -77,16 +76,12 @@ def _verdict(record: Record, old: Record, ratio: float | None) -> str:
     step = rank.get(_status(record), 2) - rank.get(_status(old), 2)
     if step:
         return "better" if step > 0 else "WORSE"
-    if has_tree(record) and has_tree(old) and _values(record) != _values(old):
-        return "better" if _values(record) < _values(old) else "WORSE"
+    if has_tree(record) and has_tree(old) and values_of(record) != values_of(old):
+        return "better" if values_of(record) < values_of(old) else "WORSE"
     longest = max(record.get("proof_seconds") or 0, old.get("proof_seconds") or 0)
     if ratio is not None and longest > NOTABLE and not 0.8 <= ratio <= 1.25:
         return "faster" if ratio > 1 else "SLOWER"
     return "same"
-
-
-def _values(record: Record) -> list[Fraction]:
-    return [Fraction(goal["value"]) * (-1 if goal["sense"] == "maximize" else 1) for goal in record["goals"]]
 
 
 def _status(record: Record) -> str:

@@ -8,6 +8,7 @@ from itertools import combinations
 
 from treeml.comparison.record import Record, case_of, has_tree, is_proof, is_refused
 from treeml.lang.diagnostic import Diagnostic
+from treeml.numerals import exact_number
 
 TOLERANCE = Fraction(1, 10**6)  # of real-valued objectives, relative; everything else is exact
 
@@ -42,7 +43,7 @@ def _refutes(proof: Record, other: Record) -> bool:
 
 def _is_better(one: Record, other: Record) -> bool:
     """Is the tree of one better than that of the other by the first goal on which they differ?"""
-    for mine, its in zip(_values(one), _values(other), strict=True):
+    for mine, its in zip(values_of(one), values_of(other), strict=False):
         allowed = TOLERANCE * max(Fraction(1), abs(its)) if one.get("real_valued") else 0
         if abs(mine - its) > allowed:
             return mine < its
@@ -55,14 +56,16 @@ def _beats_bound(one: Record, other: Record) -> bool:
     if bound is None or len(goals) != 1 or is_proof(other):
         return False
     sign = -1 if goals[0]["sense"] == "maximize" else 1
-    value, limit = _values(one)[0], sign * Fraction(bound)
+    value, limit = values_of(one)[0], sign * exact_number(bound)
     # The bound was written as a decimal: what its rounding could hide is not held against it.
     return value < limit - TOLERANCE * max(Fraction(1), abs(limit))
 
 
-def _values(record: Record) -> list[Fraction]:
+def values_of(record: Record) -> list[Fraction]:
     """The goals as they are minimized."""
-    return [Fraction(goal["value"]) * (-1 if goal["sense"] == "maximize" else 1) for goal in record["goals"]]
+    return [
+        exact_number(goal["value"]) * (-1 if goal["sense"] == "maximize" else 1) for goal in record.get("goals", ())
+    ]
 
 
 def _unverified(record: Record) -> Diagnostic:

@@ -9,9 +9,11 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from treeml.comparison.record import Record
+from treeml.comparison.record import Record, flaw_of
+from treeml.foreign import read_plain
 from treeml.lang.diagnostic import DataError, Diagnostic
 
+MOST_OF_A_JOURNAL = 1 << 32  # bytes
 FINAL = frozenset({"proved", "gap", "time", "memory", "finished", "failed"})
 
 
@@ -65,7 +67,7 @@ class Journal:
 def read_records(path: Path) -> list[Record]:
     """The records of a file, of each job the last; an unfinished last line is none. DataError for anything else."""
     try:
-        lines = path.read_bytes().split(b"\n")
+        lines = read_plain(path, MOST_OF_A_JOURNAL).split(b"\n")
     except OSError as error:
         raise DataError(_cannot_read(path, error.strerror or str(error))) from error
     return list({record["key"]: record for record in _parsed(path, lines)}.values())
@@ -77,12 +79,14 @@ def _parsed(path: Path, lines: list[bytes]) -> Iterable[Record]:
             continue
         try:
             record = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             if number == len(lines):
                 return
-            raise DataError(_cannot_read(path, f"line {number} is not JSON: {error}")) from error
-        if not isinstance(record, dict) or "key" not in record or "backend" not in record:
-            raise DataError(_cannot_read(path, f"line {number} is no record of a comparison"))
+            reason = str(error) if isinstance(error, ValueError) else "it is nested too deeply"
+            raise DataError(_cannot_read(path, f"line {number} is not JSON: {reason}")) from error
+        flaw = flaw_of(record)
+        if flaw:
+            raise DataError(_cannot_read(path, f"line {number} is no record of a comparison: {flaw}"))
         yield record
 
 

@@ -32,7 +32,7 @@ from treeml.spec import ColumnSpec
 Reader = Callable[[Path, bytes, Mapping[str, ColumnSpec], "Span | None", ReadingLimits], Table]
 
 _BITS = re.compile(rb"[01](?:[ \t]+[01])+[ \t]*\r?")
-_SPARSE = re.compile(rb"[+-]?\d[\w.+-]*(?:\s+\d+:[^\s:]+)+\s*(?:#.*)?")
+_SPARSE = re.compile(rb"[+-]?\d[\w.+-]*(?:\s+\d+:[^\s:#]+)+\s*(?:#.*)?")
 _LINES = 1 << 16  # lines between two looks at the clock
 _EACH = 24  # bytes of memory for a byte of text, while every value in it is an object
 _MOST_CELLS = 400_000_000

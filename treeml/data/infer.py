@@ -315,7 +315,8 @@ def _natural(level: Any) -> list[tuple[int, Any]]:
     """Order of text by the numbers in it: `room 9` before `room 10`."""
     if not isinstance(level, str):
         return [(0, level)]
-    return [(0, int(part)) if part.isdecimal() else (1, part) for part in re.split(r"(\d+)", level) if part]
+    parts = (part for part in re.split(r"(\d+)", level) if part)
+    return [(0, int(part)) if part.isdecimal() and len(part) < 1000 else (1, part) for part in parts]
 
 
 def _shown(value: float) -> str:

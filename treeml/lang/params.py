@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
-from numbers import Integral, Rational, Real
+from numbers import Rational, Real
 from typing import Any
 
 from treeml.lang.findings import Findings
@@ -19,6 +19,7 @@ from treeml.lang.quantities import Quantity, decimal, enumerated, quantity, spel
 from treeml.lang.source import Span
 from treeml.lang.suggest import suggest
 from treeml.lang.syntax import Choices, Name, Negate, Number, Param, Range, Set, Statement, String, Value
+from treeml.lang.words import MAXIMUM_DIGITS, read_number
 from treeml.measures import MEASURES
 
 ParamValue = Quantity | str
@@ -93,7 +94,7 @@ def _bind(
         if value is None:
             findings.error(
                 "T312",
-                f"{origin} gives `{param.name}` the value {_python_text(given)}, which is no number and no text",
+                f"{origin} gives `{param.name}` {_unusable(given)}",
                 (param.name_span or param.span, "declared here"),
                 help="give a finite number, or a text such as `5%`",
             )
@@ -275,7 +276,8 @@ def label_of(value: ParamValue) -> str:
     return str(number.numerator) if number.denominator == 1 else repr(float(number))
 
 
-_NUMBER = re.compile(r"([+-]?)\s*(\d+(?:_\d+)*(?:\.\d+)?(?:[eE][+-]?\d{1,4})?)\s*(%|ms|s|min|h|rows)?")
+_NUMBER = re.compile(r"([+-]?)\s*([0-9]+(?:_[0-9]+)*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)\s*(%|ms|s|min|h|rows)?")
+_MOST_BITS = 4 * MAXIMUM_DIGITS
 
 
 def given_value(given: Any, as_text: bool = False) -> ParamValue | None:
@@ -288,23 +290,24 @@ def given_value(given: Any, as_text: bool = False) -> ParamValue | None:
         if match is None:
             return text
         sign, digits, unit = match.groups()
-        return quantity(Number(Fraction(sign + digits.replace("_", "")), unit or ""))
+        number = read_number(digits)
+        return None if number is None else quantity(Number(-number if sign == "-" else number, unit or ""))
     if isinstance(given, Number):
         return quantity(given)
     if isinstance(given, (String, Name)):
         return given.text
     if isinstance(given, bool) or type(given).__name__ == "bool_":
         return "true" if given else "false"
-    if isinstance(given, Integral):
-        return Quantity(Fraction(int(given)))
     if isinstance(given, Rational):
-        return Quantity(Fraction(int(given.numerator), int(given.denominator)))
+        exact = Fraction(int(given.numerator), int(given.denominator))
+        return Quantity(exact) if max(map(int.bit_length, exact.as_integer_ratio())) <= _MOST_BITS else None
     if isinstance(given, Decimal) and given.is_finite():
-        return Quantity(Fraction(given))
+        number = read_number(str(given.copy_abs()))
+        return None if number is None else Quantity(-number if given.is_signed() else number)
     if isinstance(given, Real):
-        number = float(given)
+        near = float(given)
         # The text of a float is what its author wrote: 0.1 means a tenth, not the nearest binary fraction.
-        return Quantity(Fraction(repr(number))) if abs(number) < float("inf") else None
+        return Quantity(Fraction(repr(near))) if abs(near) < float("inf") else None
     return None
 
 
@@ -351,6 +354,8 @@ def _domain_text(param: Param) -> str:
     return f" in {param.domain.span.text}" if param.domain is not None and param.domain.span is not None else ""
 
 
-def _python_text(given: Any) -> str:
+def _unusable(given: Any) -> str:
+    if isinstance(given, (str, Rational, Decimal)):
+        return f"a number of more than {MAXIMUM_DIGITS} digits"
     text = repr(given)
-    return text if len(text) <= 40 else f"{text[:37]}..."
+    return f"the value {text if len(text) <= 40 else text[:37] + '...'}, which is no number and no text"

@@ -449,7 +449,7 @@ def _percent_help(bound: Bound, high: Fraction | None, sense: str) -> tuple[str,
     return ()
 
 
-_TOKEN = re.compile(r'"(?:\\.|[^"\\\n])*"|`[^`\n]*`|(?:#[^\n]*|\s+)+')
+_TOKEN = re.compile(r'"(?:\\.|[^"\\\n])*"?|`(?:\\.|[^`\\\n])*`?|(?:#[^\n]*|\s)+')
 
 
 def plain_text(span: Span | None) -> str:

@@ -19,6 +19,7 @@ from treeml.data.table import Column, Dataset, label_text
 from treeml.data.whole import whole_numbers
 from treeml.lang.diagnostic import DataError, Diagnostic, Label
 from treeml.lang.source import Span
+from treeml.numerals import exact_number
 from treeml.spec import Condition, Use
 
 Mask = NDArray[np.bool_]
@@ -276,6 +277,6 @@ def _as_number(value: Any) -> Fraction | None:
     if isinstance(value, (bool, np.bool_)):
         return None
     try:
-        return Fraction(label_text(value))
+        return exact_number(label_text(value))
     except ValueError:
         return None

@@ -8,7 +8,10 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from treeml.comparison.journal import MOST_OF_A_JOURNAL, read_records
+from treeml.comparison.record import flaw_of
 from treeml.drawing import COLORS
+from treeml.foreign import read_text
 from treeml.lang.diagnostic import DataError, Diagnostic
 from treeml.page.colors import colored
 
@@ -57,22 +60,25 @@ def write_page(result: Mapping[str, Any] | None, records: Sequence[Mapping[str, 
 def read_result(path: Path) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:
     """A result, or the records of a race, from a file; DataError for anything else."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path, MOST_OF_A_JOURNAL)
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(_unreadable(path, getattr(error, "strerror", None) or str(error))) from error
     try:
         value = json.loads(text)
+    except RecursionError:
+        raise DataError(_unreadable(path, "it is nested too deeply")) from None
     except ValueError:
-        from treeml.comparison.journal import read_records
-
         records = read_records(path)
         if not records:
             raise DataError(_unreadable(path, "it holds no results")) from None
         return None, records
-    if isinstance(value, list) and all(isinstance(each, dict) and "backend" in each for each in value):
-        return None, value
     if isinstance(value, dict) and "key" in value and "fingerprint" in value:
-        return None, [value]  # a race of one line
+        value = [value]  # a race of one line
+    if isinstance(value, list):
+        flaw = next((flaw for flaw in map(flaw_of, value) if flaw), "")
+        if flaw:
+            raise DataError(_unreadable(path, flaw))
+        return None, value
     if isinstance(value, dict) and "status" in value:
         return value, []
     raise DataError(_unreadable(path, "it is no result"))

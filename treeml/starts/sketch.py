@@ -7,7 +7,7 @@ do not know is refused with the line it stands on.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import inf, nextafter
+from math import inf, isfinite, nextafter
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -145,6 +145,7 @@ def _equal(value: Any, text: str, number: float | None) -> bool:
 
 def _number(text: str) -> float | None:
     try:
-        return float(text)
+        number = float(text)
     except ValueError:
         return None
+    return number if isfinite(number) else None

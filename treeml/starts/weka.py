@@ -10,13 +10,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from treeml.starts.sketch import Asks, Origin, Says, Sketch
+from treeml.starts.sketch import DEEPEST, Asks, Origin, Says, Sketch
 
-_BRANCH = re.compile(
-    r"^(?P<bars>(?:\|\s{1,3})*)(?P<column>[^|\s].*?)\s+(?P<comparison><=|>=|!=|=|>|<)\s+(?P<value>.+?)"
-    r"(?:\s*:\s+(?P<label>.+?)\s+\((?P<rows>[\d.]+)(?:/[\d.]+)?\))?\s*$"
-)
-_LONE_LEAF = re.compile(r"^\s*:\s+(?P<label>.+?)\s+\([\d.]+(?:/[\d.]+)?\)\s*$")
+# Lines are taken apart from both ends, by patterns that never try the same letters twice: a line of any length is read
+# in time that grows with its length.
+_BARS = re.compile(r"(?:\|\s{1,3})*")
+_COMPARISON = re.compile(r"\s(<=|>=|!=|=|>|<)\s")
+_ROWS = re.compile(r"\s\([\d.]+(?:/[\d.]+)?\)$")
+_COLON = re.compile(r":\s")
 _HEADING = re.compile(r"^(J48 .*tree|-+|Number of Leaves\s*:.*|Size of the tree\s*:.*)$")
 _OPPOSITE = {"<=": ">", ">": "<=", "<": ">=", ">=": "<", "=": "!=", "!=": "="}
 
@@ -36,14 +37,15 @@ def read_weka(text: str, origin: Origin) -> Sketch:
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or _HEADING.match(line.strip()):
             continue
-        alone = _LONE_LEAF.match(line)
-        if alone and not lines:
-            return Says(alone["label"], number)
-        match = _BRANCH.match(line)
-        if match is None:
+        before, alone = _leaf(line.strip())
+        if alone is not None and not before and not lines:
+            return Says(alone, number)
+        branch = _branch(line, number)
+        if branch is None:
             origin.refuse("D481", f"{origin.name} is no tree of Weka: line {number} is no branch", number, line.strip())
-        level = match["bars"].count("|")
-        lines.append(_Line(number, level, match["column"], match["comparison"], match["value"], match["label"]))
+        if branch.level > DEEPEST:
+            origin.refuse("D481", f"{origin.name} holds a tree of more than {DEEPEST} levels", number)
+        lines.append(branch)
     if not lines:
         origin.refuse("D481", f"{origin.name} holds no tree")
     sketch, after = _node(lines, 0, 0, origin)
@@ -51,6 +53,31 @@ def read_weka(text: str, origin: Origin) -> Sketch:
         extra = lines[after]
         origin.refuse("D481", f"{origin.name}: line {extra.number} belongs to no branch above it", extra.number)
     return sketch
+
+
+def _branch(line: str, number: int) -> _Line | None:
+    """`|   age <= 40: yes (7.0/1.0)` taken apart; None where it is no such line."""
+    bars = _BARS.match(line)
+    assert bars is not None
+    rest = line[bars.end() :].rstrip()
+    found = _COMPARISON.search(rest)
+    if found is None or not found.start() or rest[0] in "|" or rest[0].isspace():
+        return None
+    value, label = _leaf(rest[found.end() :].lstrip())
+    if not value:
+        return None
+    return _Line(number, bars[0].count("|"), rest[: found.start()].rstrip(), found[1], value, label)
+
+
+def _leaf(text: str) -> tuple[str, str | None]:
+    """`40: yes (7.0)` -> `40` and `yes`; of a branch without a class the text, and None."""
+    rows = _ROWS.search(text, max(0, text.rfind("(") - 1))
+    if rows is not None:
+        colon = _COLON.search(text, 0, rows.start())
+        label = text[colon.end() : rows.start()].strip() if colon is not None else ""
+        if colon is not None and label:
+            return text[: colon.start()].rstrip(), label
+    return text, None
 
 
 def _node(lines: Sequence[_Line], at: int, level: int, origin: Origin) -> tuple[Sketch, int]:
