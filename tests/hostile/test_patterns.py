@@ -7,12 +7,17 @@ import importlib
 import re
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from attacks import NET
 
 import treeml
+from treeml.lang.diagnostic import DataError
+from treeml.starts.iti import looks_like_iti, read_iti
+from treeml.starts.sketch import Origin
+from treeml.starts.weka import read_weka
 
 LONG = 50_000
 PACKAGE = Path(treeml.__file__).parent
@@ -47,7 +52,8 @@ CHILD = """
 import re, sys
 sys.path.insert(0, {tests!r})
 from test_patterns import AFTER, BEFORE, LETTERS, LONG, files, patterns_of
-lines = [before + letters * (LONG // len(letters)) + after for letters in LETTERS for before in BEFORE for after in AFTER]
+middles = [letters * (LONG // len(letters)) for letters in LETTERS]
+lines = [before + middle + after for middle in middles for before in BEFORE for after in AFTER]
 for file in files():
     for (pattern, flags), anywhere in patterns_of(file).items():
         print(file, ascii(pattern), flush=True)
@@ -96,6 +102,18 @@ def test_the_files_with_patterns_are_found() -> None:
     assert any(isinstance(pattern, bytes) for pattern, _ in patterns_of(f"{PACKAGE}/data/formats.py"))
 
 
+@pytest.mark.parametrize("letters", LETTERS)
+def test_lines_of_starting_trees_are_read_in_one_go(letters: str) -> None:
+    for before in BEFORE:
+        for after in AFTER:
+            text = before + letters * (LONG // len(letters)) + after
+            for read in (read_weka, read_iti):
+                with suppress(DataError):
+                    read(text, Origin("tree.txt", "a program"))
+            looks_like_iti(text)
+
+
+@pytest.mark.slow
 def test_no_pattern_tries_the_same_letters_again_and_again() -> None:
     child = CHILD.format(tests=str(Path(__file__).parent))
     try:
