@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
@@ -19,6 +19,7 @@ WIDE = 7.1  # of an average letter
 GAP = 22  # between leaves
 HIGH = 84  # from one level to the next
 
+_SIZE = re.compile(r'width="(\d+)" height="(\d+)"')
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -68,6 +69,20 @@ def draw_svg(tree: Tree) -> str:
     parts += [_box(tree, box) for box in boxes]
     parts.append("</svg>")
     return "\n".join(parts) + "\n"
+
+
+def draw_forest_svg(trees: Sequence[Tree]) -> str:
+    """The drawings of several trees below each other, in one."""
+    drawings = [draw_svg(tree) for tree in trees]
+    sizes = [tuple(map(int, _SIZE.search(drawing).groups())) for drawing in drawings]  # type: ignore[union-attr]
+    width, height = max(width for width, _ in sizes), sum(height for _, height in sizes)
+    box = f'width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" {box}>']
+    top = 0
+    for drawing, (_, high) in zip(drawings, sizes, strict=True):
+        parts.append(drawing.replace("<svg ", f'<svg y="{top}" ', 1).rstrip("\n"))
+        top += high
+    return "\n".join([*parts, "</svg>"]) + "\n"
 
 
 def rows_text(tree: Tree, leaf: Leaf) -> str:

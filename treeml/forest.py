@@ -149,10 +149,14 @@ class Forest:
         return forest_html(self)
 
     def written(self, form: str) -> str | None:
-        """The forest as text, dot, svg (its drawings one after the other) or json; None for any other form."""
+        """The forest as text, dot (its graphs one after the other), svg or json; None for any other form."""
         if form == "json":
             return json_text(self.to_json(), indent=1)
-        texts = {"text": (str(self),), "dot": self.to_dot(), "svg": self.to_svg()}.get(form)
+        if form == "svg":
+            from treeml.drawing import draw_forest_svg
+
+            return draw_forest_svg(self.trees)
+        texts = {"text": (str(self),), "dot": self.to_dot()}.get(form)
         return None if texts is None else "\n".join(texts)
 
     def to_dot(self) -> tuple[str, ...]:

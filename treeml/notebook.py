@@ -18,6 +18,8 @@ from html import escape
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from treeml.lang.shown import MOST_OF_A_SENTENCE, shown
+
 if TYPE_CHECKING:
     from treeml.backends.contract import OnProgress, Progress
     from treeml.distillation import Distilled
@@ -66,13 +68,13 @@ def result_html(result: Result) -> str:
             [r.text, readable(r.value), readable(r.slack), "yes" if r.met else "NO"] for r in result.exact.requirements
         ]
         parts.append(_table(rows, "requirement", "value", "slack", "met"))
-    parts += [f"<p><i>{escape(note)}</i></p>" for note in result.notes]
+    parts += [f"<p><i>{_html(note)}</i></p>" for note in result.notes]
     return "\n".join(parts)
 
 
 def forest_html(forest: Forest) -> str:
     """The heaviest trees as drawings, each under its weight."""
-    parts = [f"<p>{len(forest.trees)} trees by {escape(forest.criterion or 'votes')}</p>"]
+    parts = [f"<p>{len(forest.trees)} trees by {_html(forest.criterion or 'votes')}</p>"]
     for tree, weight in list(zip(forest.trees, forest.weights, strict=True))[:MOST_TREES]:
         parts.append(f"<p>weight {float(weight):.6g}</p>{tree._repr_html_()}")
     if len(forest.trees) > MOST_TREES:
@@ -88,11 +90,16 @@ def distilled_html(distilled: Distilled) -> str:
     return _table(rows) + distilled.tree._repr_html_()
 
 
+def _html(text: str) -> str:
+    """Text that may hold names of others."""
+    return escape(shown(text, MOST_OF_A_SENTENCE))
+
+
 def _table(rows: list[list[str]], *header: str) -> str:
     head = "".join(f'<th style="{_CELL}">{escape(text)}</th>' for text in header)
     lines = [f"<tr>{head}</tr>"] if header else []
     for row in rows:
-        cells = "".join(f'<td style="{_CELL}">{escape(text)}</td>' for text in row)
+        cells = "".join(f'<td style="{_CELL}">{_html(text)}</td>' for text in row)
         lines.append(f"<tr>{cells}</tr>")
     return f"<table>{''.join(lines)}</table>"
 
@@ -134,7 +141,7 @@ class _Bar:
 
     def _repr_html_(self) -> str:
         value = "" if self.share is None else f' value="{self.share:.3f}"'
-        return f"<progress{value}></progress> <code>{escape(self.text)}</code>"
+        return f"<progress{value}></progress> <code>{_html(self.text)}</code>"
 
 
 def solve_cell(line: str, cell: str, variables: dict[str, Any], *, quiet: bool = False) -> Result:

@@ -6,7 +6,6 @@ data where the file is to be JSON, so that nobody has to measure a picture to ge
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from io import BytesIO
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from treeml.comparison.record import Record, has_tree, is_proof
 from treeml.lang.diagnostic import DataError, Diagnostic
+from treeml.lang.shown import json_text, shown
 from treeml.replace import replace_file
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def draw(plot: Plot, path: Path) -> None:
     if path.suffix not in FORMATS:
         raise DataError(_no_format(path))
     if path.suffix == ".json":
-        _write(path, json.dumps(plot.to_json(), indent=1).encode() + b"\n")
+        _write(path, json_text(plot.to_json(), indent=1).encode() + b"\n")
         return
     try:
         from matplotlib import rc_context
@@ -161,7 +161,7 @@ def draw(plot: Plot, path: Path) -> None:
     axes = figure.add_subplot()
     for series in plot.series:
         xs, ys = [x for x, _ in series.points], [y for _, y in series.points]
-        look: dict[str, Any] = {"color": COLORS[series.group % len(COLORS)], "label": series.name}
+        look: dict[str, Any] = {"color": COLORS[series.group % len(COLORS)], "label": _plain(series.name)}
         look["linestyle"] = "--" if series.dashed else "-"
         if plot.kind == "steps":
             axes.step(xs, ys, where="post", **look)
@@ -170,7 +170,7 @@ def draw(plot: Plot, path: Path) -> None:
             _label(axes, series)
     if plot.logarithmic and any(x > 0 for series in plot.series for x, _ in series.points):
         axes.set_xscale("log")
-    axes.set(title=plot.title, xlabel=plot.horizontal, ylabel=plot.vertical)
+    axes.set(title=_plain(plot.title), xlabel=_plain(plot.horizontal), ylabel=_plain(plot.vertical))
     axes.grid(alpha=0.3)
     if len(plot.series) > 1:
         axes.legend(frameon=False)
@@ -190,13 +190,19 @@ def _write(path: Path, content: bytes) -> None:
         raise DataError(Diagnostic("D495", title, place=str(path))) from error
 
 
+def _plain(text: str) -> str:
+    """Foreign text as matplotlib draws it: dollars would enclose a formula, and a name with `_` in front is hidden."""
+    plain = shown(text).replace("$", "\\$")
+    return f" {plain}" if plain.startswith("_") else plain
+
+
 def _label(axes: Any, series: Series) -> None:
     """The params at the first, the last and the middle point: all of them would hide the line."""
     if not series.labels or len(series.points) < 2:
         return
     for place in {0, len(series.points) // 2, len(series.points) - 1}:
         axes.annotate(
-            series.labels[place], series.points[place], textcoords="offset points", xytext=(6, -12), fontsize=8
+            _plain(series.labels[place]), series.points[place], textcoords="offset points", xytext=(6, -12), fontsize=8
         )
 
 

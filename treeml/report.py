@@ -39,7 +39,7 @@ MOST_TREES = 5  # of a forest that a report draws
 
 def show(result: Result, quiet: bool = False) -> None:
     """Print a result for people."""
-    print(shown_lines(summary(result, quiet)))
+    print(summary(result, quiet))
 
 
 def summary(result: Result, quiet: bool = False) -> str:
@@ -51,7 +51,7 @@ def summary(result: Result, quiet: bool = False) -> str:
         blocks.append(result.validation.text())
     if result.notes and not quiet:
         blocks.append("\n".join(f"note: {shown(note, MOST_OF_A_SENTENCE)}" for note in result.notes))
-    return "\n\n".join(blocks)
+    return shown_lines("\n\n".join(blocks))
 
 
 def status_words(result: Result) -> str:
@@ -123,7 +123,7 @@ def _timeline(result: Result) -> str:
 
 
 def _plan(result: Result) -> str:
-    return "\n".join(result.plan)
+    return "\n".join(shown(step, MOST_OF_A_SENTENCE) for step in result.plan)
 
 
 def _statistics(result: Result) -> str:

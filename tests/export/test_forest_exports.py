@@ -33,6 +33,7 @@ from test_exports import (
 from treeml.cli import treeml
 from treeml.export import FORMS
 from treeml.export.forest import all_columns, export_forest, whole_weights
+from treeml.export.onnx import input_names
 from treeml.forest import Forest
 from treeml.lang.diagnostic import DataError
 from treeml.tree import Branch, Field, Leaf, Tree
@@ -125,6 +126,11 @@ def test_rules(case: tuple[Forest, Rows]) -> None:
 @given(forests())
 def test_pmml(case: tuple[Forest, Rows]) -> None:
     forest, rows = case
+    whole = all_columns(forest)
+    if any("\x1b" in str(text) for text in (*whole.classes, *(x for f in whole.fields for x in (f.name, *f.levels)))):
+        with pytest.raises(DataError, match="has a character that XML cannot hold"):
+            export_forest(forest, "pmml")
+        return
     root = ElementTree.fromstring(export_forest(forest, "pmml"))
     space = {"p": "http://www.dmg.org/PMML-4_4"}
     model = root.find("p:MiningModel", space)
@@ -153,13 +159,15 @@ def test_onnx(case: tuple[Forest, Rows]) -> None:
     forest, rows = case
     session = runtime.InferenceSession(export_forest(forest, "onnx"), providers=["CPUExecutionProvider"])
     inputs: dict[str, Any] = {}
+    names = input_names(all_columns(forest))
     for field in all_columns(forest).fields:
         column = [row[field.name] for row in rows]
         if field.levels:
             texts = ["" if value is None else _c_text(value).decode() for value in column]
-            inputs[field.name] = np.array(texts, dtype=object)
+            inputs[names[field.name]] = np.array(texts, dtype=object)
         else:
-            inputs[field.name] = np.array([math.nan if value is None else value for value in column], dtype=np.float64)
+            numbers = [math.nan if value is None else value for value in column]
+            inputs[names[field.name]] = np.array(numbers, dtype=np.float64)
     found, votes, shares = session.run(None, inputs or {"rows": np.zeros(len(rows))})
     assert found.tolist() == predicted(forest, rows)
     assert (votes.sum(axis=1) == sum(whole_weights(forest))).all()
@@ -232,6 +240,14 @@ def test_weights_that_a_form_cannot_count_are_refused() -> None:
     module: dict[str, Any] = {}
     exec(str(export_forest(forest, "python")), module)
     assert module["predict"]({"age": 3.5}) == "a"
+
+
+def test_the_drawing_of_a_forest_is_one_document() -> None:
+    text = str(export_forest(stumps(Fraction(1), Fraction(1, 2)), "svg"))
+    root = ElementTree.fromstring(text)
+    drawings = [part for part in root if part.tag.endswith("}svg")]
+    assert [float(part.attrib.get("y", 0)) for part in drawings] == [0, float(drawings[0].attrib["height"])]
+    assert float(root.attrib["height"]) == sum(float(part.attrib["height"]) for part in drawings)
 
 
 def test_the_command_line_writes_every_form(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def test_no_letter_of_unicode_is_obeyed() -> None:
 
 
 def test_lines_stay_lines() -> None:
-    assert shown_lines("a\x1b\n\tb\n") == "a\\u{1b}\n\\tb\n"
+    assert shown_lines("a\x1b\n\tb\r\n") == "a\\u{1b}\n\tb\\r\n"
     assert shown_lines("a\nb") == "a\nb"
 
 

@@ -11,15 +11,12 @@ import re
 
 from treeml.data.table import label_text
 from treeml.export.asked import Asked, asked, level_texts, required, threshold
+from treeml.lang.shown import shown
 from treeml.tree import Branch, Field, Node, Tree
 
-KEYWORDS = frozenset(
-    {
-        "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern",
-        "float", "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed",
-        "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while",
-    }
-)  # fmt: skip
+MOST_OF_AN_IDENTIFIER = 50  # characters: compilers need not tell longer ones apart
+MOST_OF_A_COMMENT = 400
+
 TEXT_HELPER = """
 static int treeml_among(const char *value, const char *const *levels, int count) {
   for (int i = 0; i < count; i++)
@@ -152,24 +149,28 @@ def _type(field: Field) -> str:
 
 
 def names_of(tree: Tree) -> dict[str, str]:
-    """For every column an identifier of C that no other has."""
+    """For every column an identifier of C that no other has. All begin alike: no keyword of any C, no macro of any
+    header or compiler (`INFINITY`, `linux`, `M_PI`) and no name of ours begins so."""
     names: dict[str, str] = {}
+    used: set[str] = set()
     for field in tree.fields:
-        plain = re.sub(r"[^A-Za-z0-9_]", "_", field.name) or "column"
-        plain = f"column_{plain}" if not plain[0].isalpha() or plain in KEYWORDS or plain in RESERVED else plain
+        plain = f"column_{re.sub(r'[^A-Za-z0-9_]', '_', field.name[:MOST_OF_AN_IDENTIFIER])}"
         name, number = plain, 1
-        while name in names.values():
+        while name in used:
             number += 1
             name = f"{plain}_{number}"
+        used.add(name)
         names[field.name] = name
     return names
 
 
-RESERVED = frozenset({"row", "leaf", "isnan", "strcmp", "NAN", "NULL", "main"})
-
-
 def string(text: str) -> str:
     """A literal in ASCII: other bytes, quotes and the question mark (of trigraphs) are escaped."""
+    if "\0" in text:
+        from treeml.lang.diagnostic import DataError, Diagnostic
+
+        title = f"`{shown(text)}` has a NUL, with which texts of C end"
+        raise DataError(Diagnostic("D492", title, place="c", helps=("choose another form: `treeml show --as python`",)))
     letters = []
     for byte in text.encode("utf-8", "surrogatepass"):
         plain = 32 <= byte < 127 and chr(byte) not in '"\\?'
@@ -178,5 +179,5 @@ def string(text: str) -> str:
 
 
 def _comment(text: str) -> str:
-    safe = "".join(letter if letter.isprintable() and ord(letter) < 127 else "_" for letter in text)
-    return safe.replace("*/", "* /").replace("/*", "/ *").replace("\\", "/").replace("?", "_")
+    """The text as a reader knows it. It neither ends a comment nor begins one; a trigraph is no backslash in it."""
+    return shown(text, MOST_OF_A_COMMENT).replace("*/", "*\\/").replace("/*", "/\\*").replace("??", "?\\?")

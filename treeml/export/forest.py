@@ -88,7 +88,7 @@ def _sql(forest: Forest) -> str:
             cases.append(f"WHEN {others} THEN {labels[place]}")
         inner = ",\n".join(sums)
         found = f"(SELECT CASE {' '.join(cases)} ELSE {labels[-1]} END FROM (SELECT\n{inner}) AS counted)"
-    return sql.unless_missing(_required(forest), found) + "\n"
+    return sql.unless_missing(_required(forest), lambda indent: found) + "\n"
 
 
 def _sql_sum(forest: Forest, weights: list[int], vote: Callable[[int, int], int]) -> str:

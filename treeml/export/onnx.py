@@ -3,22 +3,26 @@
 Every column is an input of its own with one value per row: numbers are doubles (missing: NaN), levels are texts
 (missing: ""). Outputs: `prediction`; `leaf`, the number of the leaf, -1 where the tree gives no prediction; `shares`
 for classes. Without a prediction, `prediction` is "" for texts, NaN for numbers and the least int64 for whole numbers.
-Comparisons of doubles, unlike the tree operators of ONNX that take floats, leave every border where it is.
+Comparisons of doubles, unlike the tree operators of ONNX that take floats, leave every border where it is. A column
+whose name no input can have (an empty one, or one of the outputs) is called `column_1`, `column_2` ...; the properties
+of the model say which column that is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from treeml.data.table import label_text
 from treeml.export.asked import Asked, asked, level_texts, required, threshold
+from treeml.lang.shown import readable_json, visible_letter
 from treeml.tree import Branch, Field, Node, Tree, class_shares
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+TAKEN = frozenset({"rows", "prediction", "leaf", "shares", "votes"})
 OPSET = 19  # the first in which texts can be compared
 NO_NUMBER = -(2**63)
 
@@ -56,6 +60,30 @@ def _checked(model: Any) -> bytes:
     return written
 
 
+def input_names(tree: Tree) -> dict[str, str]:
+    """For every column the name of its input: its own, unless that is empty, no text in UTF-8, or a name of ours."""
+    own = {field.name for field in tree.fields}
+    names: dict[str, str] = {}
+    for number, field in enumerate(tree.fields, 1):
+        name = field.name
+        if not name or name in TAKEN or name.startswith("treeml/") or whole_text(name) != name:
+            name = f"column_{number}"
+            while name in own:
+                name += "_"
+        own.add(name)
+        names[field.name] = name
+    return names
+
+
+def whole_text(text: str) -> str:
+    """The text with halves of characters, which UTF-8 has no bytes for, written as escapes."""
+    return "".join(visible_letter(letter) if "\ud800" <= letter <= "\udfff" else letter for letter in text)
+
+
+def _written(value: Any) -> str:
+    return whole_text(label_text(value))
+
+
 class _Graph:
     """Nodes are added one by one; each method returns the name of its value."""
 
@@ -66,6 +94,7 @@ class _Graph:
         self.tree, self.helper, self.tensors, self.numpy = tree, helper, numpy_helper, numpy
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
+        self.names = input_names(tree)
         self.columns = {field.name: self.column(field) for field in tree.fields}
 
     def model(self) -> Any:
@@ -95,13 +124,17 @@ class _Graph:
 
         h = self.helper
         inputs = [
-            h.make_tensor_value_info(f.name, TensorProto.STRING if f.levels else TensorProto.DOUBLE, ["rows"])
-            for f in self.tree.fields
+            h.make_tensor_value_info(name, TensorProto.STRING if field.levels else TensorProto.DOUBLE, ["rows"])
+            for name, field in zip(self.names.values(), self.tree.fields, strict=True)
         ]
         if not inputs:  # a lone leaf still has to know how many rows there are
             inputs = [h.make_tensor_value_info("rows", TensorProto.DOUBLE, ["rows"])]
         graph = h.make_graph(self.nodes, name, inputs, outputs, self.constants)
-        return h.make_model(graph, producer_name="treeml", opset_imports=[h.make_opsetid("", OPSET)], ir_version=9)
+        model = h.make_model(graph, producer_name="treeml", opset_imports=[h.make_opsetid("", OPSET)], ir_version=9)
+        renamed = {given: readable_json(name) for name, given in self.names.items() if given != name}
+        if renamed:
+            h.set_model_props(model, renamed)
+        return model
 
     def voting(self, trees: Sequence[Tree], votes: Sequence[Sequence[Sequence[float]]]) -> Any:
         from onnx import TensorProto
@@ -166,7 +199,11 @@ class _Graph:
         np = self.numpy
         if all(type(label) is int for label in self.tree.classes):
             return np.array([*labels, NO_NUMBER], dtype=np.int64), TensorProto.INT64, []
-        return np.array([*map(label_text, labels), ""], dtype=object), TensorProto.STRING, []
+        return (
+            np.array([*(whole_text(label_text(label)) for label in labels), ""], dtype=object),
+            TensorProto.STRING,
+            [],
+        )
 
     def leaf(self, tree: Tree) -> str:
         """From the leaves up, so that however deep the tree is nothing here recurses."""
@@ -192,13 +229,13 @@ class _Graph:
         """The values with what is missing filled, and where something is missing."""
         np = self.numpy
         if field.levels:
-            missing = self.add("Equal", field.name, self.constant(np.array("", dtype=object)))
+            missing = self.add("Equal", self.names[field.name], self.constant(np.array("", dtype=object)))
         else:
-            missing = self.add("IsNaN", field.name)
+            missing = self.add("IsNaN", self.names[field.name])
         if field.fill is None:
-            return field.name, missing
-        fill = np.array(label_text(field.fill), dtype=object) if field.levels else np.array(float(field.fill))
-        return self.add("Where", missing, self.constant(fill), field.name), missing
+            return self.names[field.name], missing
+        fill = np.array(_written(field.fill), dtype=object) if field.levels else np.array(float(field.fill))
+        return self.add("Where", missing, self.constant(fill), self.names[field.name]), missing
 
     def condition(self, question: Asked) -> str:
         np = self.numpy
@@ -210,7 +247,9 @@ class _Graph:
             found = self.add("LessOrEqual", values, limit)
         else:
             levels = question.field.levels
-            passing = level_texts(question.field, question.values) if levels else map(float, question.values)
+            passing: Iterable[Any] = map(float, question.values)
+            if levels:
+                passing = map(whole_text, level_texts(question.field, question.values))
             each = [
                 self.add("Equal", values, self.constant(np.array(value, dtype=object if levels else float)))
                 for value in passing

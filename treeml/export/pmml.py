@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 
 from treeml.data.table import label_text
 from treeml.export.asked import Asked, asked, level_texts, threshold
+from treeml.lang.shown import shown, xml_text
 from treeml.tree import Branch, Field, Node, Tree, class_shares
 
 NAMESPACE = "http://www.dmg.org/PMML-4_4"
@@ -33,7 +34,7 @@ def refuse_odd_names(tree: Tree) -> None:
     names += [label_text(level) for field in tree.fields for level in field.levels]
     odd = next((name for name in names if _NOT_XML.search(name)), None)
     if odd is not None:
-        _refuse(f"{odd!r} has a character that XML cannot hold")
+        _refuse(f"`{shown(odd)}` has a character that XML cannot hold")
 
 
 def document(tree: Tree, description: str) -> Element:
@@ -63,7 +64,7 @@ def tree_model(parent: Element, tree: Tree) -> None:
 
 def text(root: Element) -> str:
     ElementTree.indent(root, " ")
-    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, "unicode") + "\n"
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + xml_text(ElementTree.tostring(root, "unicode")) + "\n"
 
 
 def _dictionary(root: Element, tree: Tree) -> None:

@@ -5,6 +5,7 @@ A missing value is NULL. Where a column is NULL that never was missing in traini
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import date
 from fractions import Fraction
@@ -12,7 +13,10 @@ from typing import Any
 
 from treeml.data.table import label_text
 from treeml.export.asked import Asked, asked, required, threshold
+from treeml.lang.shown import shown
 from treeml.tree import Branch, Field, Leaf, Node, Tree
+
+_CANNOT_HOLD = re.compile("[\x00\ud800-\udfff]")  # NUL ends a statement, and half a character is no text
 
 
 def write(tree: Tree) -> str:
@@ -28,21 +32,21 @@ def write(tree: Tree) -> str:
 
 
 def _whole(tree: Tree, value: Callable[[Leaf], str]) -> str:
-    return unless_missing(required(tree), tree_expression(tree, value))
+    return unless_missing(required(tree), lambda indent: tree_expression(tree, value, indent))
 
 
-def tree_expression(tree: Tree, value: Callable[[Leaf], str]) -> str:
+def tree_expression(tree: Tree, value: Callable[[Leaf], str], indent: str = "") -> str:
     """A CASE expression for rows in which nothing is missing that must be there."""
-    return _node(tree, tree.root, value, "")
+    return _node(tree, tree.root, value, indent)
 
 
-def unless_missing(needed: tuple[Field, ...], expression: str) -> str:
-    """NULL where a column is that must be there."""
+def unless_missing(needed: tuple[Field, ...], expression: Callable[[str], str]) -> str:
+    """NULL where a column is that must be there. The expression is asked for with its indent: text that is finished
+    cannot be indented, since the line breaks in it may be those of a name."""
     if not needed:
-        return expression
+        return expression("")
     unknown = " OR ".join(f"{_name(field.name)} IS NULL" for field in needed)
-    inner = expression.replace("\n", "\n  ")
-    return f"CASE WHEN {unknown} THEN NULL ELSE\n  {inner}\nEND"
+    return f"CASE WHEN {unknown} THEN NULL ELSE\n  {expression('  ')}\nEND"
 
 
 def _node(tree: Tree, node: Node, value: Callable[[Leaf], str], indent: str) -> str:
@@ -72,7 +76,23 @@ def _column(field: Field) -> str:
 
 
 def _name(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
+    return quoted(name, '"')
+
+
+def quoted(text: str, quote: str) -> str:
+    """Foreign text between quotes. SQL has no escapes: a quote is doubled, all else is as it is."""
+    if not _CANNOT_HOLD.search(text):
+        return quote + text.replace(quote, 2 * quote) + quote
+    from treeml.lang.diagnostic import DataError, Diagnostic
+
+    raise DataError(
+        Diagnostic(
+            "D492",
+            f"`{shown(text)}` has a character that SQL cannot hold",
+            place="sql",
+            helps=("choose another form: `treeml show --as python`",),
+        )
+    )
 
 
 def literal(value: Any) -> str:
@@ -83,7 +103,7 @@ def literal(value: Any) -> str:
     if isinstance(value, (int, float, Fraction)):
         return _number(value if isinstance(value, int) else float(value))
     text = value.isoformat(" ") if hasattr(value, "hour") else value.isoformat() if isinstance(value, date) else value
-    return "'" + label_text(text).replace("'", "''") + "'"
+    return quoted(label_text(text), "'")
 
 
 def _number(value: int | float) -> str:

@@ -29,10 +29,10 @@ def shown(text: object, most: int = MOST_OF_A_NAME) -> str:
 
 
 def shown_lines(text: str) -> str:
-    """Text of several lines that is laid out already: its line breaks stay, all else that is not printable is shown."""
+    """Text of several lines that is laid out already: line breaks and tabs stay, all else is made visible."""
     if text.isprintable():
         return text
-    return "\n".join(line if line.isprintable() else visible(line) for line in text.split("\n"))
+    return "\n".join("\t".join(map(visible, line.split("\t"))) for line in text.split("\n"))
 
 
 def visible(text: str) -> str:
@@ -64,6 +64,11 @@ def _letter_width(letter: str) -> int:
     if unicodedata.combining(letter):
         return 0
     return 2 if unicodedata.east_asian_width(letter) in ("W", "F") else 1
+
+
+def xml_text(document: str) -> str:
+    """A finished document with what terminals obey as references; readers of XML would also change a lone `\\r`."""
+    return OBEYED_IN_LINES.sub(lambda found: f"&#x{ord(found[0]):x};", document)
 
 
 def readable_json(value: Any, **layout: Any) -> str:

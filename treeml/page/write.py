@@ -13,6 +13,7 @@ from treeml.comparison.record import flaw_of
 from treeml.drawing import COLORS
 from treeml.foreign import read_text
 from treeml.lang.diagnostic import DataError, Diagnostic
+from treeml.lang.shown import json_text, shown_lines, visible
 from treeml.page.colors import colored
 
 FOLDER = Path(__file__).parent
@@ -40,13 +41,13 @@ def write_page(result: Mapping[str, Any] | None, records: Sequence[Mapping[str, 
         "colors": COLORS,
     }
     pieces = {
-        "title": escape(f"{kind} {target}"),
+        "title": escape(f"{kind} {visible(target)}"),
         "style": (FOLDER / "page.css").read_text(encoding="utf-8"),
         "script": (FOLDER / "page.js").read_text(encoding="utf-8"),
-        "spec": colored(spec.get("text", "")),
+        "spec": colored(shown_lines(spec.get("text", ""))),
         "text": escape(str(forest or tree or "")),
         # A text in the data must not end the element that holds it.
-        "data": json.dumps(data, allow_nan=False).replace("<", "\\u003c"),
+        "data": json_text(data, allow_nan=False).replace("<", "\\u003c"),
     }
     page = (FOLDER / "page.html").read_text(encoding="utf-8")
     parts = page.split("{{")
