@@ -8,6 +8,7 @@ from fractions import Fraction
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from treeml.backends.claims import Evidence, Proof, require
 from treeml.backends.contract import Answer, Goal, Progress, Status, Stop
 from treeml.lang.diagnostic import BackendError, Diagnostic
 
@@ -57,6 +58,10 @@ class Result:
     forest: Forest | None = None  # where the spec asks for an ensemble; `tree` is then None
     tolerance: float = 0.0  # of a proof about real numbers, relative to the larger of 1 and the objective
     because: Diagnostic | None = None  # why there is no tree, where the data alone show it
+    evidence: Proof = ()  # what "optimal", "infeasible" and the bound rest on
+
+    def __post_init__(self) -> None:
+        require(self.status.value, self.bound, self.evidence)
 
     @property
     def is_optimal(self) -> bool:
@@ -91,6 +96,7 @@ class Result:
                 for moment in self.trace
             ],
             "raw_status": self.raw_status,
+            "evidence": [each.to_json() for each in self.evidence],
         }
         if self.forest is not None:
             value["forest"] = self.forest.to_json()
@@ -162,6 +168,7 @@ def assemble(answer: Answer, chosen: Chosen, dataset: Dataset, request: Request,
         reports=request.spec.report,
         spec=request.spec,
         seconds=monotonic() - begun,
+        evidence=answer.evidence if bound is not None or answer.status in (Status.OPTIMAL, Status.INFEASIBLE) else (),
         **found,
     )
 
@@ -179,6 +186,7 @@ def refuted(ruled_out: Impossible, chosen: Chosen, request: Request, begun: floa
         reports=request.spec.report,
         spec=request.spec,
         because=ruled_out.diagnostic,
+        evidence=(Evidence("counting", "rows that agree on every feature"),),
         seconds=monotonic() - begun,
     )
 

@@ -9,6 +9,7 @@ from random import Random
 
 import pytest
 
+from treeml.backends.claims import Evidence
 from treeml.backends.contract import NO_LIMITS, Answer, Custom, Leaf, Limits, Node, OnProgress, Problem, Status, Stop
 from treeml.backends.evaluate import evaluate_goals
 from treeml.backends.oracle import Oracle
@@ -35,7 +36,8 @@ class Hasty(Oracle):
             return answer
         leaf = min((Leaf(label) for label in range(problem.classes)), key=lambda leaf: evaluate_goals(problem, leaf))
         value = evaluate_goals(problem, leaf)
-        return Answer(Status.OPTIMAL, Stop.PROVED, leaf, value, value[-1] if value else None)
+        lie = (Evidence("search"),)
+        return Answer(Status.OPTIMAL, Stop.PROVED, leaf, value, value[-1] if value else None, evidence=lie)
 
 
 def first_disagreement() -> Disagreement:

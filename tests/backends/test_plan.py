@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import pytest
 
+from treeml.backends.claims import Evidence
 from treeml.backends.contract import (
     NO_LIMITS,
     Answer,
@@ -153,7 +154,8 @@ def test_an_unproved_stage_is_not_called_optimal() -> None:
         def solve(self, problem, limits=NO_LIMITS, start=None, on_progress=None):  # type: ignore[no-untyped-def]
             self.asked.append(problem)
             if len(self.asked) == 1:
-                return Answer(Status.FEASIBLE, Stop.TIME, Leaf(0), (Fraction(2),), Fraction(1))
+                below = (Evidence("search bound"),)
+                return Answer(Status.FEASIBLE, Stop.TIME, Leaf(0), (Fraction(2),), Fraction(1), evidence=below)
             return Oracle().solve(problem, limits, start, on_progress)
 
     problem = xor(bound(Depth(), "<=", 2), goals=minimize(errors([0, 1, 1, 0], 2), Leaves()))
@@ -252,21 +254,33 @@ def test_progress_speaks_of_the_problem_that_was_asked() -> None:
 
 BEST = Split(0, Split(1, Leaf(0), Leaf(1)), Split(1, Leaf(1), Leaf(0)))
 ZERO, ONE = Fraction(0), Fraction(1)
+SEARCHED = (Evidence("search"),)
+TWICE = Split(0, Split(0, Leaf(0), Leaf(1)), Leaf(0))
 
 
 @pytest.mark.parametrize(
     ("code", "answer"),
     [
-        ("B510", Answer(Status.OPTIMAL, Stop.PROVED, Split(9, Leaf(0), Leaf(1)), (ZERO,), ZERO)),
-        ("B510", Answer(Status.OPTIMAL, Stop.PROVED, Leaf(7), (ZERO,), ZERO)),
-        ("B510", Answer(Status.OPTIMAL, Stop.PROVED, Split(0, Split(0, Leaf(0), Leaf(1)), Leaf(0)), (ZERO,), ZERO)),
-        ("B511", Answer(Status.OPTIMAL, Stop.PROVED)),
-        ("B511", Answer(Status.OPTIMAL, Stop.TIME, BEST, (ZERO,), ZERO)),
+        ("B510", Answer(Status.OPTIMAL, Stop.PROVED, Split(9, Leaf(0), Leaf(1)), (ZERO,), ZERO, evidence=SEARCHED)),
+        ("B510", Answer(Status.OPTIMAL, Stop.PROVED, Leaf(7), (ZERO,), ZERO, evidence=SEARCHED)),
+        (
+            "B510",
+            Answer(
+                Status.OPTIMAL,
+                Stop.PROVED,
+                TWICE,
+                (ZERO,),
+                ZERO,
+                evidence=SEARCHED,
+            ),
+        ),
+        ("B511", Answer(Status.OPTIMAL, Stop.PROVED, evidence=SEARCHED)),
+        ("B511", Answer(Status.OPTIMAL, Stop.TIME, BEST, (ZERO,), ZERO, evidence=SEARCHED)),
         ("B511", Answer(Status.UNKNOWN, Stop.TIME, BEST)),
         ("B512", Answer(Status.FEASIBLE, Stop.TIME, Leaf(0), (Fraction(2),))),
         ("B513", Answer(Status.FEASIBLE, Stop.TIME, BEST, (ONE,))),
-        ("B514", Answer(Status.FEASIBLE, Stop.TIME, BEST, (ZERO,), ONE)),
-        ("B514", Answer(Status.OPTIMAL, Stop.PROVED, BEST, (ZERO,), -ONE)),
+        ("B514", Answer(Status.FEASIBLE, Stop.TIME, BEST, (ZERO,), ONE, evidence=SEARCHED)),
+        ("B514", Answer(Status.OPTIMAL, Stop.PROVED, BEST, (ZERO,), -ONE, evidence=SEARCHED)),
     ],
 )
 def test_wrong_claims_are_failures(code: str, answer: Answer) -> None:

@@ -8,6 +8,7 @@ MODULE = """
 import os, signal, time
 from dataclasses import replace
 from fractions import Fraction
+from treeml.backends.claims import Evidence
 from treeml.backends.contract import *
 from treeml.backends.oracle import Oracle
 
@@ -57,7 +58,7 @@ def boast(answer, on_progress):
     worse = Leaf(0)
     from treeml.backends.evaluate import evaluate_goals
     value = evaluate_goals(PROBLEM[0], worse)
-    return Answer(Status.OPTIMAL, Stop.PROVED, worse, value, value[-1])
+    return Answer(Status.OPTIMAL, Stop.PROVED, worse, value, value[-1], evidence=(Evidence("search"),))
 
 PROBLEM = []
 
@@ -65,7 +66,7 @@ def lie(answer, on_progress):
     return replace(answer, objective=tuple(value - 1 for value in answer.objective), bound=None)
 
 def deny(answer, on_progress):
-    return Answer(Status.INFEASIBLE, Stop.PROVED)
+    return Answer(Status.INFEASIBLE, Stop.PROVED, evidence=(Evidence("search"),))
 
 def leave(answer, on_progress):
     print("goodbye"); os._exit(7)

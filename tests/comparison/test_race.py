@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import treeml as tml
+from treeml.backends.claims import Evidence
 from treeml.backends.contract import Deadline, Depth, Limits, Progress, Status, Stop
 from treeml.backends.oracle import Oracle
 from treeml.backends.plan import Plan, plan
@@ -101,5 +102,5 @@ def test_bounds_are_told_once() -> None:
 
     race = _Running(problem(), [], Limits(), None, None)
     for value in (1, 3, 2, 3, 4):
-        race.hear(Progress(0.0, None, Fraction(value)))
+        race.hear(Progress(0.0, None, Fraction(value), evidence=(Evidence("search bound"),)))
     assert [moment.bound for moment in race.trace] == [1, 3, 4]

@@ -13,9 +13,12 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 import treeml as tml
+from treeml.backends.claims import Evidence
 from treeml.backends.contract import Progress
 from treeml.notebook import _Bar, solve_cell
 from treeml.progress import closed, progress_shown
+
+BELOW = (Evidence("search bound"),)
 
 SPEC = "param deep = 0\npredict label\nmaximize accuracy\nrequire depth <= deep"
 
@@ -103,8 +106,8 @@ def test_wrong_lines(line: str, message: str) -> None:
 
 def test_the_bar_tells_how_much_is_closed() -> None:
     assert closed(Progress(1.0, None, None)) is None
-    assert closed(Progress(1.0, (Fraction(4),), Fraction(3))) == 0.75
-    assert closed(Progress(1.0, (Fraction(4),), Fraction(4))) == 1
+    assert closed(Progress(1.0, (Fraction(4),), Fraction(3), evidence=BELOW)) == 0.75
+    assert closed(Progress(1.0, (Fraction(4),), Fraction(4), evidence=BELOW)) == 1
     assert 'value="0.750"' in _Bar("3 s", 0.75)._repr_html_()
     assert "value" not in _Bar("building ...")._repr_html_()
 
@@ -116,8 +119,8 @@ class Terminal(StringIO):
 
 MOMENTS = (
     Progress(0.5, None, None),
-    Progress(1.0, (Fraction(4),), Fraction(3)),
-    Progress(9.0, (Fraction(3),), Fraction(3)),
+    Progress(1.0, (Fraction(4),), Fraction(3), evidence=BELOW),
+    Progress(9.0, (Fraction(3),), Fraction(3), evidence=BELOW),
 )
 
 

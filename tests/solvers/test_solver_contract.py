@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from treeml.backends.claims import Evidence
 from treeml.backends.contract import (
     Answer,
     Bound,
@@ -35,6 +36,7 @@ from treeml.backends.encodings.asked import read_problem
 from treeml.backends.encodings.choices import read_choices
 from treeml.backends.encodings.greedy import first_trees
 from treeml.backends.encodings.search import Search
+from treeml.backends.engines.outcome import Proved
 from treeml.backends.registry import get
 from treeml.backends.why import nearest
 from treeml.lang.diagnostic import RefusedError
@@ -556,12 +558,13 @@ def test_a_signal_stops_every_solver_with_the_best_tree_so_far(name: str, option
 def test_a_solver_that_knows_nothing_is_not_quoted() -> None:
     """Solvers say minus infinity of a model they have just begun; the costs of the rows say more, and may be enough."""
     problem = raw(depth=2)
+    nothing = Proved(-(10**20), Evidence("solver bound"))
     cost = np.array([[0, 3], [2, 5], [4, 0]])[np.arange(problem.rows) % 3]
     goal = Goal(Sum(((Fraction(1, 2), Predicted(cost)),), Fraction(1)))
     asked = problem.asking((goal,), problem.bounds)
     search = Search(asked, read_problem(asked), Limits(), None)
-    assert search.bound is None
-    search.raise_bound(-(10**20))
+    assert search.bound_by == (Evidence("row by row"),)
+    search.raise_bound(nothing)
     assert search.bound == 1 + Fraction(int(cost.min(axis=1).sum()), 2)
     search.offer(Leaf(0))
     answer = search.answer(Stop.TIME)
@@ -569,7 +572,7 @@ def test_a_solver_that_knows_nothing_is_not_quoted() -> None:
     assert answer.objective == (1 + Fraction(int(cost[:, 0].sum()), 2),)
     alike = problem.asking((Goal(Sum(((Fraction(1), Predicted(np.sort(cost, axis=1))),))),), problem.bounds)
     search = Search(alike, read_problem(alike), Limits(), None)
-    search.raise_bound(-(10**20))
+    search.raise_bound(nothing)
     search.offer(Leaf(0))
     answer = search.answer(Stop.TIME)
     assert (answer.status, answer.stop, answer.bound) == (Status.OPTIMAL, Stop.PROVED, answer.objective[0])

@@ -15,6 +15,8 @@ from functools import cached_property
 from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, get_args, runtime_checkable
 
+from treeml.backends.claims import Proof, require
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -355,13 +357,20 @@ class Progress:
 
     seconds: float
     objective: tuple[Fraction, ...] | None = None
-    bound: Fraction | None = None
+    bound: Fraction | None = None  # proved: it comes with its evidence
     tree: Node | None = None
+    evidence: Proof = field(default=(), kw_only=True)
+
+    def __post_init__(self) -> None:
+        require("", self.bound, self.evidence)
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a back-end returns. All values are those of the minimized sums of the goals."""
+    """What a back-end returns. All values are those of the minimized sums of the goals.
+
+    A claim (optimal, infeasible, a bound) cannot be made without evidence that supports it: UnfoundedClaim is raised.
+    """
 
     status: Status
     stop: Stop
@@ -375,6 +384,10 @@ class Answer:
     notes: tuple[str, ...] = ()
     tolerance: Fraction = Fraction(0)  # optimality holds to this much, where the objective is real-valued
     bounded_goal: int | None = None  # the goal that `bound` is on; None: the last if all are proved, else the first
+    evidence: Proof = ()  # what the status and the bound rest on
+
+    def __post_init__(self) -> None:
+        require(self.status.value, self.bound, self.evidence)
 
 
 # -- who answers ------------------------------------------------------------------------

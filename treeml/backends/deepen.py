@@ -12,6 +12,7 @@ from dataclasses import replace
 from fractions import Fraction
 from time import monotonic
 
+from treeml.backends.claims import INFEASIBLE, OPTIMAL, Evidence, Proof, combined, supporting
 from treeml.backends.contract import (
     Answer,
     Bound,
@@ -51,7 +52,10 @@ def _counting_up(inner: Solve, counted: type[Depth] | type[Leaves]) -> Solve:
         hopeless = impossible(problem)
         if hopeless is not None:
             names = (hopeless.name,) if hopeless.name else ()
-            return Answer(Status.INFEASIBLE, Stop.PROVED, conflict=names, raw_status="no tree of any depth")
+            evidence = (Evidence("counting", "no tree of any depth"),)
+            return Answer(
+                Status.INFEASIBLE, Stop.PROVED, conflict=names, raw_status="no tree of any depth", evidence=evidence
+            )
         return _by_levels(inner, counted, problem, limits, start, on_progress)
 
     return solve
@@ -83,12 +87,17 @@ def _by_levels(
     statistics: dict[str, float] = {}
     trace: list[Progress] = []
     proved: tuple[str, ...] = ()  # of the level below
+    levels: list[Evidence] = []  # of all levels below
+    tolerance = Fraction(0)
     first = _first_tree(problem, start)
     if first is not None:
         best, value = Answer(Status.FEASIBLE, Stop.TIME, first), evaluate_sum(goal, problem, first)
         trace.append(Progress(monotonic() - began, (value,), None, first))
         if on_progress is not None and on_progress(trace[-1]) is False:
-            return _unproved(best, value, Stop.INTERRUPTED, None, statistics, trace)
+            return _unproved(best, value, Stop.INTERRUPTED, None, (), statistics, trace)
+
+    def so_far() -> Proof:
+        return combined("level by level", [Evidence("row by row"), *levels], WORDS[counted])
 
     def proved_so_far(level: int) -> Fraction | None:
         """No tree of this depth or deeper has less; shallower ones are known."""
@@ -102,36 +111,38 @@ def _by_levels(
         if value is not None and least is not None and least >= value:
             break
         if limits.deadline.passed:
-            return _unproved(best, value, Stop.TIME, least, statistics, trace, proved)
+            return _unproved(best, value, Stop.TIME, least, so_far(), statistics, trace, proved)
         limit = Bound(Sum(((Fraction(1), counted()),)), "<=", Fraction(level))
         answer = inner(problem.asking(rest_goals, (*problem.bounds, limit)), limits, start, None)
         for name, number in answer.statistics.items():
             statistics[name] = statistics.get(name, 0) + number
         if answer.status is Status.INFEASIBLE:
             conflict = answer.conflict
+            levels += supporting(answer.evidence, INFEASIBLE)
             how = f" ({'; '.join(answer.notes)})" if answer.notes else ""
             proved = (f"{WORDS[counted]} {level}: there is no tree{how}",)
-            if (
-                on_progress is not None
-                and on_progress(Progress(monotonic() - began, None, proved_so_far(level + 1))) is False
-            ):
-                least = proved_so_far(level + 1)
-                return _unproved(best, value, Stop.INTERRUPTED, least, statistics, trace, proved)
+            least = proved_so_far(level + 1)
+            told = Progress(monotonic() - began, None, least, evidence=so_far())
+            if on_progress is not None and on_progress(told) is False:
+                return _unproved(best, value, Stop.INTERRUPTED, least, so_far(), statistics, trace, proved)
             continue
         if answer.tree is not None:
             found = evaluate_sum(goal, problem, answer.tree)
             if value is None or found < value:
                 best, value = answer, found
-                trace.append(Progress(monotonic() - began, (value,), least, answer.tree))
+                trace.append(Progress(monotonic() - began, (value,), least, answer.tree, evidence=so_far()))
                 stopped = on_progress is not None and on_progress(trace[-1]) is False
                 if stopped and (rest.parts or answer.status is not Status.OPTIMAL):
-                    return _unproved(best, value, Stop.INTERRUPTED, least, statistics, trace, proved)
+                    return _unproved(best, value, Stop.INTERRUPTED, least, so_far(), statistics, trace, proved)
         if answer.status is not Status.OPTIMAL:
-            return _unproved(best, value, answer.stop, least, statistics, trace, (*proved, *answer.notes))
+            return _unproved(best, value, answer.stop, least, so_far(), statistics, trace, (*proved, *answer.notes))
+        levels += supporting(answer.evidence, OPTIMAL)
+        tolerance = max(tolerance, answer.tolerance)
     if best is None or value is None:
         # A back-end that names no conflict leaves all requirements under suspicion, not only those on the levels.
         conflict = tuple(dict.fromkeys((*conflict, *_ending(problem, counted)))) if conflict else ()
-        return Answer(Status.INFEASIBLE, Stop.PROVED, conflict=conflict, statistics=statistics)
+        none = combined("level by level", levels or [Evidence("counting", "no level is allowed")], WORDS[counted])
+        return Answer(Status.INFEASIBLE, Stop.PROVED, conflict=conflict, statistics=statistics, evidence=none)
     return replace(
         best,
         status=Status.OPTIMAL,
@@ -141,6 +152,8 @@ def _by_levels(
         trace=tuple(trace),
         statistics=statistics,
         notes=(*best.notes, *proved),
+        tolerance=tolerance,
+        evidence=so_far(),
     )
 
 
@@ -174,18 +187,21 @@ def _unproved(
     value: Fraction | None,
     stop: Stop,
     least: Fraction | None,
+    evidence: Proof,
     statistics: dict[str, float],
     trace: list[Progress],
     notes: tuple[str, ...] = (),
 ) -> Answer:
     if best is None or value is None:
-        return Answer(Status.UNKNOWN, stop, bound=least, statistics=statistics, trace=tuple(trace), notes=notes)
+        common = Answer(Status.UNKNOWN, stop, statistics=statistics, trace=tuple(trace), notes=notes)
+        return replace(common, bound=least, evidence=() if least is None else evidence)
     return replace(
         best,
         status=Status.FEASIBLE,
         stop=stop,
         objective=(value,),
         bound=least if least is None else min(least, value),
+        evidence=() if least is None else evidence,
         statistics=statistics,
         trace=tuple(trace),
         notes=notes,

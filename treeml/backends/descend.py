@@ -11,6 +11,7 @@ from fractions import Fraction
 from math import lcm
 from time import monotonic
 
+from treeml.backends.claims import INFEASIBLE, combined, supporting
 from treeml.backends.contract import (
     Answer,
     Bound,
@@ -85,6 +86,7 @@ def _lower_and_lower(
         stop=answer.stop,
         objective=(value,),
         bound=value if proved else None,
+        evidence=combined("less and less", supporting(answer.evidence, INFEASIBLE)),
         trace=tuple(trace),
         statistics=statistics,
     )

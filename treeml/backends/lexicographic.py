@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
+from treeml.backends.claims import BOUND, OPTIMAL, Evidence, combined, supporting
 from treeml.backends.contract import Answer, Bound, Limits, Node, OnProgress, Problem, Progress, Solve, Status, Stop
 from treeml.backends.evaluate import evaluate_sum
 from treeml.lang.diagnostic import BackendError, Diagnostic
@@ -62,10 +63,23 @@ def _combined(problem: Problem, stages: list[Answer]) -> Answer:
     unproved = next((answer for answer in stages if answer.status is not Status.OPTIMAL), None)
     if unproved is not None:
         number = stages.index(unproved)
-        return replace(common, status=Status.FEASIBLE, stop=unproved.stop, bound=unproved.bound, bounded_goal=number)
+        basis = [*_proofs(stages[:number]), *supporting(unproved.evidence, BOUND)]
+        return replace(
+            common,
+            status=Status.FEASIBLE,
+            stop=unproved.stop,
+            bound=unproved.bound,
+            bounded_goal=number,
+            evidence=() if unproved.bound is None else combined("goals in turn", basis),
+        )
     if len(stages) < len(problem.goals):
-        return replace(common, status=Status.FEASIBLE, stop=_why_short(stages), bound=None)
-    return replace(common, status=Status.OPTIMAL, stop=Stop.PROVED)
+        return replace(common, status=Status.FEASIBLE, stop=_why_short(stages), bound=None, evidence=())
+    evidence = combined("goals in turn", _proofs(stages))
+    return replace(common, status=Status.OPTIMAL, stop=Stop.PROVED, evidence=evidence)
+
+
+def _proofs(stages: list[Answer]) -> list[Evidence]:
+    return [each for answer in stages for each in supporting(answer.evidence, OPTIMAL)]
 
 
 def _why_short(stages: list[Answer]) -> Stop:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from treeml.backends.claims import Evidence, Proof
 from treeml.backends.contract import (
     Answer,
     Bound,
@@ -82,11 +83,17 @@ def rewriting(sentence: str, rewrite: Callable[[Problem], Problem]) -> Step:
 
     def around(inner: Solve) -> Solve:
         def solve(problem: Problem, limits: Limits, start: Node | None, on_progress: OnProgress | None) -> Answer:
-            return inner(rewrite(problem), limits, start, on_progress)
+            answer = inner(rewrite(problem), limits, start, on_progress)
+            return replace(answer, evidence=_restated(answer.evidence))
 
         return solve
 
     return Step(sentence, around)
+
+
+def _restated(evidence: Proof) -> Proof:
+    """What holds of the problem that was solved, said of the one that was asked."""
+    return tuple(Evidence("restated", "", (each,)) for each in evidence)
 
 
 def _spreads(bound: Bound) -> bool:
@@ -100,6 +107,7 @@ def _lifted(answer: Answer, lift: Lift) -> Answer:
         answer,
         tree=None if answer.tree is None else lift(answer.tree),
         trace=tuple(_lifted_moment(moment, lift) for moment in answer.trace),
+        evidence=_restated(answer.evidence),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from treeml.backends.claims import Evidence
 from treeml.backends.contract import Capabilities, Carries, Limits, Node, Option, Problem, Stop
 from treeml.backends.encodings.asked import LARGEST_SHARE, LARGEST_SUM, Asked, Unsupported, read_problem
 from treeml.backends.frame import BOUNDS, EXPLAIN, GOALS, SolverBackend, Way
@@ -145,7 +146,7 @@ def prepare(search: Search, start: Node | None) -> OrderModel | Stop:
         keep_margin(search, margin)
     search.offer(start)
     if asked.depth < 0:
-        return Stop.PROVED
+        return search.no_tree(Evidence("counting", "no tree is so shallow"))
     in_time(limits.deadline)
     choices = read_choices(problem, binary=limits.options.get("encoding") == "binary")
     search.begin_with(first_trees(choices, asked, limits.deadline))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from treeml.backends.claims import Evidence
 from treeml.backends.contract import Capabilities, Carries, Node, Option, Problem, Stop
 from treeml.backends.encodings.asked import LARGEST_SHARE, LARGEST_SUM, Asked, Unsupported, form_range
 from treeml.backends.frame import BOUNDS, EXPLAIN, GOALS, PRESOLVE, SolverBackend, Way, orders_of
@@ -116,7 +117,7 @@ class Mip(SolverBackend):
             return solve_cover(search, start, run, write if path else None)
         search.offer(start)
         if asked.depth < 0:
-            return Stop.PROVED
+            return search.no_tree(Evidence("counting", "no tree is so shallow"))
         choices = read_choices(problem, binary=True)
         search.begin_with(first_trees(choices, asked, limits.deadline))
         build = build_binoct if kind == "binoct" else build_flow

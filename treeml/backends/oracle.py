@@ -16,6 +16,7 @@ from math import comb
 from time import monotonic
 from typing import Any, ClassVar
 
+from treeml.backends.claims import Evidence
 from treeml.backends.contract import (
     EVERY_TERM,
     NO_LIMITS,
@@ -282,6 +283,8 @@ class _Search:
     def answer(self, status: Status, stop: Stop) -> Answer:
         objective, tree = self.best if self.best is not None else (None, None)
         proved = status is Status.OPTIMAL and bool(objective)
+        known = status in (Status.OPTIMAL, Status.INFEASIBLE)
+        evidence = (Evidence("enumeration" if proved or status is Status.INFEASIBLE else "no goal"),) if known else ()
         return Answer(
             status,
             stop,
@@ -291,6 +294,7 @@ class _Search:
             trace=tuple(self.trace),
             statistics={"nodes": len(self.known), "solve_seconds": monotonic() - self.began},
             raw_status="looked at every tree" if stop is Stop.PROVED else "stopped early",
+            evidence=evidence,
         )
 
 

@@ -14,6 +14,7 @@ from fractions import Fraction
 from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from treeml.backends.claims import Evidence
 from treeml.backends.contract import (
     NO_LIMITS,
     Answer,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 UNLIMITED = 10**6
 SLOW_TICKS = 64
+SEARCHED = Evidence("support sets")
 
 
 class _Halt(Exception):
@@ -175,7 +177,8 @@ class _Solve:
             status = Status.INFEASIBLE if labels.startswith("no tree") else Status.UNKNOWN
             stop = Stop.PROVED if status is Status.INFEASIBLE else Stop.FAILED
             names = tuple(b.name for b in problem.bounds if "Predicted" in b.sum.kinds() and b.name)
-            return Answer(status, stop, conflict=names, raw_status=labels)
+            evidence = (Evidence("counting", labels),) if status is Status.INFEASIBLE else ()
+            return Answer(status, stop, conflict=names, raw_status=labels, evidence=evidence)
         try:
             self.look_for_start()
             stop = self.run(labels)
@@ -202,7 +205,7 @@ class _Solve:
 
     def tell(self) -> None:
         value = None if self.best is None else evaluate_goals(self.problem, self.best)
-        moment = Progress(monotonic() - self.began, value, self.least, self.best)
+        moment = Progress(monotonic() - self.began, value, self.least, self.best, evidence=(SEARCHED,))
         self.trace.append(moment)
         if self.on_progress is not None and self.on_progress(moment) is False:
             raise _Halt(Stop.INTERRUPTED)
@@ -324,10 +327,18 @@ class _Solve:
         if self.best is None:
             status = Status.INFEASIBLE if stop is Stop.PROVED else Status.UNKNOWN
             names = tuple(dict.fromkeys(bound.name for bound in problem.bounds if bound.name))
-            return replace(common, status=status, conflict=names if status is Status.INFEASIBLE else ())
+            if status is Status.UNKNOWN:
+                return common
+            return replace(common, status=status, conflict=names, evidence=(SEARCHED,))
         objective = evaluate_goals(problem, self.best)
         if stop is Stop.PROVED:
             bound = objective[0] if objective else None
-            return replace(common, status=Status.OPTIMAL, tree=self.best, objective=objective, bound=bound)
+            proof = (SEARCHED if objective else Evidence("no goal"),)
+            return replace(
+                common, status=Status.OPTIMAL, tree=self.best, objective=objective, bound=bound, evidence=proof
+            )
         below = None if self.least is None or not objective else min(self.least, objective[0])
-        return replace(common, status=Status.FEASIBLE, tree=self.best, objective=objective, bound=below)
+        evidence = () if below is None else (SEARCHED,)
+        return replace(
+            common, status=Status.FEASIBLE, tree=self.best, objective=objective, bound=below, evidence=evidence
+        )

@@ -15,6 +15,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from treeml.backends import registry
+from treeml.backends.claims import BOUND, Contradiction, Evidence, Proof, supporting
 from treeml.backends.contract import (
     EVERY_TERM,
     NO_LIMITS,
@@ -151,6 +152,7 @@ class _Running:
         self.tree: Node | None = None
         self.value: tuple[Fraction, ...] | None = None
         self.bound: Fraction | None = None  # the best that was told
+        self.evidence: Proof = ()  # of the bound
         self.trace: list[Progress] = []
         self.notes: list[str] = []
         self.answers: list[Answer] = []
@@ -215,9 +217,25 @@ class _Running:
                 self.answers.append(answer)
                 self.offer(answer.tree)
                 if answer.stop in (Stop.PROVED, Stop.GAP):
+                    self.object_to(name, answer)
                     notes = (f"{name} was the first", *self.notes, *answer.notes)
-                    return replace(answer, trace=tuple(self.trace), notes=notes)
+                    return replace(answer, trace=tuple(self.trace), notes=notes, evidence=_won(name, answer.evidence))
         return None
+
+    def object_to(self, name: str, answer: Answer) -> None:
+        """Raises Contradiction where a proof does not agree with a tree or a bound that another member told of."""
+        if answer.status is Status.INFEASIBLE and self.tree is not None:
+            raise Contradiction(f"{name} says infeasible, and another member of the race found a tree")
+        if answer.status is not Status.OPTIMAL or not answer.objective or self.value is None:
+            return
+        reached = answer.objective
+        if any(best < own - answer.tolerance for best, own in zip(self.value[:1], reached, strict=False)) or (
+            not answer.tolerance and self.value < reached
+        ):
+            found = ", ".join(map(str, self.value))
+            raise Contradiction(f"{name} says optimal, and another member of the race found a tree with {found}")
+        if self.bound is not None and self.bound > reached[0] + answer.tolerance:
+            raise Contradiction(f"{name} found a tree below the bound {self.bound} of another member of the race")
 
     def hear(self, moment: Progress) -> None:
         """A member's progress counts where it betters what is known."""
@@ -225,9 +243,9 @@ class _Running:
         # With several goals a moment does not say which of them its bound is on.
         bound = moment.bound if len(self.problem.goals) == 1 else None
         if bound is not None and (self.bound is None or bound > self.bound):
-            self.bound, better = bound, True
+            self.bound, self.evidence, better = bound, moment.evidence, True
         if better:
-            told = Progress(monotonic() - self.begun, self.value, self.bound, self.tree)
+            told = Progress(monotonic() - self.begun, self.value, self.bound, self.tree, evidence=self.evidence)
             self.trace.append(told)
             if self.on_progress is not None and self.on_progress(told) is False:
                 self.is_stopped = True
@@ -255,13 +273,22 @@ class _Running:
             order = (Stop.TIME, Stop.MEMORY, Stop.INTERRUPTED, Stop.FINISHED, Stop.FAILED)
             stop = min((answer.stop for answer in self.answers), key=order.index)
         bounds = [
-            answer.bound
+            (answer.bound, answer.evidence)
             for answer in self.answers
             if answer.bound is not None and len(self.problem.goals) == 1 and answer.bounded_goal in (None, 0)
         ]
         status = Status.UNKNOWN if self.tree is None else Status.FEASIBLE
-        bound = max(bounds, default=None)
-        return Answer(status, stop, self.tree, self.value, bound, trace=tuple(self.trace), notes=tuple(self.notes))
+        common = Answer(status, stop, self.tree, self.value, trace=tuple(self.trace), notes=tuple(self.notes))
+        if not bounds:
+            return common
+        bound, evidence = max(bounds, key=lambda each: each[0])
+        if self.value and bound > self.value[0]:
+            raise Contradiction(f"the bound {bound} of a member of the race lies above a tree with {self.value[0]}")
+        return replace(common, bound=bound, evidence=_won("", supporting(evidence, BOUND)))
+
+
+def _won(name: str, evidence: Proof) -> Proof:
+    return tuple(Evidence("race", name, (each,)) for each in evidence)
 
 
 def _fits(tree: Node, problem: Problem) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from fractions import Fraction
 from time import monotonic
 
+from treeml.backends.claims import Contradiction, UnfoundedClaim
 from treeml.backends.contract import (
     NO_LIMITS,
     Answer,
@@ -42,6 +43,10 @@ def run(
         answer = _start_or_nothing(plan.problem, start)
     except SpecError:
         raise
+    except Contradiction as contradiction:
+        raise BackendError(_unverified(plan.backend, "B514", str(contradiction))) from contradiction
+    except UnfoundedClaim as unfounded:
+        raise BackendError(_unverified(plan.backend, "B520", str(unfounded))) from unfounded
     except Exception as error:
         raise BackendError(_failed(plan.backend, error)) from error
     answer = checked(plan, answer)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from treeml.backends.claims import Evidence
 from treeml.backends.contract import Capabilities, Node, Option, Problem, Refusal, Stop
 from treeml.backends.encodings.asked import Asked, Unsupported
 from treeml.backends.frame import BOUNDS, EXPLAIN, NO_OPTIONS, Way
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from treeml.backends.encodings.search import Search
 
 ENCODINGS = ("auto", "order", "binary", "complete", "partition")
+ANY_TREE = Evidence("no goal")
 FEW_ROWS = 200  # up to here all are taken at once
 SWITCH = 9  # levels; `python -m benchmarks.least --calibrate` measures where the two encodings cross
 
@@ -92,13 +94,13 @@ class PlainSat(ClauseBackend):
         faultless = _faultless(search.problem, search.asked, binary=kind in ("binary", "complete"))
         if not isinstance(faultless, str):
             search.offer(start)
-            return Stop.PROVED if search.tree is not None else _find_faultless(search, faultless, kind)
+            return search.close(ANY_TREE) if search.tree is not None else _find_faultless(search, faultless, kind)
         model = prepare(search, start)
         if isinstance(model, Stop):
             return model
         if search.limits.options.get("write"):
             write_cnf(model.clauses, search.limits.options["write"])
-        return Stop.PROVED if search.tree is not None else _decide(search, model)
+        return search.close(ANY_TREE) if search.tree is not None else _decide(search, model)
 
 
 def _faultless(problem: Problem, asked: Asked, binary: bool) -> Faultless | str:
@@ -152,9 +154,13 @@ def _find_faultless(search: Search, faultless: Faultless, encoding: str) -> Stop
         return Stop.MEMORY
     if used < len(faultless.bound_groups):
         search.notes.append(f"{used:,} of {len(faultless.bound_groups):,} rows decided it")
-    if tree is not None and not search.offer(tree):
+    if tree is None:
+        refuted = Evidence("refutation", encoding)
+        some = used < len(faultless.bound_groups)
+        return search.no_tree(Evidence("fewer rows", f"{used:,}", (refuted,)) if some else refuted)
+    if not search.offer(tree):
         raise AssertionError("a tree of the clauses does not meet the requirements")
-    return Stop.PROVED
+    return search.close(ANY_TREE)
 
 
 def _ask(search: Search, model: Model) -> Node | None:
@@ -190,13 +196,15 @@ def _decide(search: Search, model: OrderModel) -> Stop:
     if model.clauses.contradiction:
         if proof:
             _keep_proof(search, model.clauses, proof, ["0"])
-        return Stop.PROVED
+        return search.no_tree(Evidence("refutation", "while the clauses were written"))
     name = search.limits.options.get("solver", "g4")
     sat = open_solver(search, name, model.clauses.clauses, proof=bool(proof))
     try:
-        if not decide(search, model, sat) and proof:
+        if decide(search, model, sat):
+            return search.close(ANY_TREE)
+        if proof:
             _keep_proof(search, model.clauses, proof, sat.proof())
-        return Stop.PROVED
+        return search.no_tree(Evidence("refutation", "no model"))
     except Stopped as stopped:
         return stopped.stop
     finally:

@@ -100,7 +100,9 @@ class Watch:
             self.sent = now
             self.last = moment
             self.trace.append(self.in_the_users_sense(now, moment))
-            self.send("progress", (self.trace[-1], Progress(now, moment.objective, moment.bound)))
+            self.send(
+                "progress", (self.trace[-1], Progress(now, moment.objective, moment.bound, evidence=moment.evidence))
+            )
         if better:
             self.tell_incumbent(now, moment)
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treeml.backends.claims import Evidence, Proof
 from treeml.backends.contract import Goal, Limits, Node, OnProgress, Predicted, Progress, Status, Stop, Sum
 from treeml.backends.options import threaded
 from treeml.ensembles.column_generation import Generated, Restricted, Round, Settings, generate
@@ -40,6 +41,7 @@ FEW, COLUMNS_OF_FEW = 400, 20  # margins that make a master so small that more t
 SMOOTHING = Fraction(7, 10)
 UNIT = 2**40  # weights are whole multiples of one part in so many
 SIMPLEST = 1000  # or fractions with denominators up to this, where these do as well
+PRICED = (Evidence("pricing"),)
 OWN_OPTIONS = ("columns", "smoothing", "tolerance", "iterations")
 
 
@@ -200,7 +202,7 @@ class _Boost:
             with one_thread():
                 found = generate(self.criterion, self.pricing, settings, on_round=self.told)
         except NoTree as none:
-            return self.empty(Status.INFEASIBLE, Stop.PROVED, built, conflict=none.conflict)
+            return self.empty(Status.INFEASIBLE, Stop.PROVED, built, conflict=none.conflict, evidence=PRICED)
         if not found.columns:
             return self.empty(Status.UNKNOWN, found.stop, built)
         return self.assembled(found, built)
@@ -217,6 +219,7 @@ class _Boost:
             int(np.count_nonzero(weights > 0)),
             moment.reduced_cost,
             1.0 if margins is None else self.error_rate(margins),
+            evidence=PRICED,
         )
         self.trace.append(progress)
         if self.on_progress is None:
@@ -267,7 +270,7 @@ class _Boost:
         if not exact.verified:
             raise BackendError(_not_verified(self.chosen.plan.backend.name, exact.mismatches))
         return replace(
-            self.base(status, stop, built, found),
+            self.base(status, stop, built, found, () if bound is None else PRICED),
             forest=forest,
             exact=exact,
             verified=True,
@@ -352,7 +355,9 @@ class _Boost:
             notes.append("a margin is that of a row's own class against the strongest of the others")
         return notes
 
-    def base(self, status: Status, stop: Stop, built: float, found: Generated[Grown] | None) -> Result:
+    def base(
+        self, status: Status, stop: Stop, built: float, found: Generated[Grown] | None, evidence: Proof = ()
+    ) -> Result:
         from treeml.result import Result
 
         statistics: dict[str, float] = {
@@ -375,10 +380,13 @@ class _Boost:
             reports=self.spec.report,
             spec=self.spec,
             tolerance=float(self.tolerance),
+            evidence=evidence,
         )
 
-    def empty(self, status: Status, stop: Stop, built: float, conflict: tuple[str, ...] = ()) -> Result:
-        base = self.base(status, stop, built, None)
+    def empty(
+        self, status: Status, stop: Stop, built: float, conflict: tuple[str, ...] = (), evidence: Proof = ()
+    ) -> Result:
+        base = self.base(status, stop, built, None, evidence)
         return replace(base, conflict=conflict, notes=self.lowered.notes, seconds=monotonic() - self.begun)
 
     def plan(self) -> list[str]:

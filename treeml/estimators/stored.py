@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from treeml.backends.claims import Evidence
 from treeml.backends.contract import Status, Stop
 from treeml.forest import Forest
 from treeml.model import Model
@@ -38,6 +39,7 @@ def write_estimator(estimator: Any) -> dict[str, Any]:
         "n_features_in": int(estimator.n_features_in_),
         "from_frame": bool(estimator.from_frame_),
     }
+    value["result"]["evidence"] = [each.to_json() for each in result.evidence]
     value["result"] |= {name: _write(getattr(result, name), name) for name in (*FOUND, *LISTS)}
     if hasattr(estimator, "feature_names_in_"):
         value["feature_names_in"] = estimator.feature_names_in_.tolist()
@@ -66,7 +68,8 @@ def read_estimator(kind: Any, value: Any) -> Any:
     kept: dict[str, Any] = {name: _read(found[name]) for name in FOUND}
     kept |= {name: tuple(_read(found[name])) for name in LISTS}
     status, stop = Status(found["status"]), Stop(found["stop"])
-    result = Result(status, stop, tree=tree, forest=forest, measures=found["measures"], **kept)
+    evidence = tuple(Evidence.from_json(each) for each in found["evidence"])
+    result = Result(status, stop, tree=tree, forest=forest, measures=found["measures"], evidence=evidence, **kept)
     trees = (tree,) if tree is not None else forest.trees if forest is not None else ()
     estimator.result_ = estimator._keep(result, trees[0].inputs)
     if "feature_names_in" in value:

@@ -48,7 +48,9 @@ def smallest_faultless(run: Run, bound: Bound) -> Answer | None:
         proved = found.status in ("optimal", "infeasible")
         status = Status.INFEASIBLE if proved else Status.UNKNOWN
         stop = Stop.PROVED if proved else STOP[found.stop]
-        return Answer(status, stop, statistics=run.statistics(found, None, None), raw_status=found.status)
+        statistics = run.statistics(found, None, None)
+        evidence = run.ended if proved else ()
+        return Answer(status, stop, statistics=statistics, raw_status=found.status, evidence=evidence)
     goal = problem.goals[0].sum
     objective = evaluate_goals(problem, tree)
     below = (
@@ -64,4 +66,5 @@ def smallest_faultless(run: Run, bound: Bound) -> Answer | None:
         lower,
         statistics=run.statistics(found, objective[0], lower),
         raw_status=f"{found.status}, {found.stop}",
+        evidence=run.ended if found.status == "optimal" else run.stopped_at,
     )

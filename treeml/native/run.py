@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treeml.backends.claims import Evidence, Proof
 from treeml.backends.contract import (
     Answer,
     Leaf,
@@ -54,6 +55,16 @@ class Run:
     kernel: str = "binary"
     trace: list[Progress] = field(default_factory=list)
     reached_gap: bool = False
+
+    @property
+    def ended(self) -> Proof:
+        """What a status of the C solver that is a proof rests on."""
+        return (Evidence("search", f"native, {self.kernel} kernel"),)
+
+    @property
+    def stopped_at(self) -> Proof:
+        """What its bound rests on when it is stopped, and on the way."""
+        return (Evidence("search bound", f"native, {self.kernel} kernel"),)
 
     def answer(self) -> Answer:
         problem = self.problem
@@ -189,7 +200,7 @@ class Run:
         below = None if bound is None else self.first_goal(objective, Fraction(bound), objective.later_most)
         last = self.trace[-1] if self.trace else None
         if last is None or last.objective != (reached,) or last.bound != below:
-            moment = Progress(monotonic() - self.began, (reached,), below)
+            moment = Progress(monotonic() - self.began, (reached,), below, evidence=self.stopped_at)
             self.trace.append(moment)
             if self.on_progress is not None and self.on_progress(moment) is False:
                 return False
@@ -228,8 +239,9 @@ class Run:
                     tuple(self.trace),
                     self.statistics(found, goals[0], goals[0]),
                     found.status,
+                    evidence=(Evidence("level by level", "leaves", self.ended),),
                 )
-        return Answer(Status.INFEASIBLE, Stop.PROVED, raw_status="infeasible")
+        return Answer(Status.INFEASIBLE, Stop.PROVED, raw_status="infeasible", evidence=self.ended)
 
     def any_tree(self, solver: Solver | ThresholdSolver, settings: dict[str, Any]) -> Answer:
         found = self.run(solver, Objective(), settings)
@@ -237,7 +249,8 @@ class Run:
 
     def answered(self, found: Found | None, objective: Objective, bound: Fraction | None = None) -> Answer:
         if found is None:
-            return Answer(Status.INFEASIBLE, Stop.PROVED, raw_status="infeasible")
+            evidence: Proof = (Evidence("counting", "a limit that no tree keeps"),)
+            return Answer(Status.INFEASIBLE, Stop.PROVED, raw_status="infeasible", evidence=evidence)
         status = STATUS[found.status]
         raw = f"{found.status}, {found.stop}"
         if not len(found.test):
@@ -249,18 +262,31 @@ class Run:
                 trace=tuple(self.trace),
                 statistics=self.statistics(found, None, bound),
                 raw_status=raw,
+                evidence=self.ended if status is Status.INFEASIBLE else () if bound is None else self.stopped_at,
             )
         tree = tree_of(found, self.problem)
         if not self.problem.goals:
+            statistics = self.statistics(found, None, None)
+            evidence = (Evidence("no goal"),)
             return Answer(
-                Status.OPTIMAL, Stop.PROVED, tree, (), statistics=self.statistics(found, None, None), raw_status=raw
+                Status.OPTIMAL, Stop.PROVED, tree, (), statistics=statistics, raw_status=raw, evidence=evidence
             )
         goals = self.claimed(found, objective, tree)
         tolerance = found.tolerance / objective.scale
         if status is Status.OPTIMAL:
             statistics = self.statistics(found, goals[-1], goals[-1])
             return Answer(
-                status, Stop.PROVED, tree, goals, goals[-1], (), tuple(self.trace), statistics, raw, tolerance=tolerance
+                status,
+                Stop.PROVED,
+                tree,
+                goals,
+                goals[-1],
+                (),
+                tuple(self.trace),
+                statistics,
+                raw,
+                tolerance=tolerance,
+                evidence=self.ended,
             )
         below = None
         if found.bound is not None:
@@ -279,6 +305,7 @@ class Run:
             raw,
             tolerance=tolerance,
             bounded_goal=0,
+            evidence=() if below is None else self.stopped_at,
         )
 
     def claimed(self, found: Found, objective: Objective, tree: Node) -> tuple[Fraction, ...]:

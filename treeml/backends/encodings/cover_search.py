@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from treeml.backends.claims import Contradiction, Evidence
 from treeml.backends.contract import Node, Stop
 from treeml.backends.encodings.asked import Asked, form_range
 from treeml.backends.encodings.choices import read_choices
@@ -39,7 +40,7 @@ from treeml.backends.encodings.monotone import broken_pairs
 from treeml.backends.encodings.program import FREE, Program, gather_rows
 from treeml.backends.encodings.search import Search
 from treeml.backends.encodings.sizes import cover_work, is_whole
-from treeml.backends.engines.outcome import End, OnIncumbent, Outcome
+from treeml.backends.engines.outcome import End, OnIncumbent, Outcome, Proved
 from treeml.native.cover import MEMORY, CoverStopped
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def solve_cover(search: Search, start: Node | None, solver: Solver, write: Calla
     whole = is_whole(limits.options)
     search.offer(start)
     if asked.depth < 0 or int(problem.count.sum()) < asked.support:
-        return Stop.PROVED
+        return search.no_tree(Evidence("counting", "no tree is so shallow, or has so many rows in a leaf"))
     if search.tree is None and cover_work(problem, asked, whole) > LONG_WORK:
         search.begin_with(first_trees(read_choices(problem), asked, limits.deadline))
     try:
@@ -103,7 +104,7 @@ class _Asks:
         search, cover = self.search, self.cover
         program = _without(program, columns, self.excluded)
 
-        def told(values: Whole | None, bound: int | None) -> bool:
+        def told(values: Whole | None, bound: Proved | None) -> bool:
             if values is not None:
                 search.offer(read_tree(cover, columns, values))
             if is_whole:
@@ -137,16 +138,25 @@ def _every_column(cover: Cover, coupling: Coupling, asked: Asked) -> Columns:
     return take(cover, all_columns(cover) if couples(asked) else best_columns(cover), coupling)
 
 
-def _flow_of(asks: _Asks, columns: Columns) -> Stop:
-    """The best tree of columns among which is every one that a best tree uses."""
+def _flow_of(asks: _Asks, columns: Columns, complete: bool = True) -> Stop:
+    """The best tree of columns among which is every one that a best tree uses; `complete`: that any tree uses."""
+    search = asks.search
     if not columns.size:
-        return Stop.PROVED
+        return search.no_tree(Evidence("no column"))
     program = write_program(asks.cover, columns, asks.coupling)
-    asks.search.is_built(program.columns, program.rows)
+    search.is_built(program.columns, program.rows)
     while True:
         outcome, broken = asks.ask(columns, program, True)
-        if not broken:
-            return _stop(asks.search, outcome)
+        if not complete and (broken or outcome.end is End.INFEASIBLE):
+            raise Contradiction("the solver has no tree of the columns of which a best one is made")
+        if broken:
+            continue
+        if outcome.end is End.INFEASIBLE:
+            return search.no_tree(outcome.proof)
+        if outcome.end is not End.OPTIMAL:
+            return _cut_short(search, outcome)
+        proof = outcome.proof
+        return search.close(proof if complete else Evidence("columns below", "of best trees", (proof,)))
 
 
 def _whole_flow(asks: _Asks) -> Stop:
@@ -158,7 +168,9 @@ def _whole_flow(asks: _Asks) -> Stop:
         # The columns of best trees, by the exact bounds of the relaxation: no other column can be in one.
         relaxation = Relaxation(cover, coupling)
         totals = _Totals(relaxation, relaxation.price(np.zeros(0, np.int64)))
-        columns = take(cover, totals.keep(totals.least), coupling)
+        best = take(cover, totals.keep(totals.least), coupling)
+        if best.size:
+            return _flow_of(asks, best, complete=False)
     return _flow_of(asks, columns)
 
 
@@ -174,25 +186,28 @@ def _by_thresholds(asks: _Asks) -> Stop:
 
     priced = ascend(relaxation, search.limits.deadline, offer)
     if priced.inside[0] >= NEVER:
-        return Stop.PROVED
-    bound = -(-priced.value // relaxation.unit)
+        return search.no_tree(Evidence("no column"))
+    bound, why = -(-priced.value // relaxation.unit), Evidence("relaxation", "prices on the rows of the cover")
     totals = _Totals(relaxation, priced)
     search.statistics["columns"] = float(totals.size)
     search.is_built()
     wanted = FIRST_ROUND
     while True:
-        search.raise_bound(bound)
+        search.raise_bound(Proved(bound, why))
         if search.stopped:
             return Stop.INTERRUPTED
         if search.proved:
-            return Stop.PROVED
+            return search.close(_met(search, why))
         if search.within_gap:
             return Stop.GAP
         if search.limits.deadline.passed:
             return Stop.TIME
         best = search.best
-        if (ceiling is not None and bound > ceiling) or totals.least > totals.most:
-            return Stop.PROVED
+        if totals.least > totals.most:
+            return search.no_tree(Evidence("no column"))
+        if ceiling is not None and bound > ceiling:
+            # No tree has a goal of more than the ceiling, and none of less than the bound.
+            return search.no_tree(Evidence("bound beyond", f"{ceiling:,} steps of the goal", (why,)))
         threshold, last = totals.threshold(wanted, bound, best)
         keep = totals.keep(threshold)
         columns = take(cover, keep, coupling)
@@ -203,17 +218,22 @@ def _by_thresholds(asks: _Asks) -> Stop:
             search.statistics["columns_solved"] = float(program.columns)
             outcome, broken = asks.ask(columns, program, False)
         if outcome is None or outcome.end is End.INFEASIBLE:
+            refuted = Evidence("no column") if outcome is None else outcome.proof
+            why = Evidence("threshold", f"{threshold:,} steps of the goal", (refuted,))
             bound = max(bound, threshold + 1)
+            if last and search.tree is None:
+                return search.no_tree(why)
             if last:
-                search.raise_bound(search.best if search.best is not None else bound)
-                return Stop.PROVED
+                search.raise_bound(Proved(bound, why))
+                return search.close(why)
         elif outcome.end is End.OPTIMAL:
             # Within the threshold every column of a better tree was there.
             assert outcome.values is not None
-            search.raise_bound(int(program.cost @ outcome.values) + program.offset)
-            return Stop.PROVED
+            best_of_all = Evidence("columns below", f"{threshold:,} steps of the goal", (outcome.proof,))
+            search.raise_bound(Proved(int(program.cost @ outcome.values) + program.offset, best_of_all))
+            return search.close(best_of_all)
         else:
-            return _stop(search, outcome)
+            return _cut_short(search, outcome)
         wanted *= 4
 
 
@@ -283,9 +303,12 @@ def _steps(values: Whole, unit: int) -> Whole:
     return -(-values // unit)
 
 
-def _stop(search: Search, outcome: Outcome) -> Stop:
-    if outcome.end in (End.OPTIMAL, End.INFEASIBLE):
-        return Stop.PROVED
+def _met(search: Search, why: Evidence) -> Evidence:
+    return Evidence("bound meets tree", "", (why,)) if search.problem.goals else Evidence("no goal")
+
+
+def _cut_short(search: Search, outcome: Outcome) -> Stop:
+    """Why a solver ended that proved nothing."""
     if search.enough or outcome.end is End.INTERRUPTED:
         return search.cut_short
     return {End.TIME: Stop.TIME, End.MEMORY: Stop.MEMORY}.get(outcome.end, Stop.FAILED)

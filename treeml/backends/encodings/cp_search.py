@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treeml.backends.claims import Evidence
 from treeml.backends.contract import Node, Stop
 from treeml.backends.encodings.clock import in_time
 from treeml.backends.encodings.monotone import Path, broken_pairs
@@ -14,14 +15,14 @@ from treeml.backends.encodings.order import OrderModel
 from treeml.backends.encodings.order_search import excluding, start_literals
 from treeml.backends.encodings.rows import RowsModel
 from treeml.backends.encodings.search import Search
-from treeml.backends.engines.outcome import End, Outcome
+from treeml.backends.engines.outcome import End, Outcome, Proved
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Whole = NDArray[np.int64]
 
-Run = Callable[[Any, list[Any], Callable[["Whole | None", "int | None"], bool]], Outcome]
+Run = Callable[[Any, list[Any], Callable[["Whole | None", "Proved | None"], bool]], Outcome]
 Exclude = Callable[["Whole", Path, Path], None]
 
 
@@ -88,7 +89,7 @@ def _search(
 ) -> Stop:
     has_goal = bool(model.has_objective())
 
-    def told(values: Whole | None, bound: int | None) -> bool:
+    def told(values: Whole | None, bound: Proved | None) -> bool:
         if values is not None:
             search.offer(decode(values))
         search.raise_bound(bound if has_goal else None)
@@ -111,18 +112,15 @@ def _search(
                 if outcome.end is End.OPTIMAL:
                     search.raise_bound(outcome.bound)
                     if search.proved and has_goal:
-                        return Stop.PROVED
+                        assert search.least_by is not None
+                        return search.close(Evidence("bound meets tree", "", (search.least_by,)))
                     model.clear_hints()
                     continue
         search.raise_bound(outcome.bound)
         if outcome.end is End.INFEASIBLE:
-            if search.tree is not None:
-                search.raise_bound(search.best)
-            return Stop.PROVED
+            return search.no_tree(outcome.proof)
         if outcome.end is End.OPTIMAL:
-            if search.problem.goals and not has_goal:
-                search.raise_bound(search.best)
-            return Stop.PROVED
+            return search.close(outcome.proof)
         if search.enough or outcome.end is End.INTERRUPTED:
             return search.cut_short
         return {End.MEMORY: Stop.MEMORY}.get(outcome.end, Stop.TIME)

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from treeml.backends.claims import Evidence
 from treeml.backends.contract import Stop
 from treeml.backends.encodings.flow import NodeProgram
 from treeml.backends.encodings.monotone import broken_pairs
 from treeml.backends.encodings.program import Program
 from treeml.backends.encodings.search import Search
-from treeml.backends.engines.outcome import End, OnIncumbent, Outcome
+from treeml.backends.engines.outcome import End, OnIncumbent, Outcome, Proved
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,7 +24,7 @@ Run = Callable[[Program, "Whole | None", OnIncumbent], Outcome]
 
 
 def search_nodes(search: Search, model: NodeProgram, run: Run, write: Callable[[Program], None] | None) -> Stop:
-    def told(values: Whole | None, bound: int | None) -> bool:
+    def told(values: Whole | None, bound: Proved | None) -> bool:
         if values is not None:
             search.offer(model.decode(values))
         search.raise_bound(bound)
@@ -40,9 +41,7 @@ def search_nodes(search: Search, model: NodeProgram, run: Run, write: Callable[[
             search.statistics[name] = search.statistics.get(name, 0.0) + value
         search.raise_bound(outcome.bound)
         if outcome.end is End.INFEASIBLE:
-            if search.tree is not None:
-                search.raise_bound(search.best)
-            return Stop.PROVED
+            return search.no_tree(outcome.proof)
         if outcome.values is not None:
             tree = model.decode(outcome.values)
             if not search.offer(tree):
@@ -54,12 +53,20 @@ def search_nodes(search: Search, model: NodeProgram, run: Run, write: Callable[[
                 for one, other in pairs:
                     model.exclude(outcome.values, one, other)
                 if search.proved and search.problem.goals:
-                    return Stop.PROVED
+                    return search.close(_met(search))
                 if outcome.end is End.OPTIMAL:
                     program = model.draft.program()
                     continue
         if outcome.end is End.OPTIMAL:
-            return Stop.PROVED if search.proved or not search.problem.goals else Stop.FAILED
+            if not search.problem.goals:
+                return search.close(Evidence("no goal"))
+            return search.close(_met(search)) if search.proved else Stop.FAILED
         if search.enough or outcome.end is End.INTERRUPTED:
             return search.cut_short
         return {End.TIME: Stop.TIME, End.MEMORY: Stop.MEMORY}.get(outcome.end, Stop.FAILED)
+
+
+def _met(search: Search) -> Evidence:
+    """The tree in hand has the value of the bound, whichever solution of the program it came from."""
+    assert search.least_by is not None
+    return Evidence("bound meets tree", "", (search.least_by,))

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treeml.backends.claims import Contradiction, Evidence
 from treeml.backends.contract import Leaf, Node, Split, Stop
 from treeml.backends.encodings.coarse import coarse_tree
 from treeml.backends.encodings.greedy import mended_tree
@@ -31,6 +32,7 @@ from treeml.backends.encodings.pb import (
     totalizer,
 )
 from treeml.backends.encodings.search import Search
+from treeml.backends.engines.outcome import Proved
 from treeml.backends.engines.sat import Sat, Stopped
 
 if TYPE_CHECKING:
@@ -39,6 +41,17 @@ if TYPE_CHECKING:
 SMALL = 10  # up to here cores are raised one by one where weights differ
 MOST_CLAUSES = 20_000_000
 BYTES_PER_CLAUSE = 200
+
+LOOP: Mapping[str, str] = MappingProxyType(
+    {
+        "no penalty": "row by row",  # whatever the clauses say, no penalty is negative
+        "no model": "refutation",  # of the clauses of all trees, under no assumption
+        "no model without penalties": "refutation below",  # the clauses of all trees, and none of the penalties
+        "no model below the best tree": "refutation below",  # the clauses of all trees with less than the best known
+        "cores": "cores",  # one after the other, each under assumptions on penalties that were left
+    }
+)
+"""What can happen in the loops -> the rule that says what it is worth. A solver that was stopped is worth nothing."""
 
 NO_NAMES: Mapping[str, int] = MappingProxyType({})
 
@@ -70,7 +83,7 @@ def minimize(search: Search, model: OrderModel, make: Make, strategy: str, solve
     runner = _Runner(search, model, make, solver, items)
     try:
         if model.clauses.contradiction:
-            return Stop.PROVED
+            return search.no_tree(Evidence("refutation", "while the clauses were written"))
         if not items:
             return runner.satisfy()
         if strategy == "auto":
@@ -155,8 +168,18 @@ class _Runner:
         best = self.search.best
         return None if best is None else max(0, -(-(best - self.floor) // self.divisor))
 
-    def prove(self, penalty: int) -> None:
-        self.search.raise_bound(self.floor + self.divisor * penalty)
+    def prove(self, penalty: int, happened: str) -> None:
+        """Raises the bound, by the row of LOOP that says what happened."""
+        self.search.raise_bound(Proved(self.floor + self.divisor * penalty, self.evidence(happened)))
+
+    def evidence(self, happened: str) -> Evidence:
+        return Evidence(LOOP[happened], happened)
+
+    def finish(self, happened: str) -> Stop:
+        """The tree in hand is best, by the bound; a loop that ends without that has gone wrong."""
+        if not self.search.proved:
+            raise Contradiction(f"the loop of the solver ended ({happened}), and its bound does not meet its tree")
+        return self.search.close(Evidence("bound meets tree", "", (self.evidence(happened),)))
 
     def open(self, name: str, clauses: Iterable[list[int]]) -> Sat:
         sat = self.make(name, clauses)
@@ -175,17 +198,18 @@ class _Runner:
     def satisfy(self) -> Stop:
         if self.search.tree is None or self.search.problem.goals:
             decide(self.search, self.model, self.open(self.solver_name or "g4", self.model.clauses.clauses))
-        if self.search.tree is not None:
-            self.prove(0)
-        return Stop.PROVED
+        if self.search.tree is None:
+            return self.search.no_tree(self.evidence("no model"))
+        self.prove(0, "no penalty")
+        return self.search.close(Evidence("no goal")) if not self.search.problem.goals else self.finish("no penalty")
 
     def descend(self) -> Stop:
         if self.upper() == 0:
-            self.prove(0)
-            return Stop.PROVED
+            self.prove(0, "no penalty")
+            return self.finish("no penalty")
         if self._without_penalty():
-            return Stop.PROVED
-        self.prove(1)
+            return self.finish("no penalty")
+        self.prove(1, "no model without penalties")
         choices, asked = self.model.choices, self.search.asked
         deadline = self.search.limits.deadline
         self.search.offer(coarse_tree(choices, asked, deadline))
@@ -208,9 +232,10 @@ class _Runner:
                 break
             self.take(sat)
         upper = self.upper()
-        if self.search.tree is not None and upper is not None:
-            self.prove(upper)
-        return Stop.PROVED
+        if upper is None:
+            return self.search.no_tree(self.evidence("no model"))
+        self.prove(upper, "no model below the best tree")
+        return self.finish("no model below the best tree")
 
     def _without_penalty(self) -> bool:
         """Is there a tree that pays nothing? Units, not assumptions, so that the solver can simplify by them."""
@@ -218,7 +243,7 @@ class _Runner:
         sat = self.open(self.solver_name or "g4", [*self.model.clauses.clauses, *units])
         while sat.solve():
             if self.take(sat):
-                self.prove(0)
+                self.prove(0, "no penalty")
                 return True
         return False
 
@@ -237,17 +262,17 @@ class _Runner:
                 return Stop.GAP
             if sat.solve(sorted(weight, key=lambda literal: (-weight[literal], abs(literal)))):
                 if self.take(sat):
-                    self.prove(lower)
-                    return Stop.PROVED
+                    self.prove(lower, "cores")
+                    return self.finish("cores")
                 continue
             core = sat.core()
             if not core:
-                return Stop.PROVED
+                return self.search.no_tree(self.evidence("no model"))
             least = min(weight[literal] for literal in core)
             lower += least
-            self.prove(lower)
+            self.prove(lower, "cores")
             if self.search.proved:
-                return Stop.PROVED
+                return self.finish("cores")
             for literal in core:
                 weight[literal] -= least
                 if not weight[literal]:

@@ -11,6 +11,7 @@ from time import monotonic
 import numpy as np
 from numpy.typing import NDArray
 
+from treeml.backends.claims import Contradiction, Evidence, Proof, UnfoundedClaim
 from treeml.backends.contract import (
     Answer,
     Leaf,
@@ -24,10 +25,12 @@ from treeml.backends.contract import (
     Stop,
 )
 from treeml.backends.encodings.asked import Asked, Form, goal_value
+from treeml.backends.engines.outcome import Proved
 from treeml.backends.evaluate import answers, evaluate_goals, meets_all
 from treeml.backends.shapes import at_best
 
 STEP = 0.5  # seconds between two reports of a bound alone
+ROW_BY_ROW = Evidence("row by row")
 
 
 @dataclass
@@ -39,7 +42,9 @@ class Search:
     began: float = field(default_factory=monotonic)
     tree: Node | None = None
     objective: tuple[Fraction, ...] | None = None
-    least: int | None = None  # the proved bound in whole steps of the goal
+    least: int | None = None  # the proved bound in whole steps of the goal,
+    least_by: Evidence | None = None  # and what it rests on
+    closed_by: Evidence | None = None  # why nothing is left to search
     stopped: bool = False  # the listener said so
     trace: list[Progress] = field(default_factory=list)
     statistics: dict[str, float] = field(default_factory=dict)
@@ -68,19 +73,32 @@ class Search:
             if self.tree is not None:
                 return
 
-    def raise_bound(self, least: int | None) -> None:
-        if least is not None and (self.least is None or least > self.least):
-            self.least = least
+    def raise_bound(self, proved: Proved | None) -> None:
+        if proved is not None and (self.least is None or proved.least > self.least):
+            self.least, self.least_by = proved.least, proved.evidence
             last = self.trace[-1].seconds if self.trace else 0.0
             if monotonic() - self.began - last > STEP:
                 self.tell(None)
+
+    def close(self, evidence: Evidence) -> Stop:
+        """Nothing is left to search: the tree in hand is best by this evidence, or there is none."""
+        self.closed_by = evidence
+        return Stop.PROVED
+
+    def no_tree(self, evidence: Evidence) -> Stop:
+        """No tree meets the requirements; whoever says so while one is in hand is wrong."""
+        if self.tree is not None:
+            raise Contradiction(f"it says that no tree meets the requirements ({evidence.text}), and has found one")
+        return self.close(evidence)
 
     def stop(self) -> None:
         """Whatever the solver does next, it is to end."""
         self.stopped = True
 
     def tell(self, tree: Node | None) -> None:
-        moment = Progress(monotonic() - self.began, self.objective, self.bound, tree)
+        bound = self.bound
+        evidence = self.bound_by if bound is not None else ()
+        moment = Progress(monotonic() - self.began, self.objective, bound, tree, evidence=evidence)
         self.trace.append(moment)
         if self.on_progress is not None and self.on_progress(moment) is False:
             self.stopped = True
@@ -88,12 +106,22 @@ class Search:
     @property
     def bound(self) -> Fraction | None:
         """What is proved of the first goal; a solver that knows less than the costs of the rows tell is not heard."""
-        if self.least is None or not self.problem.goals or self.accepts is not None:
+        if not self.problem.goals or self.accepts is not None:
             return None
-        value = goal_value(self.asked.goal, self.least)
-        if self.at_best is not None:
-            value = max(value, self.at_best)
-        return value if self.objective is None else min(value, self.objective[0])
+        told = None if self.least is None else goal_value(self.asked.goal, self.least)
+        values = [value for value in (told, self.at_best) if value is not None]
+        if not values:
+            return None
+        return max(values) if self.objective is None else min(max(values), self.objective[0])
+
+    @property
+    def bound_by(self) -> Proof:
+        """What the bound rests on."""
+        told = None if self.least is None else goal_value(self.asked.goal, self.least)
+        if told is None or (self.at_best is not None and self.at_best >= told):
+            return (ROW_BY_ROW,)
+        assert self.least_by is not None
+        return (self.least_by,)
 
     @cached_property
     def at_best(self) -> Fraction | None:
@@ -138,19 +166,27 @@ class Search:
             self.statistics |= {"columns": float(columns), "rows": float(rows)}
 
     def answer(self, stop: Stop) -> Answer:
-        """`stop` PROVED without a tree means that there is none."""
+        """`stop` PROVED without a tree means that there is none. A stop that is a proof has been closed by evidence."""
         statistics = {**self.statistics, "seconds": monotonic() - self.began}
         if self.accepts is not None and stop is Stop.PROVED:
             stop = Stop.FINISHED
+        self._object()
         bound = self.bound
+        evidence: Proof = self.bound_by if bound is not None else ()
         if len(self.problem.goals) == 1 and self.objective and bound == self.objective[0]:
-            stop = Stop.PROVED  # a solver was stopped that did not know it yet
+            # Perhaps a solver was stopped that did not know it yet.
+            stop, self.closed_by = Stop.PROVED, Evidence("bound meets tree", "", evidence)
+        if stop is Stop.PROVED:
+            if self.closed_by is None:
+                raise UnfoundedClaim("it says that its search is complete, and names no evidence")
+            evidence = (self.closed_by,)
         if self.tree is None:
             status = Status.INFEASIBLE if stop is Stop.PROVED else Status.UNKNOWN
             bound = None if stop is Stop.PROVED else bound
         else:
             status = Status.OPTIMAL if stop is Stop.PROVED else Status.FEASIBLE
             if status is Status.OPTIMAL and self.objective and not self.tolerance:
+                self._object_below()
                 bound = self.objective[0]
         return Answer(
             status=status,
@@ -163,6 +199,24 @@ class Search:
             raw_status=self.raw,
             notes=tuple(self.notes),
             tolerance=self.tolerance,
+            evidence=evidence,
+        )
+
+    def _object_below(self) -> None:
+        """Raises Contradiction where a tree is to be called optimal that the bound known does not reach."""
+        assert self.objective
+        if self.least is not None and self.bound != self.objective[0]:
+            raise Contradiction(f"it says optimal with the value {self.objective[0]} and the bound {self.bound}")
+
+    def _object(self) -> None:
+        """Raises Contradiction where the bound lies above the best tree: whoever proved it is wrong."""
+        best = self.best
+        if not self.objective or self.accepts is not None or self.least is None or best is None or self.least <= best:
+            return
+        assert self.least_by is not None
+        raise Contradiction(
+            f"its bound {goal_value(self.asked.goal, self.least)} ({self.least_by.text}) lies above its own tree with "
+            f"{self.objective[0]}"
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import ceil
+from math import ceil, isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,12 +10,16 @@ import numpy as np
 from treeml.backends.contract import Deadline
 from treeml.backends.encodings.clock import NO_DEADLINE, in_time
 from treeml.backends.encodings.program import FREE, Program
-from treeml.backends.engines.outcome import End, OnIncumbent, Orders, Outcome, cut_short, run_in_thread
+from treeml.backends.engines.outcome import OnIncumbent, Orders, Outcome, cut_short, run_in_thread
+from treeml.backends.engines.statuses import outcome_of, told_bound
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Whole = NDArray[np.int64]
+
+
+NAME = "CP-SAT"
 
 
 def solve_program(
@@ -88,11 +92,14 @@ def run_model(
     if fixed_search:
         solver.parameters.search_branching = cp_model.FIXED_SEARCH
     stopped: list[str] = []
-    listener = _listener(cp_model, variables, on_incumbent, stopped)
+    # Without an objective the fields of its bound are there all the same, and mean nothing.
+    has_goal = bool(model.has_objective())
+    listener = _listener(cp_model, variables, on_incumbent, stopped, has_goal)
     if on_incumbent is not None:
 
         def told(bound: float) -> None:
-            if not stopped and on_incumbent(None, _whole_bound(bound)) is False:
+            known = told_bound(NAME, "bound_callback", _whole_bound(bound) if has_goal else None)
+            if not stopped and on_incumbent(None, known) is False:
                 stopped.append("asked")
                 solver.stop_search()
 
@@ -100,10 +107,12 @@ def run_model(
 
     statuses: list[Any] = []
     stopped += run_in_thread(lambda: statuses.append(solver.solve(model, listener)), solver.stop_search, orders)
-    return _outcome(cp_model, solver, statuses[0], variables, stopped, bool(model.has_objective()))
+    return _outcome(solver, model, statuses[0], variables, stopped)
 
 
-def _listener(cp_model: Any, variables: list[Any], on_incumbent: OnIncumbent | None, stopped: list[str]) -> Any:
+def _listener(
+    cp_model: Any, variables: list[Any], on_incumbent: OnIncumbent | None, stopped: list[str], has_goal: bool
+) -> Any:
     if on_incumbent is None:
         return None
     told = on_incumbent
@@ -111,7 +120,9 @@ def _listener(cp_model: Any, variables: list[Any], on_incumbent: OnIncumbent | N
     class Listener(cp_model.CpSolverSolutionCallback):  # type: ignore[misc]
         def on_solution_callback(self) -> None:
             values = np.array([self.value(variable) for variable in variables], np.int64)
-            if told(values, _whole_bound(self.best_objective_bound)) is False:
+            least = _whole_bound(self.best_objective_bound) if has_goal else None
+            known = told_bound(NAME, "solution_callback", least)
+            if told(values, known) is False:
                 stopped.append("asked")
                 self.stop_search()
 
@@ -119,37 +130,43 @@ def _listener(cp_model: Any, variables: list[Any], on_incumbent: OnIncumbent | N
 
 
 def _whole_bound(bound: float) -> int | None:
-    """The bound of a goal in whole numbers; CP-SAT keeps it as one."""
-    if not np.isfinite(bound) or abs(bound) > FREE:
+    """A bound that CP-SAT keeps as a whole number and passes as a float; what that may have added is taken off."""
+    if not isfinite(bound) or abs(bound) > FREE:
         return None
-    return ceil(bound - 1e-6)
+    return ceil(bound - 1e-6 - abs(bound) * 2.0**-50)
 
 
-def _outcome(cp_model: Any, solver: Any, status: Any, variables: list[Any], stopped: list[str], goal: bool) -> Outcome:
-    raw = solver.status_name(status)
-    ends = {
-        cp_model.OPTIMAL: End.OPTIMAL,
-        cp_model.FEASIBLE: End.TIME,
-        cp_model.INFEASIBLE: End.INFEASIBLE,
-        cp_model.UNKNOWN: End.TIME,
-    }
-    if status not in ends:
-        raise ValueError(f"CP-SAT says {raw}: {solver.solution_info()}")
-    end = ends[status]
-    if not goal and status == cp_model.FEASIBLE:
-        end = End.OPTIMAL
-    if stopped and end is End.TIME:
-        end = cut_short(stopped)
-    values = None
-    if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        values = np.array([solver.value(variable) for variable in variables], np.int64)
-    bound = None if end is End.INFEASIBLE or not goal else _whole_bound(solver.best_objective_bound)
-    statistics = {
-        "nodes": float(solver.num_branches),
-        "failures": float(solver.num_conflicts),
-        "deterministic_time": float(solver.response_proto.deterministic_time),
-    }
-    return Outcome(end, values, bound, raw, statistics)
+def _outcome(solver: Any, model: Any, status: Any, variables: list[Any], stopped: list[str]) -> Outcome:
+    response, goal = solver.response_proto, model.proto.objective
+    offset = int(round(goal.offset))
+
+    def values() -> Whole:
+        return np.array([solver.value(variable) for variable in variables], np.int64)
+
+    def bound() -> int | None:
+        told = _whole_bound(solver.best_objective_bound)
+        exact = int(response.inner_objective_lower_bound) + offset
+        # The float has lost the last places of what is beyond 2**50; the whole number has not.
+        return exact if told is not None and 0 <= exact - told <= abs(exact) * 2.0**-48 else told
+
+    def value_of(_: Whole) -> int:
+        found = response.solution
+        terms = zip(goal.coeffs, goal.vars, strict=True)
+        return int(sum(factor * found[place] for factor, place in terms)) + offset
+
+    return outcome_of(
+        NAME,
+        solver.status_name(status),
+        values,
+        bound,
+        value_of if model.has_objective() else None,
+        cut_short=cut_short(stopped) if stopped else None,
+        statistics={
+            "nodes": float(solver.num_branches),
+            "failures": float(solver.num_conflicts),
+            "deterministic_time": float(response.deterministic_time),
+        },
+    )
 
 
 def write_file(model: Any, path: str) -> None:

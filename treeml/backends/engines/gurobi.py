@@ -9,14 +9,17 @@ import numpy as np
 
 from treeml.backends.encodings.asked import Unsupported
 from treeml.backends.encodings.program import FREE, Program
-from treeml.backends.engines.highs import accept, settled, whole_bound
-from treeml.backends.engines.outcome import End, OnIncumbent, Orders, Outcome, cut_short, run_in_thread
+from treeml.backends.engines.highs import accept, goal_of
+from treeml.backends.engines.outcome import OnIncumbent, Orders, Outcome, cut_short, run_in_thread
+from treeml.backends.engines.statuses import GAP, Accuracy, accuracy_for, outcome_of, told_bound
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Whole = NDArray[np.int64]
 
+NAME = "Gurobi"
+FINEST = 1e-9  # the least tolerance of reduced costs that Gurobi takes; its own is 1e-6
 MOST_COLUMNS = MOST_ROWS = 2_000  # of the licence that comes with the package
 
 
@@ -57,7 +60,9 @@ def solve_program(
     model.Params.Threads = max(1, orders.threads)
     model.Params.Seed = orders.seed % 2_000_000_000
     model.Params.MIPGap = 0
-    model.Params.MIPGapAbs = 1 - 1e-4
+    model.Params.MIPGapAbs = GAP
+    accuracy = accuracy_for(program, FINEST)
+    model.Params.OptimalityTol = accuracy.tolerance
     model.Params.IntegralityFocus = 1
     if orders.deadline.left() < float("inf"):
         model.Params.TimeLimit = max(0.01, orders.deadline.left())
@@ -73,13 +78,13 @@ def solve_program(
         if on_incumbent is None or where != gurobipy.GRB.Callback.MIPSOL:
             return
         values = accept(program, np.asarray(here.cbGetSolution(variables)))
-        bound = whole_bound(here.cbGet(gurobipy.GRB.Callback.MIPSOL_OBJBND))
-        if on_incumbent(values, bound) is False:
+        least = accuracy.whole_bound(here.cbGet(gurobipy.GRB.Callback.MIPSOL_OBJBND))
+        if on_incumbent(values, told_bound(NAME, "solution_callback", least)) is False:
             stopped.append("asked")
             here.terminate()
 
     stopped += run_in_thread(lambda: model.optimize(told), model.terminate, orders)
-    return _outcome(gurobipy, model, variables, program, stopped)
+    return _outcome(gurobipy, model, variables, program, stopped, accuracy)
 
 
 def write_model(program: Program, environment: Any) -> tuple[Any, Any]:
@@ -119,23 +124,22 @@ def _is_size_limited() -> bool:
     return False
 
 
-def _outcome(gurobipy: Any, model: Any, variables: Any, program: Program, stopped: list[str]) -> Outcome:
-    kinds = gurobipy.GRB
-    ends = {
-        kinds.OPTIMAL: End.OPTIMAL,
-        kinds.INFEASIBLE: End.INFEASIBLE,
-        kinds.INF_OR_UNBD: End.INFEASIBLE,  # every variable is bounded
-        kinds.TIME_LIMIT: End.TIME,
-        kinds.NODE_LIMIT: End.TIME,
-        kinds.INTERRUPTED: End.INTERRUPTED,
-        kinds.MEM_LIMIT: End.MEMORY,
-        kinds.SUBOPTIMAL: End.TIME,
-    }
-    if model.Status not in ends:
-        raise ValueError(f"Gurobi ends with status {model.Status}")
-    end = ends[model.Status]
-    if stopped and end not in (End.OPTIMAL, End.INFEASIBLE):
-        end = cut_short(stopped)
-    values = accept(program, np.asarray(variables.X)) if model.SolCount else None
-    bound = None if end is End.INFEASIBLE else whole_bound(model.ObjBound)
-    return settled(program, end, values, bound, f"status {model.Status}", {"nodes": float(model.NodeCount)})
+def _outcome(
+    gurobipy: Any, model: Any, variables: Any, program: Program, stopped: list[str], accuracy: Accuracy
+) -> Outcome:
+    kinds = gurobipy.GRB.Status
+    names = {getattr(kinds, name): name for name in dir(kinds) if name.isupper()}
+
+    def values() -> Whole | None:
+        return accept(program, np.asarray(variables.X)) if model.SolCount else None
+
+    return outcome_of(
+        NAME,
+        names.get(model.Status, str(model.Status)),
+        values,
+        lambda: accuracy.whole_bound(model.ObjBound),
+        lambda found: goal_of(program, found, model.ObjVal),
+        is_bounded=True,
+        cut_short=cut_short(stopped) if stopped else None,
+        statistics={"nodes": float(model.NodeCount)},
+    )

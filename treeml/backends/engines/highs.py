@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from math import ceil
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treeml.backends.claims import Evidence
 from treeml.backends.contract import Deadline
 from treeml.backends.encodings.program import FREE, Program
-from treeml.backends.engines.outcome import LEFT, End, OnIncumbent, Orders, Outcome, cut_short, run_in_thread
+from treeml.backends.engines.outcome import LEFT, End, OnIncumbent, Orders, Outcome, Proved, cut_short, run_in_thread
+from treeml.backends.engines.statuses import GAP, Accuracy, accuracy_for, outcome_of, row_of, told_bound
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,7 +23,8 @@ PROBING = 2**15  # of the rules of presolve: on flows it takes minutes, in which
 PATIENCE = 1.0  # seconds after Ctrl-C
 LEFT_BEHIND = Outcome(End.INTERRUPTED, raw="interrupted in a step that HiGHS does not leave")
 WHOLE = 1e-6  # an assignment this close to whole numbers is rounded, and then checked exactly
-INTEGRAL_GOAL = 1 - 1e-4  # goals are whole: a gap below one is none
+FINEST = 1e-10  # the least tolerance of reduced costs that HiGHS takes
+NAME, RELAXED = "HiGHS", "HiGHS (linear relaxation)"
 
 
 def solve_program(
@@ -33,10 +36,13 @@ def solve_program(
     """The linear relaxation first where it is known to be whole, and whole it is an answer; else branch and bound."""
     if program.integral_relaxation:
         relaxed = solve_relaxation(program, orders)
-        if relaxed.end is not End.OPTIMAL or relaxed.values is not None:
-            return relaxed
+        if not relaxed.is_fractional:
+            return relaxed.outcome
+    accuracy = accuracy_for(program, FINEST)
     highs = _model(program, whole=True, threads=orders.threads, seed=orders.seed)
-    highs.setOptionValue("mip_abs_gap", INTEGRAL_GOAL)
+    if accuracy.tolerance == FINEST:
+        highs.setOptionValue("dual_feasibility_tolerance", FINEST)
+    highs.setOptionValue("mip_abs_gap", GAP)
     highs.setOptionValue("mip_rel_gap", 0.0)
     highs.setOptionValue("mip_feasibility_tolerance", 1e-7)
     if orders.work is not None:
@@ -49,8 +55,8 @@ def solve_program(
         given.col_value = start.astype(float)
         highs.setSolution(given)
     stopped: list[str] = []
-    _listen(highs, program, on_incumbent, stopped)
-    return _outcome(highs, program, stopped) if _run(highs, stopped, orders) else LEFT_BEHIND
+    _listen(highs, program, on_incumbent, stopped, accuracy)
+    return _outcome(highs, program, stopped, accuracy) if _run(highs, stopped, orders) else LEFT_BEHIND
 
 
 def write_file(program: Program, path: str) -> None:
@@ -68,48 +74,73 @@ def write_file(program: Program, path: str) -> None:
     replaced_by(write, path, f"{comment} {MARK}\n".encode())
 
 
-def solve_relaxation(program: Program, orders: Orders) -> Outcome:
-    """OPTIMAL with `values` None means: solved, but not whole; `bound` is then still a bound."""
-    import highspy
+@dataclass(frozen=True, slots=True)
+class Relaxed:
+    """`is_fractional`: the relaxation was solved, and does not decide the program; its bound still holds."""
 
+    outcome: Outcome
+    is_fractional: bool = False
+
+
+def solve_relaxation(program: Program, orders: Orders) -> Relaxed:
     highs = _model(program, whole=False, threads=orders.threads, seed=orders.seed)
     _limit_time(highs, orders.deadline)
     stopped: list[str] = []
-    _listen(highs, program, None, stopped)
+    _listen(highs, program, None, stopped, None)
     if not _run(highs, stopped, orders):
-        return LEFT_BEHIND
-    status = highs.getModelStatus()
-    kinds = highspy.HighsModelStatus
-    if status == kinds.kOptimal:
-        values = np.asarray(highs.getSolution().col_value)
-        rounded = np.rint(values).astype(np.int64)
-        bound = _safe_bound(program, highs)
-        whole = bool(np.all(np.abs(values - rounded) <= WHOLE)) and holds(program, rounded)
-        if whole and int(program.cost @ rounded) + program.offset > bound:
-            # Rounding in the duals left less than a unit; a whole optimum of value v is proved by a bound above v - 1.
-            whole = False
-        statistics = {"iterations": float(highs.getInfo().simplex_iteration_count)}
-        return Outcome(End.OPTIMAL, rounded if whole else None, bound, "Optimal (linear relaxation)", statistics)
-    return _outcome(highs, program, stopped, relaxed=True)
+        return Relaxed(LEFT_BEHIND)
+    status = highs.getModelStatus().name
+    statistics = {"iterations": float(highs.getInfo().simplex_iteration_count)}
+    if not row_of(RELAXED, status).bound:
+        end = cut_short(stopped) if stopped else None
+        outcome = outcome_of(
+            RELAXED, status, _nothing, _nothing, None, is_bounded=True, cut_short=end, statistics=statistics
+        )
+        return Relaxed(outcome)
+    values = np.asarray(highs.getSolution().col_value)
+    rounded = np.rint(values).astype(np.int64)
+    least = exact_bound(program, np.asarray(highs.getSolution().row_dual))
+    whole = bool(np.all(np.abs(values - rounded) <= WHOLE)) and holds(program, rounded)
+    evidence = Evidence("relaxation", "duals of the linear relaxation, in whole numbers")
+    bound = None if least is None else Proved(least, evidence)
+    if whole and least is not None and int(program.cost @ rounded) + program.offset == least:
+        proof = Evidence("bound meets tree", "", (evidence,))
+        return Relaxed(Outcome(End.OPTIMAL, rounded, bound, status, statistics, proof))
+    return Relaxed(Outcome(End.FAILED, None, bound, status, statistics), is_fractional=True)
 
 
-def _safe_bound(program: Program, highs: Any) -> int:
-    """b'y + sum of min(0, reduced cost) * upper: true whatever the duals, up to rounding, which is allowed for."""
-    duals = np.asarray(highs.getSolution().row_dual)
-    row = np.repeat(np.arange(program.rows), np.diff(program.start))
-    low, high = program.low.astype(float), program.high.astype(float)
+def _nothing() -> None:
+    return None
+
+
+def exact_bound(program: Program, duals: NDArray[np.float64]) -> int | None:
+    """b'y + sum of min(reduced cost * lower, reduced cost * upper), rounded up: true for whatever y, in whole numbers.
+
+    The duals are taken as multiples of 1 / unit, as fine as the sums stay within 63 bits; None where none does.
+    """
     # A dual of the wrong sign on a one-sided row would be worth minus infinity: it is taken as zero.
     duals = np.where((duals > 0) & (program.low <= -FREE), 0.0, duals)
     duals = np.where((duals < 0) & (program.high >= FREE), 0.0, duals)
-    reduced = program.cost - np.bincount(program.index, weights=program.value * duals[row], minlength=program.columns)
-    chosen = np.where(duals > 0, low, high)
-    from_rows = float(np.sum(np.where(duals != 0, duals * chosen, 0.0)))
-    from_columns = float(np.sum(np.minimum(reduced * program.lower, reduced * program.upper)))
-    total = from_rows + from_columns
-    size = (
-        float(np.sum(np.abs(np.where(duals != 0, duals * chosen, 0.0)))) + float(np.sum(np.abs(reduced) < 1e-9)) * 1e-9
+    size = float(np.abs(duals).max(initial=0.0)) + 1.0
+    limits = np.where(duals > 0, program.low, program.high)
+    limits[duals == 0] = 0
+    row = np.repeat(np.arange(program.rows), np.diff(program.start))
+    reach = np.maximum(np.abs(program.lower), np.abs(program.upper)).astype(float)
+    # What every sum below can come to, per unit, with room for its own rounding.
+    inner = np.abs(program.cost) + size * np.bincount(
+        program.index, weights=np.abs(program.value).astype(float), minlength=program.columns
     )
-    return ceil(total - 1e-6 - 1e-11 * size) + program.offset
+    most = 2.0 * max(float((inner * reach).sum()), float(inner.max(initial=1.0)), 1.0)
+    most += 2.0 * size * float(np.abs(limits).astype(float).sum())
+    bits = int(61 - np.ceil(np.log2(most)))
+    if bits < 0:
+        return None
+    unit = 1 << min(bits, 40)
+    whole = np.rint(duals * unit).astype(np.int64)
+    reduced = program.cost * unit
+    np.subtract.at(reduced, program.index, program.value * whole[row])
+    total = int((whole * limits).sum()) + int(np.minimum(reduced * program.lower, reduced * program.upper).sum())
+    return -(-total // unit) + program.offset
 
 
 def best_under_cuts(
@@ -177,12 +208,15 @@ def _limit_time(highs: Any, deadline: Deadline) -> None:
         highs.setOptionValue("time_limit", max(0.01, left))
 
 
-def _listen(highs: Any, program: Program, on_incumbent: OnIncumbent | None, stopped: list[str]) -> None:
+def _listen(
+    highs: Any, program: Program, on_incumbent: OnIncumbent | None, stopped: list[str], accuracy: Accuracy | None
+) -> None:
     def tell(event: Any) -> None:
-        if on_incumbent is None or stopped:
+        if on_incumbent is None or accuracy is None or stopped:
             return
         found = accept(program, np.asarray(event.data_out.mip_solution))
-        bound = whole_bound(event.data_out.mip_dual_bound)
+        least = accuracy.whole_bound(event.data_out.mip_dual_bound)
+        bound = told_bound(NAME, "solution_callback", least)
         if found is not None and on_incumbent(found, bound) is False:
             stopped.append("asked")
 
@@ -228,52 +262,33 @@ def accept(program: Program, found: NDArray[np.float64]) -> Whole | None:
     return rounded if holds(program, rounded) else None
 
 
-def whole_bound(bound: float) -> int | None:
-    """A whole goal is at least its bound rounded up; a little is taken off first for the solver's tolerances."""
-    if not np.isfinite(bound):
-        return None
-    return ceil(bound - 1e-6 * max(1.0, abs(bound) * 1e-3))
-
-
-def settled(
-    program: Program, end: End, values: Whole | None, bound: int | None, raw: str, statistics: dict[str, float]
-) -> Outcome:
-    """An outcome of which an optimum that is not exactly one has failed, and one that is bounds itself."""
-    if end is End.OPTIMAL and values is None:
-        end = End.FAILED
-    if end is End.OPTIMAL and values is not None and program.whole is None:
-        bound = int(program.cost @ values) + program.offset
-    return Outcome(end, values, bound, raw, statistics)
-
-
-def _outcome(highs: Any, program: Program, stopped: list[str], relaxed: bool = False) -> Outcome:
-    import highspy
-
-    status = highs.getModelStatus()
-    raw = highs.modelStatusToString(status)
-    kinds = highspy.HighsModelStatus
-    ends = {
-        kinds.kOptimal: End.OPTIMAL,
-        kinds.kInfeasible: End.INFEASIBLE,
-        kinds.kUnboundedOrInfeasible: End.INFEASIBLE,  # every variable is bounded
-        kinds.kTimeLimit: End.TIME,
-        kinds.kIterationLimit: End.TIME,
-        kinds.kSolutionLimit: End.TIME,
-        kinds.kInterrupt: End.INTERRUPTED,
-        kinds.kMemoryLimit: End.MEMORY,
-        kinds.kHighsInterrupt: End.INTERRUPTED,
-    }
-    ends[kinds.kModelEmpty] = End.OPTIMAL
-    end = ends.get(status, End.FAILED)
-    if stopped and end not in (End.OPTIMAL, End.INFEASIBLE):
-        end = cut_short(stopped)
+def _outcome(highs: Any, program: Program, stopped: list[str], accuracy: Accuracy) -> Outcome:
     info = highs.getInfo()
-    statistics = {"nodes": float(max(0, info.mip_node_count)), "iterations": float(info.simplex_iteration_count)}
-    if relaxed:
-        return Outcome(end, None, None, raw, statistics)
-    values = None
-    found = np.asarray(highs.getSolution().col_value)
-    if len(found) == program.columns and info.primal_solution_status == 2:
-        values = accept(program, found)
-    bound = whole_bound(info.mip_dual_bound)
-    return settled(program, end, values, bound, raw, statistics)
+
+    def values() -> Whole | None:
+        found = np.asarray(highs.getSolution().col_value)
+        if len(found) != program.columns or info.primal_solution_status != 2:
+            return None
+        return accept(program, found)
+
+    def bound() -> int | None:
+        # Where branch and bound did not run the field is a default.
+        return accuracy.whole_bound(info.mip_dual_bound) if info.valid and info.mip_node_count >= 0 else None
+
+    return outcome_of(
+        NAME,
+        highs.getModelStatus().name,
+        values,
+        bound,
+        lambda found: goal_of(program, found, info.objective_function_value),
+        is_bounded=True,
+        cut_short=cut_short(stopped) if stopped else None,
+        statistics={"nodes": float(max(0, info.mip_node_count)), "iterations": float(info.simplex_iteration_count)},
+    )
+
+
+def goal_of(program: Program, values: Whole, told: float) -> int | None:
+    """The goal of an assignment; where columns need not be whole, as the solver told it, if that is a whole number."""
+    if program.whole is None:
+        return int(program.cost @ values) + program.offset
+    return round(told) if abs(told - round(told)) <= 1e-4 else None

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treeml.backends.claims import BOUND, INFEASIBLE, OPTIMAL, Evidence, UnfoundedClaim
 from treeml.backends.contract import Deadline
 from treeml.backends.engines.memory import resident
 from treeml.backends.interrupt import listening
@@ -33,15 +34,39 @@ class End(Enum):
     FAILED = "failed"
 
 
+@dataclass(frozen=True, slots=True)
+class Proved:
+    """A lower bound on the goal in whole numbers, offset included, and what it rests on."""
+
+    least: int
+    evidence: Evidence
+
+    def __post_init__(self) -> None:
+        if not self.evidence.supports(BOUND):
+            raise UnfoundedClaim(f"it states a bound, and `{self.evidence.rule}` does not support it")
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Outcome:
-    """`bound` is a proved lower bound on the whole goal, offset included; `values` the best assignment found."""
+    """`values` is the best assignment found; that it is optimal, or that there is none, comes with its evidence."""
 
     end: End
     values: Whole | None = None
-    bound: int | None = None
+    bound: Proved | None = None
     raw: str = ""
     statistics: dict[str, float] = field(default_factory=dict)
+    evidence: Evidence | None = None
+
+    def __post_init__(self) -> None:
+        claim = {End.OPTIMAL: OPTIMAL, End.INFEASIBLE: INFEASIBLE}.get(self.end)
+        if claim is not None and (self.evidence is None or not self.evidence.supports(claim)):
+            raise UnfoundedClaim(f"a solver's outcome is {self.end.value}, and names no evidence for it")
+
+    @property
+    def proof(self) -> Evidence:
+        """Of an outcome that is optimal or infeasible."""
+        assert self.evidence is not None
+        return self.evidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +86,8 @@ class Orders:
         return None if self.memory is None else max(2**20, self.memory - resident())
 
 
-# Called with an assignment (or None) and a lower bound (or None); False stops the search.
-OnIncumbent = Callable[["Whole | None", "int | None"], bool | None]
+# Called with an assignment (or None) and a proved lower bound (or None); False stops the search.
+OnIncumbent = Callable[["Whole | None", "Proved | None"], bool | None]
 
 
 LEFT = "left"

@@ -15,6 +15,7 @@ from typing import Any
 from treeml.backends.contract import Stop
 from treeml.backends.engines.memory import resident
 from treeml.backends.engines.outcome import Orders, run_in_thread
+from treeml.backends.engines.statuses import SAT
 
 SLICE = 2_000
 
@@ -58,9 +59,9 @@ class Sat:
                 raise Stopped(reason)
             budget = SLICE if self.left is None else min(SLICE, self.left)
             self.solver.conf_budget(budget)
-            answer = self._slice(list(assumptions))
-            if answer is not None:
-                return bool(answer)
+            row = SAT[self._slice(list(assumptions))]
+            if row.values or row.infeasible:
+                return row.values
             self.done += budget
             if self.left is not None:
                 self.left -= budget

@@ -9,25 +9,17 @@ import numpy as np
 from treeml.backends.contract import Deadline
 from treeml.backends.encodings.clock import NO_DEADLINE, in_time
 from treeml.backends.encodings.program import FREE, Program
-from treeml.backends.engines.highs import accept, settled, whole_bound
-from treeml.backends.engines.outcome import End, OnIncumbent, Orders, Outcome, cut_short, run_in_thread
+from treeml.backends.engines.highs import accept, goal_of
+from treeml.backends.engines.outcome import OnIncumbent, Orders, Outcome, cut_short, run_in_thread
+from treeml.backends.engines.statuses import GAP, Accuracy, accuracy_for, outcome_of, told_bound
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Whole = NDArray[np.int64]
 
-ENDS = {
-    "optimal": End.OPTIMAL,
-    "infeasible": End.INFEASIBLE,
-    "inforunbd": End.INFEASIBLE,  # every variable is bounded
-    "timelimit": End.TIME,
-    "nodelimit": End.TIME,
-    "totalnodelimit": End.TIME,
-    "gaplimit": End.OPTIMAL,  # the limit is below one unit of a whole goal
-    "memlimit": End.MEMORY,
-    "userinterrupt": End.INTERRUPTED,
-}
+FINEST = 1e-10  # a tolerance of reduced costs that is asked for where columns have wide ranges
+NAME = "SCIP"
 
 
 def solve_program(
@@ -40,8 +32,11 @@ def solve_program(
     model, variables = write_model(program, orders.deadline)
     model.setParam("randomization/randomseedshift", orders.seed % 2**31)
     model.setParam("misc/catchctrlc", False)
+    accuracy = accuracy_for(program, FINEST)
+    if accuracy.tolerance == FINEST:
+        model.setParam("numerics/dualfeastol", FINEST)
     if program.whole is None:
-        model.setParam("limits/absgap", 1 - 1e-4)
+        model.setParam("limits/absgap", GAP)
     if orders.deadline.left() < float("inf"):
         model.setParam("limits/time", max(0.01, orders.deadline.left()))
     if orders.work is not None:
@@ -53,9 +48,9 @@ def solve_program(
         for variable, value in zip(variables, start.tolist(), strict=True):
             model.setSolVal(solution, variable, value)
         model.addSol(solution)
-    stopped = _listen(model, variables, program, on_incumbent)
+    stopped = _listen(model, variables, program, on_incumbent, accuracy)
     stopped += run_in_thread(model.optimizeNogil, model.interruptSolve, orders)
-    return _outcome(model, variables, program, stopped)
+    return _outcome(model, variables, program, stopped, accuracy)
 
 
 def write_model(program: Program, deadline: Deadline = NO_DEADLINE) -> tuple[Any, list[Any]]:
@@ -94,7 +89,9 @@ def write_model(program: Program, deadline: Deadline = NO_DEADLINE) -> tuple[Any
     return model, variables
 
 
-def _listen(model: Any, variables: list[Any], program: Program, on_incumbent: OnIncumbent | None) -> list[str]:
+def _listen(
+    model: Any, variables: list[Any], program: Program, on_incumbent: OnIncumbent | None, accuracy: Accuracy
+) -> list[str]:
     from pyscipopt import SCIP_EVENTTYPE, Eventhdlr
 
     stopped: list[str] = []
@@ -113,7 +110,8 @@ def _listen(model: Any, variables: list[Any], program: Program, on_incumbent: On
             best = self.model.getBestSol()
             found = np.array([self.model.getSolVal(best, variable) for variable in variables])
             values = accept(program, found)
-            if told(values, whole_bound(self.model.getDualbound())) is False:
+            known = told_bound(NAME, "solution_callback", accuracy.whole_bound(self.model.getDualbound()))
+            if told(values, known) is False:
                 stopped.append("asked")
                 self.model.interruptSolve()
 
@@ -121,16 +119,27 @@ def _listen(model: Any, variables: list[Any], program: Program, on_incumbent: On
     return stopped
 
 
-def _outcome(model: Any, variables: list[Any], program: Program, stopped: list[str]) -> Outcome:
-    raw = model.getStatus()
-    if raw not in ENDS:
-        raise ValueError(f"SCIP says {raw}")
-    end = ENDS[raw]
-    if stopped and end not in (End.OPTIMAL, End.INFEASIBLE):
-        end = cut_short(stopped)
-    values = None
-    if model.getNSols() and end is not End.INFEASIBLE:
+def _outcome(model: Any, variables: list[Any], program: Program, stopped: list[str], accuracy: Accuracy) -> Outcome:
+    from pyscipopt import SCIP_STAGE
+
+    def values() -> Whole | None:
+        if not model.getNSols():
+            return None
         best = model.getBestSol()
-        values = accept(program, np.array([model.getSolVal(best, variable) for variable in variables]))
-    bound = None if end is End.INFEASIBLE else whole_bound(model.getDualbound())
-    return settled(program, end, values, bound, raw, {"nodes": float(model.getNTotalNodes())})
+        return accept(program, np.array([model.getSolVal(best, variable) for variable in variables]))
+
+    def bound() -> int | None:
+        """Before branch and bound begins there is none, and while there is none it is SCIP's infinity."""
+        has_begun = SCIP_STAGE.SOLVING <= model.getStage() <= SCIP_STAGE.EXITSOLVE
+        return accuracy.whole_bound(model.getDualbound()) if has_begun else None
+
+    return outcome_of(
+        NAME,
+        model.getStatus(),
+        values,
+        bound,
+        lambda found: goal_of(program, found, model.getObjVal()),
+        is_bounded=True,
+        cut_short=cut_short(stopped) if stopped else None,
+        statistics={"nodes": float(model.getNTotalNodes())},
+    )

@@ -115,6 +115,14 @@ BACKENDS = (
         "Report it with the folder: its README says which commands show it again.",
     ),
     Entry(
+        "B520",
+        "a back-end makes a claim without evidence",
+        "A bound, `optimal` and `infeasible` are claims, and each has to name a rule that supports it. This one names "
+        "none, or one that does not support it. This is a mistake of the back-end.",
+        "a back-end of your own under development",
+        "Report it to the authors of the back-end, who find the rules in docs/writing-a-backend.md; try another one.",
+    ),
+    Entry(
         "B530",
         "a sweep needs a package that is not installed",
         "A sweep on several machines is run by Dask, which is not part of the basic installation.",
