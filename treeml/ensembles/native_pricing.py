@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treeml.backends.claims import Evidence
 from treeml.backends.contract import Answer, Deadline, Node, Problem, Split, Status, Stop
 from treeml.ensembles.examples import Whole
 from treeml.native.run import STATUS, STOP, tree_of
@@ -28,6 +29,10 @@ class Repriced(Solver):
 
     def reprice(self, cost: Whole) -> None:
         self._costs(cost)
+
+
+SEARCHED = (Evidence("search", "native pricing"),)
+STOPPED = (Evidence("search bound", "native pricing"),)
 
 
 def native_solver(pricing: TreePricing) -> PricingSolver | None:
@@ -81,10 +86,11 @@ def answered(found: Found, problem: Problem) -> Answer:
     stop = Stop.PROVED if status in (Status.OPTIMAL, Status.INFEASIBLE) else STOP.get(found.stop, Stop.TIME)
     if not len(found.test):
         names = tuple(bound.name for bound in problem.bounds) if status is Status.INFEASIBLE else ()
-        return Answer(status, stop, conflict=names)
+        return Answer(status, stop, conflict=names, evidence=SEARCHED if status is Status.INFEASIBLE else ())
     objective = None if found.value is None else (Fraction(found.value),)
     bound = None if found.bound is None else Fraction(found.bound)
-    return Answer(status, stop, tree_of(found, problem), objective, bound)
+    evidence = SEARCHED if status is Status.OPTIMAL else STOPPED
+    return Answer(status, stop, tree_of(found, problem), objective, bound, evidence=evidence)
 
 
 def flat(tree: Node) -> tuple[list[int], list[int], list[int]]:

@@ -138,7 +138,7 @@ def _whole_bound(bound: float) -> int | None:
 
 def _outcome(solver: Any, model: Any, status: Any, variables: list[Any], stopped: list[str]) -> Outcome:
     response, goal = solver.response_proto, model.proto.objective
-    offset = int(round(goal.offset))
+    offset: int = round(goal.offset)
 
     def values() -> Whole:
         return np.array([solver.value(variable) for variable in variables], np.int64)
