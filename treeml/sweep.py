@@ -138,17 +138,21 @@ def values_of(text: str, steps: int | None = None) -> list[str]:
     number = steps or (int(high - low) + 1 if whole else 11)
     if number == 1 or low == high:
         return [_decimal(low) + unit]
-    return [_decimal(low + (high - low) * place / (number - 1)) + unit for place in range(number)]
+    step = (high - low) / (number - 1)
+    between = (_decimal(low + step * place, step) for place in range(1, number - 1))
+    return [value + unit for value in (_decimal(low), *between, _decimal(high))]
 
 
-def _decimal(value: Fraction) -> str:
-    """With all its digits where they end, else with enough of them."""
-    if value.denominator == 1:
-        return str(value.numerator)
+def _decimal(value: Fraction, step: Fraction = Fraction(0)) -> str:
+    """With all its digits where they are few; else to a hundredth of a step: a short decimal is what is reported."""
     digits = 0
-    while digits < 15 and (value * 10**digits).denominator != 1:
+    while (value * 10**digits).denominator != 1 and (not step or 10**digits * step < 100):
         digits += 1
-    return f"{float(value):.{digits}f}"
+    whole = round(value * 10**digits)
+    while digits and whole % 10 == 0:
+        whole, digits = whole // 10, digits - 1
+    sign, text = "-" if whole < 0 else "", str(abs(whole)).rjust(digits + 1, "0")
+    return sign + (f"{text[:-digits]}.{text[-digits:]}" if digits else text)
 
 
 def _needs(package: str) -> Diagnostic:

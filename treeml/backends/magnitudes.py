@@ -233,7 +233,8 @@ def _wide_product(values: Whole, factor: int) -> tuple[Whole, Whole]:
 
 def checked_product(values: Whole, factor: int) -> Whole:
     """values * factor in 64 bits; OverflowError where that is not exact."""
-    if largest(values) * abs(factor) >= 2**63:
+    reach = largest(values) * abs(factor)
+    if reach >= 2**63:
         raise OverflowError("a product of whole numbers does not fit in 64 bits")
-    product: Whole = values * factor
+    product: Whole = values * (factor if reach else 0)
     return product

@@ -55,6 +55,7 @@ from treeml.backends.magnitudes import (
 from treeml.backends.neighbors import SHORT, alike, beside, simplest_between
 
 COUNTED = (Depth, Leaves, Support, Used)  # whole numbers by themselves
+LARGEST_TERM = 2**60  # of a fraction that goes into 64 bits
 PLAIN = 2**40  # a limit of up to so many units needs no look at the rows
 MOST_STEPS = 512  # of the shorter part of a bounded sum of two, for which another line is looked for
 ONE = Fraction(1)
@@ -199,7 +200,7 @@ def _settled_limit(limit: Fraction, sense: str, term: Term, problem: Problem) ->
         return limit
     if isinstance(term, COUNTED) and _is_plain(limit):
         return limit
-    grid = term_grid(term, problem)
+    grid = term_grid(term, problem.asking((), ()))  # or bounds on depth and leaves would vouch for themselves
     return limit if grid is None else _on_grid(limit, sense, grid)
 
 
@@ -233,7 +234,7 @@ def _settled_share(limit: Fraction, sense: str, weight: int, carries: Carries | 
         return None
     if limit < 0 or limit > 1:
         return limit if _is_plain(limit) else Fraction(2 if limit > 1 else -1)
-    if carries is None or weight * limit.denominator <= carries.shares:
+    if carries is None or (weight * limit.denominator <= carries.shares and limit.denominator <= LARGEST_TERM):
         return limit
     return beside(limit, sense, weight, weight)
 

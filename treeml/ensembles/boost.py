@@ -140,6 +140,7 @@ def one_thread() -> Iterator[None]:
 
 def lower_one_tree(dataset: Dataset, numeric: bool) -> Lowered:
     """The problem of pricing: the requirements of the spec, and a goal such as prices will make."""
+    from treeml.backends.rescale import rescaled
     from treeml.data.problem import lower
 
     spec = replace(dataset.spec, goals=(), ensemble=None, ensemble_trees=None, start=None)
@@ -148,7 +149,8 @@ def lower_one_tree(dataset: Dataset, numeric: bool) -> Lowered:
     # Any costs stand for those of a round, as long as they are not those of a requirement.
     cost = (np.arange(problem.rows)[:, None] * 3 + np.arange(problem.classes) * 5) % 7
     goal = Goal(Sum(((Fraction(1), Predicted(cost.astype(np.int64))),)), text="margin")
-    return replace(lowered, problem=problem.asking((goal,), problem.bounds))
+    # Limits beyond reach are cut down here, since a pricing that keeps its data asks native without a plan.
+    return replace(lowered, problem=rescaled(problem.asking((goal,), problem.bounds), None).problem)
 
 
 class _Boost:

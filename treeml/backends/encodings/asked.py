@@ -197,7 +197,7 @@ def read_problem(problem: Problem) -> Asked:
     for requirement in requirements:
         form = requirement.form
         if form.leaves > 0 and requirement.high is not None and _only_leaves(form):
-            depths.append(max(0, (requirement.high - form.offset) // form.leaves - 1))
+            depths.append((requirement.high - form.offset) // form.leaves - 1)
     if not depths:
         raise Unsupported("unbounded depth", "the model has one variable per node", "add `require depth <= ...`")
     asked = Asked(max(-1, min(depths)), goal, tuple(_merged(requirements)), tuple(rules), tuple(monotone))
@@ -411,6 +411,8 @@ class _Raw:
 
 def _times(cost: Whole, ratio: Fraction) -> Whole:
     """cost * ratio, which is whole; refused where it would not stay exact."""
+    if not largest(cost):
+        return np.zeros(cost.shape, np.int64)
     if largest(cost) * len(cost) * abs(ratio) > LARGEST_SUM and _reach(cost) * abs(ratio) > LARGEST_SUM:
         raise Unsupported("weights of this size", TOO_LARGE)
     whole = cost.astype(np.int64)
