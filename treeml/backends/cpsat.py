@@ -53,7 +53,6 @@ class CpSat(SolverBackend):
     def way(self, problem: Problem, asked: Asked, options: Mapping[str, Any]) -> Way:
         from treeml.backends.encodings.cover import takes_cover
         from treeml.backends.encodings.sizes import (
-            LARGEST_ENTRY,
             cover_or,
             fitting_literals,
             is_whole,
@@ -65,7 +64,7 @@ class CpSat(SolverBackend):
         wanted = options.get("encoding", "auto")
         if wanted in ("rows", "order"):
             takes_nodes(asked)
-            takes_shares(asked, LARGEST_ENTRY)
+            takes_shares(asked)
             size = fitting_literals(problem, asked, binary=wanted == "rows")
             return Way(wanted, f"asked for; about {size:,} literals")
         whole = is_whole(options)

@@ -55,8 +55,7 @@ from treeml.backends.magnitudes import (
 from treeml.backends.neighbors import SHORT, alike, beside, simplest_between
 
 COUNTED = (Depth, Leaves, Support, Used)  # whole numbers by themselves
-LARGEST_TERM = 2**60  # of a fraction that goes into 64 bits
-PLAIN = 2**40  # a limit of up to so many units needs no look at the rows
+PLAIN = 2**40  # numbers up to here are left as they are
 MOST_STEPS = 512  # of the shorter part of a bounded sum of two, for which another line is looked for
 ONE = Fraction(1)
 TURNED = {"<=": ">=", ">=": "<=", "=": "="}
@@ -234,9 +233,10 @@ def _settled_share(limit: Fraction, sense: str, weight: int, carries: Carries | 
         return None
     if limit < 0 or limit > 1:
         return limit if _is_plain(limit) else Fraction(2 if limit > 1 else -1)
-    if carries is None or (weight * limit.denominator <= carries.shares and limit.denominator <= LARGEST_TERM):
+    if carries is None or weight * limit.denominator <= min(carries.shares, PLAIN):
         return limit
-    return beside(limit, sense, weight, weight)
+    other = beside(limit, sense, weight, weight)
+    return limit if other == limit else other
 
 
 def _settled_ratio(limit: Fraction, sense: str, term: Ratio, problem: Problem) -> Fraction:

@@ -11,8 +11,7 @@ from treeml.backends.encodings.cover import estimate_cells, estimate_states, tak
 
 MOST_CELLS = 150_000_000  # numbers in the tables of a cover: about a gigabyte
 MOST_WORK = 30_000_000_000  # steps of counting: about ten seconds
-LARGEST_ENTRY = 2**60  # in a row of a model in whole numbers
-LARGEST_FLOAT = 2**50  # in a row of a model in floats, with room for the constant that switches it off
+LARGEST_ENTRY = 2**50  # in a row of a solver's model: beyond 2^57 CP-SAT was seen to refute what has a solution
 MOST_LITERALS = 50_000_000  # occurrences of literals in a model over nodes
 
 
@@ -66,9 +65,9 @@ def takes_nodes(asked: Asked) -> None:
                 raise Unsupported("a loss", "models of nodes count, they do not average", "use the cover encoding")
 
 
-def takes_shares(asked: Asked, most: int) -> None:
+def takes_shares(asked: Asked) -> None:
     """Raises Unsupported where a purity is compared in larger numbers than a row of a solver's model may hold."""
-    if asked.largest_share > most:
+    if asked.largest_share > LARGEST_ENTRY:
         raise Unsupported(
             "a purity of so many digits beside such weights", TOO_LARGE, "round the purity or the weights"
         )
@@ -105,7 +104,7 @@ def flow_columns(problem: Problem, asked: Asked) -> int:
 
 def node_encoding(problem: Problem, asked: Asked) -> str:
     """`order` where features are taken as they are, `rows` for tests; raises Unsupported where both are too large."""
-    takes_shares(asked, LARGEST_ENTRY)
+    takes_shares(asked)
     fitting_literals(problem, asked)
     raw = any(feature.kind in ("ordered", "subsets") for feature in problem.features)
     return "order" if raw or node_literals(problem, asked, binary=True) > MOST_LITERALS // 10 else "rows"
@@ -113,6 +112,6 @@ def node_encoding(problem: Problem, asked: Asked) -> str:
 
 def flow_encoding(problem: Problem, asked: Asked) -> str:
     """`flow`, over every test by itself; raises Unsupported where it is too large."""
-    takes_shares(asked, LARGEST_FLOAT)
+    takes_shares(asked)
     fitting_literals(problem, asked, binary=True)
     return "flow"
