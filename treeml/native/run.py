@@ -72,7 +72,9 @@ class Run:
         bounded = [bound for bound in problem.bounds if kind(bound) is Predicted]
         only_leaves = bool(problem.goals) and problem.goals[0].sum.kinds() == {"Leaves"} and len(problem.goals) == 1
         settings = self.settings(objective)
-        if only_leaves and len(bounded) == 1 and not self.impossible(settings):
+        if self.impossible(settings):
+            return self.answered(None, objective)
+        if only_leaves and len(bounded) == 1:
             answer = smallest_faultless(self, bounded[0])
             if answer is not None:
                 return answer
