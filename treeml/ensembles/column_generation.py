@@ -9,7 +9,7 @@ needed. The loop maximizes; turn the sign of what is to be least.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import inf, sqrt
@@ -120,6 +120,12 @@ def generate(
     return _Loop(master, pricing, settings, list(columns), on_round).run()
 
 
+def _key(column: object) -> Hashable:
+    """What tells columns apart: what they say, else that they are another object."""
+    key: Hashable = getattr(column, "key", id(column))
+    return key
+
+
 class _Loop(Generic[Column]):
     def __init__(
         self,
@@ -131,6 +137,7 @@ class _Loop(Generic[Column]):
     ) -> None:
         self.master, self.pricing, self.settings, self.on_round = master, pricing, settings, on_round
         self.columns = columns
+        self.known = {_key(column) for column in columns}
         self.idle = np.zeros(len(columns), dtype=np.int64)
         self.restricted: Restricted | None = None
         self.standing: tuple[Restricted, list[Column]] | None = None  # what holds if Ctrl-C comes now
@@ -181,6 +188,7 @@ class _Loop(Generic[Column]):
                 return Stop.INTERRUPTED
             if found:
                 self.columns += found
+                self.known.update(map(_key, found))
                 self.idle = np.append(self.idle, np.zeros(len(found), dtype=np.int64))
                 self.master.add(found)
             if stop is not None and (not found or stop is not Stop.FINISHED):
@@ -188,15 +196,18 @@ class _Loop(Generic[Column]):
 
     def priced(self, restricted: Restricted) -> tuple[list[Column], Stop | None]:
         """Columns that help at the master's own prices, looked for at smoothed prices first."""
-        deadline, enough = self.settings.deadline, restricted.value + self.allowed(restricted.value)
-        for prices in self.points(restricted):
-            priced = self.pricing(prices, enough, deadline)
+        enough = restricted.value + self.allowed(restricted.value)
+        # Last of all a proof is asked for, whatever the bound: quick trees that the master knows already are no answer.
+        for prices, proof in (*((point, enough) for point in self.points(restricted)), (restricted.prices, inf)):
+            priced = self.pricing(prices, proof, self.settings.deadline)
             self.take(priced, prices)
-            helpful = [column for column in priced.columns if self.helps(column, restricted)]
+            helpful = [column for column in priced.columns if self.helps(column, restricted) and not self.knows(column)]
             if helpful or priced.stop is not None:
                 return helpful, priced.stop
             if self.proved():
                 return [], Stop.PROVED
+            if prices is restricted.prices and priced.confirmed and priced.bound is not None:
+                break
         # At the master's own prices nothing helps. If pricing proves, the value is the optimum up to the noise of the
         # arithmetic, which the bound measures; a heuristic has merely come to its end.
         return [], Stop.FINISHED
@@ -239,6 +250,10 @@ class _Loop(Generic[Column]):
             return True
         return self.master.reduced_cost(column, restricted) > NOISE * max(1.0, abs(restricted.value))
 
+    def knows(self, column: Column) -> bool:
+        """Does the master have it already? What it still seems to add is then what the master's arithmetic leaves."""
+        return _key(column) in self.known
+
     def allowed(self, value: float) -> float:
         return -inf if value == -inf else self.settings.tolerance * max(1.0, abs(value))
 
@@ -254,6 +269,7 @@ class _Loop(Generic[Column]):
         self.master.forget(old)
         self.patience *= GROWTH
         self.columns = [column for column, gone in zip(self.columns, old, strict=True) if not gone]
+        self.known = {_key(column) for column in self.columns}
         self.idle = self.idle[~old]
         self.restricted = Restricted(self.restricted.value, self.restricted.weights[~old], self.restricted.prices)
 

@@ -28,6 +28,11 @@ class Grown:
     signs: Signs
 
     @property
+    def key(self) -> bytes:
+        """Trees of the same signs are one to a criterion."""
+        return self.signs.tobytes()
+
+    @property
     def tree(self) -> Node:
         return made(self.making)
 

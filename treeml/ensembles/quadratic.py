@@ -3,7 +3,7 @@
 The weights above 0 are the active ones. Without the sign they would solve a linear system. A step goes from the weights
 that are to those that solve the system, as far as no weight turns negative; what comes to 0 leaves. The value never
 falls, and the end is reached when no idle weight has a slope above that of the active ones. The weights of one call are
-where the next one starts.
+where the next one starts. Rounding can make it go in circles, so it also ends when the value has stopped to grow.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ Numbers = NDArray[np.float64]
 JOINING = 10  # weights that may leave 0 at a time
 NOISE = 1e-10  # of a slope, relative to the level of the others
 STILL = 1e-12  # a smaller step is none
+PATIENCE = 10  # steps without a higher value, after which what is left is rounding
+ENDLESS = 1e-9  # of the largest linear term: less is rounding
 LARGEST = 1e9  # times the sum: a larger solution is that of a singular system
 
 
@@ -53,12 +55,23 @@ class Simplex:
         if not self.weights.any():
             alone = self.linear * self.total - np.diagonal(self.quadratic) * self.total**2 / 2
             self.weights[int(np.argmax(alone))] = self.total
+        best, best_weights, idle = -inf, self.weights, 0
         while monotonic() < until:
             active = np.flatnonzero(self.weights > 0)
             joining = self._joining(active)
             if not self._settle(np.union1d(active, joining)) and not len(joining):
                 return True
+            value = self._value()
+            idle = 0 if value > best + STILL * abs(value) else idle + 1
+            if value > best:
+                best, best_weights = value, self.weights.copy()
+            if idle > PATIENCE:
+                self.weights = best_weights
+                return True
         return False
+
+    def _value(self) -> float:
+        return float(self.linear @ self.weights - self.weights @ self.quadratic @ self.weights / 2)
 
     def _joining(self, active: NDArray[np.intp]) -> NDArray[np.intp]:
         """The idle weights of the steepest slopes."""
@@ -103,4 +116,8 @@ class Simplex:
                 raise np.linalg.LinAlgError
         except np.linalg.LinAlgError:  # columns that depend on each other: the shortest of many solutions
             solved = np.linalg.lstsq(system, wanted, rcond=None)[0]
+            # Or there is none, and what is left over is a direction in which the value grows without end.
+            upward = (wanted - system @ solved)[:size]
+            if float(np.abs(upward).max()) > ENDLESS * float(np.abs(self.linear[active]).max()):
+                return np.asarray(self.weights[active] + 2 * self.total / float(-upward.min()) * upward)
         return np.asarray(solved[:size])
