@@ -18,6 +18,7 @@ from treeml.data.table import Column, Table
 from treeml.estimators import rows as reading
 from treeml.estimators.asking import limit_size, named, priced
 from treeml.formula import MeasureWithArguments, measure
+from treeml.lang.diagnostic import DataError, Diagnostic
 from treeml.model import Model
 from treeml.tree import Tree
 
@@ -107,10 +108,11 @@ def distill(
     if table is None:
         table = load(reading.plain_names(X)) if reading.is_frame(X) else load_arrays(np.asarray(X))
     mimic = mimic or _kind(model, given)
-    classes = _classes(model, given, mimic)
     answers = _answers(model, given, mimic)
     if len(answers) != table.rows:
         raise ValueError(f"the model gives {len(answers)} answers for {table.rows} rows")
+    _refuse_no_answer(answers)
+    classes = _classes(model, given, mimic)
     asked, joined = _asked(table, answers, mimic, classes, leaf_price)
     limit_size(asked, max_depth, min_support, max_leaves)
     result = asked.solve(joined, backend=backend, within=time_limit, seed=seed)
@@ -162,6 +164,36 @@ def _answers(model: Any, X: Any, mimic: str) -> NDArray[Any]:
     return np.column_stack([1 - shares, shares]) if shares.ndim == 1 else shares
 
 
+def _refuse_no_answer(answers: NDArray[Any]) -> None:
+    """Raises where the model answers nothing, or no number that a tree can come close to."""
+    if answers.dtype.kind == "f":
+        without = ~np.isfinite(answers)
+    elif answers.dtype.kind == "O":
+        without = np.array([_is_nothing(answer) for answer in answers.ravel().tolist()])
+    else:
+        return
+    rows = np.flatnonzero(without.reshape(len(answers), -1).any(axis=1))
+    if len(rows):
+        raise DataError(_no_answer(answers[rows[0]], rows, len(answers)))
+
+
+def _is_nothing(answer: Any) -> bool:
+    try:
+        return answer is None or bool(answer != answer)
+    except TypeError:  # pandas does not say whether its NA differs from itself
+        return True
+
+
+def _no_answer(first: Any, rows: NDArray[np.intp], total: int) -> Diagnostic:
+    shown = ", ".join(str(row) for row in rows[:5].tolist()) + (", ..." if len(rows) > 5 else "")
+    return Diagnostic(
+        "D479",
+        f"the model gives no answer that a tree could mimic for {len(rows):,} of {total:,} rows",
+        notes=(f"its answer for row {rows[0]} is {first}; such rows, counted from 0: {shown}",),
+        helps=("leave these rows out, or fill the values that are missing in them before the model sees them",),
+    )
+
+
 def _asked(
     table: Table, answers: NDArray[Any], mimic: str, classes: Sequence[Any], price: float
 ) -> tuple[Model, Table]:
@@ -185,6 +217,9 @@ def _asked(
         asked.minimize(priced(named("squared_loss") / table.rows, price))
     else:
         place = {label: number for number, label in enumerate(classes)}
+        strange = [label for label in answers.tolist() if label not in place]
+        if strange:
+            raise ValueError(f"the model answers {strange[0]!r}, which is none of its classes: {list(classes)!r}")
         column = reading.classes_column(name, np.array([place[label] for label in answers.tolist()]), tuple(classes))
         asked.minimize(priced(named("error_rate"), price))
     asked.predict(name)
@@ -193,6 +228,7 @@ def _asked(
 
 def _fidelity(found: Distilled, model: Any, X: Any) -> float:
     theirs = _answers(model, X, found.mimics)
+    _refuse_no_answer(theirs)
     rows = reading.plain_names(X) if reading.is_frame(X) else np.asarray(X)
     if found.mimics == "probabilities":
         return float(np.mean(np.argmax(found.predict_proba(rows), axis=1) == np.argmax(theirs, axis=1)))

@@ -98,3 +98,40 @@ def test_a_model_without_probabilities_is_told_so(people: Any) -> None:
         tml.distill(Labels(), people[0], mimic="probabilities")
     with pytest.raises(TypeError, match="neither has `predict`"):
         tml.distill(3, people[0])
+
+
+@pytest.mark.parametrize(
+    ("answers", "mimic", "first"),
+    [
+        ([1.0, np.nan, 3.0, np.inf], None, "nan"),
+        ([1.0, np.nan, 3.0, -np.inf], "labels", "nan"),
+        ([0.25, np.nan, 0.5, np.nan], "probabilities", "[nan nan]"),
+        (np.array(["a", None, "b", float("nan")], dtype=object), "labels", "None"),
+    ],
+)
+def test_a_model_that_gives_no_answer(answers: Any, mimic: str | None, first: str) -> None:
+    with pytest.raises(tml.DataError) as refused:
+        tml.distill(lambda rows: np.asarray(answers), np.arange(8.0).reshape(4, 2), mimic=mimic)
+    (said,) = refused.value.diagnostics
+    assert said.code == "D479"
+    assert said.title == "the model gives no answer that a tree could mimic for 2 of 4 rows"
+    assert said.notes == (f"its answer for row 1 is {first}; such rows, counted from 0: 1, 3",)
+
+
+def test_a_model_that_gives_no_answer_for_unseen_rows() -> None:
+    seen = np.arange(8.0).reshape(4, 2)
+    with pytest.raises(tml.DataError, match="for 1 of 2 rows"):
+        tml.distill(
+            lambda rows: np.where(rows[:, 0] > 8, np.nan, rows[:, 0]), seen, unseen=np.array([[1.0, 0.0], [9.0, 0.0]])
+        )
+
+
+def test_an_answer_that_is_none_of_the_classes() -> None:
+    class Stray:
+        classes_ = np.array(["a", "b"])
+
+        def predict(self, X: Any) -> Any:
+            return np.array(["a", "c"] * (len(X) // 2))
+
+    with pytest.raises(ValueError, match="the model answers 'c', which is none of its classes"):
+        tml.distill(Stray(), np.arange(8.0).reshape(4, 2))

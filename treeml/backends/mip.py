@@ -56,6 +56,8 @@ class Mip(SolverBackend):
     }  # fmt: skip
 
     def way(self, problem: Problem, asked: Asked, options: Mapping[str, Any]) -> Way:
+        from treeml.backends.encodings.binoct import class_weights
+        from treeml.backends.encodings.choices import read_choices
         from treeml.backends.encodings.cover import couples, takes_cover
         from treeml.backends.encodings.sizes import cover_or, flow_columns, flow_encoding, is_whole, takes_nodes
         from treeml.backends.engines import gurobi
@@ -75,6 +77,8 @@ class Mip(SolverBackend):
         if wanted in ("flow", "binoct"):
             takes_nodes(asked)
             flow_encoding(problem, asked)
+            if wanted == "binoct":
+                class_weights(problem, asked, read_choices(problem, binary=True))
             way = Way(wanted, f"asked for; about {flow_columns(problem, asked):,} columns")
         else:
             kind, because = cover_or(

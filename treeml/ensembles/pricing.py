@@ -202,8 +202,13 @@ class TreePricing:
         return cost
 
     def asked(self, cost: Whole) -> Problem:
-        """The problem of one tree with these costs as its goal."""
-        goal = Goal(Sum(((Fraction(1), Predicted(cost)),)))
+        """The problem of one tree with these costs as its goal.
+
+        What a row costs at least is a constant of the goal, so that costs are never negative: a back-end that counts
+        weights of classes takes them then.
+        """
+        least = cost.min(axis=1, keepdims=True)
+        goal = Goal(Sum(((Fraction(1), Predicted(cost - least)),), Fraction(int(least.sum()))))
         return self.problem.asking((goal,), self.problem.bounds)
 
 

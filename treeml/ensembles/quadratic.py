@@ -20,7 +20,7 @@ JOINING = 10  # weights that may leave 0 at a time
 NOISE = 1e-10  # of a slope, relative to the level of the others
 STILL = 1e-12  # a smaller step is none
 PATIENCE = 10  # steps without a higher value, after which what is left is rounding
-ENDLESS = 1e-9  # of the largest linear term: less is rounding
+ENDLESS = 1e-9  # of the size of slopes: less is rounding
 LARGEST = 1e9  # times the sum: a larger solution is that of a singular system
 
 
@@ -118,6 +118,7 @@ class Simplex:
             solved = np.linalg.lstsq(system, wanted, rcond=None)[0]
             # Or there is none, and what is left over is a direction in which the value grows without end.
             upward = (wanted - system @ solved)[:size]
-            if float(np.abs(upward).max()) > ENDLESS * float(np.abs(self.linear[active]).max()):
+            size_of_slopes = float(np.abs(self.linear[active]).max()) + float(np.abs(system).max()) * self.total
+            if float(np.abs(upward).max()) > ENDLESS * size_of_slopes:
                 return np.asarray(self.weights[active] + 2 * self.total / float(-upward.min()) * upward)
         return np.asarray(solved[:size])

@@ -28,7 +28,7 @@ from treeml.backends.encodings.nodes import Nodes
 
 
 def build_binoct(problem: Problem, asked: Asked, choices: Choices, deadline: Deadline = NO_DEADLINE) -> NodeProgram:
-    weight, fixed = _class_weights(problem, asked, choices)
+    weight, fixed = class_weights(problem, asked, choices)
     depth = asked.depth if choices.choices else 0
     model = NodeProgram(problem, asked, choices, Nodes(max(0, depth)), Draft(deadline))
     draft, nodes = model.draft, model.nodes
@@ -58,8 +58,11 @@ def build_binoct(problem: Problem, asked: Asked, choices: Choices, deadline: Dea
     return model
 
 
-def _class_weights(problem: Problem, asked: Asked, choices: Choices) -> tuple[np.ndarray, int]:
-    """groups x classes, with which predicting c costs the weight of all classes but c; and what is lost anyway."""
+def class_weights(problem: Problem, asked: Asked, choices: Choices) -> tuple[np.ndarray, int]:
+    """groups x classes, with which predicting c costs the weight of all classes but c; and what is lost anyway.
+
+    Raises Unsupported for what is no sum of errors under a depth bound.
+    """
     goal = asked.goal
     if asked.requirements or asked.counts_shape or not goal.additive or goal.predicted is None or not problem.classes:
         raise Unsupported("this problem", "BinOCT minimizes errors under a depth bound, no more", "formulation = flow")

@@ -386,6 +386,13 @@ DATA = (
         "Give a number.",
     ),
     Entry(
+        "D479",
+        "a model that is to be mimicked gives no answer",
+        "The tree learns from the model's answers. NaN, infinity and None are none that a tree could come close to.",
+        "distill(model, X)        # the model answers NaN where a value of X is missing",
+        "Leave such rows out, or fill the missing values before the model sees them.",
+    ),
+    Entry(
         "D480",
         "a tree file cannot be read",
         "The file is not JSON, not of the documented schema, or of a newer version.",
