@@ -87,11 +87,11 @@ class TreePricing:
     limits: Limits
     columns: int  # at most so many trees a round
     calls: int = 0  # of the back-end
-    scale: int = FINEST  # what the sizes of prices add up to; less where the back-end does not carry so much
     bits: NDArray[np.bool_] = field(init=False)  # tests x examples
     pairs: Pairs | None = field(init=False)
     exact: bool = field(init=False)  # do pairs find the best tree of all that are allowed?
     solver: Solver = field(init=False)
+    scale: int = field(init=False)  # what the sizes of prices add up to
     last: Node | None = None
 
     def __post_init__(self) -> None:
@@ -103,6 +103,7 @@ class TreePricing:
         plain = all(bound.sum.kinds() == {"Depth"} and bound.sense == "<=" for bound in problem.bounds)
         self.exact = self.pairs is not None and plain and self.pairs.exhaustive
         self.solver = solver_of(self)
+        self.scale = scale_of(self.backend)
 
     def __call__(self, prices: Prices, enough: float, deadline: Deadline) -> Priced[Grown]:
         while True:
@@ -213,6 +214,14 @@ class TreePricing:
 
 
 DEEP = 10**6
+
+
+def scale_of(backend: Backend) -> int:
+    """As much as the back-end carries with a goal that it prefers: costs go from 0 to twice the prices."""
+    carries = backend.can.carries
+    if carries is None:
+        return FINEST
+    return int(max(COARSEST, min(FINEST, 1 << (carries.goals // 2).bit_length() - 1)))
 
 
 def solver_of(pricing: TreePricing) -> Solver:
