@@ -7,11 +7,12 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from fractions import Fraction
 from math import ceil, floor
+from shlex import quote
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from treeml.backends.contract import Limits, Problem, Status
-from treeml.backends.why import asked_of, filtered, has_easy_tree, nearest, with_names
+from treeml.backends.contract import Bound, Deadline, Limits, Problem, Status
+from treeml.backends.why import Quantity, asked_of, filtered, has_easy_tree, nearest, with_names
 from treeml.lang.diagnostic import Diagnostic, RefusedError, SpecError
 from treeml.report import readable
 from treeml.result import plain
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from treeml.request import Chosen, Request
     from treeml.spec import Requirement
 
+HOLDS_OR_NOT = frozenset({"uses", "monotone"})  # measures without a next value
+BESIDE = "a limit beside the one asked for"
 WORDS = {Status.INFEASIBLE: "infeasible", Status.OPTIMAL: "feasible", Status.UNKNOWN: "unknown"}
 
 
@@ -76,7 +79,7 @@ def why(dataset: Dataset, request: Request, chosen: Chosen, begun: float, names:
     from treeml.feasibility import impossible
 
     backend, problem = chosen.plan.backend, chosen.lowered.problem
-    _known(names, request)
+    asked = _named(names, request)
     if not backend.can.proves:
         raise RefusedError(
             Diagnostic(
@@ -92,19 +95,8 @@ def why(dataset: Dataset, request: Request, chosen: Chosen, begun: float, names:
         known = Status.OPTIMAL if answer is not None and answer.tree is not None else Status.UNKNOWN
         return Why(known, backend.name, seconds=monotonic() - begun)
     assert answer is not None
-    quiet = replace(limits, options={**limits.options, **({"explain": False} if "explain" in backend.options else {})})
-
-    def verdict(part: Problem) -> Status:
-        if has_easy_tree(part, problem.goals, limits):
-            return Status.OPTIMAL
-        found = asked_of(backend, part, quiet)
-        return Status.UNKNOWN if found is None else found.status
-
     ruled_out = impossible(chosen.lowered)
-    start = [ruled_out.name] if ruled_out is not None else list(answer.conflict)
-    if not start or verdict(with_names(problem, start)) is not Status.INFEASIBLE:
-        start = list(dict.fromkeys(bound.name for bound in problem.bounds))
-    left, is_minimal = filtered(problem, start, limits, verdict)
+    left, is_minimal = _smallest(chosen, limits, [ruled_out.name] if ruled_out is not None else list(answer.conflict))
     requirements = request.spec.requirements
     return Why(
         Status.INFEASIBLE,
@@ -112,33 +104,104 @@ def why(dataset: Dataset, request: Request, chosen: Chosen, begun: float, names:
         tuple(r for r in requirements if r.name in left),
         tuple(r for r in requirements if r.name not in left),
         is_minimal,
-        {name: _nearest(chosen, name, quiet) for name in names},
+        {requirement.name: _nearest(chosen, requirement, _quiet(chosen, limits)) for requirement in asked},
         None if ruled_out is None else ruled_out.diagnostic,
         monotonic() - begun,
     )
 
 
-def _nearest(chosen: Chosen, name: str, limits: Limits) -> tuple[Fraction, ...] | None:
-    return nearest(chosen.plan.backend, chosen.lowered.problem, name, limits)
+def smallest(chosen: Chosen, limits: Limits, seconds: float) -> tuple[str, ...]:
+    """Names of requirements that cannot be met together, none of them needless as far as the time shows."""
+    names = list(dict.fromkeys(bound.name for bound in chosen.lowered.problem.bounds))
+    if len(names) < 2:
+        return tuple(names)
+    deadline = Deadline(min(limits.deadline.at, monotonic() + seconds))
+    return tuple(_smallest(chosen, replace(limits, deadline=deadline), [])[0])
 
 
-def _known(names: Sequence[str], request: Request) -> None:
-    known = [requirement.name for requirement in request.spec.requirements]
-    wrong = [name for name in names if name not in known]
-    if wrong:
-        listed = ", ".join(f"`{name}`" for name in known) or "none"
-        raise SpecError(
-            [
-                Diagnostic(
-                    "N213",
-                    f"no requirement is called `{name}`",
-                    notes=(f"the requirements are {listed}",),
-                    helps=tuple(f"did you mean `{near}`?" for near in get_close_matches(name, known, n=1)),
-                    place="--nearest",
-                )
-                for name in wrong
-            ]
-        )
+def _smallest(chosen: Chosen, limits: Limits, start: list[str]) -> tuple[list[str], bool]:
+    """The same, from names that are thought to conflict, and whether none of them can be done without."""
+    backend, problem, quiet = chosen.plan.backend, chosen.lowered.problem, _quiet(chosen, limits)
+
+    def verdict(part: Problem) -> Status:
+        if has_easy_tree(part, problem.goals, limits):
+            return Status.OPTIMAL
+        found = asked_of(backend, part, quiet)
+        return Status.UNKNOWN if found is None else found.status
+
+    if not start or verdict(with_names(problem, start)) is not Status.INFEASIBLE:
+        start = list(dict.fromkeys(bound.name for bound in problem.bounds))
+    return filtered(problem, start, limits, verdict)
+
+
+def _quiet(chosen: Chosen, limits: Limits) -> Limits:
+    """Without explanations of explanations, and without files."""
+    known = chosen.plan.backend.options
+    off = {"explain": False, "write": "", "proof": ""}
+    return replace(limits, options={**limits.options, **{name: off[name] for name in off if name in known}})
+
+
+def _nearest(chosen: Chosen, requirement: Requirement, limits: Limits) -> tuple[Fraction, ...] | None:
+    from treeml.measures.lower import lower_linear, lower_requirement, row_limit
+
+    dataset, problem = chosen.lowered.dataset, chosen.lowered.problem
+    if any(use.measure in HOLDS_OR_NOT for _, use in requirement.expression.parts):
+        return None
+
+    def bounds_at(sense: str, limit: Fraction) -> tuple[Bound, ...]:
+        other = replace(requirement, sense=sense, limit=limit, share_of_rows=False, name=BESIDE)
+        return tuple(lower_requirement(other, dataset, problem.features))
+
+    quantity = Quantity(
+        lower_linear(requirement.expression, dataset, problem.features),
+        requirement.sense,
+        row_limit(requirement, dataset.rows),
+        bounds_at,
+    )
+    return nearest(chosen.plan.backend, problem, requirement.name or requirement.text, quantity, limits)
+
+
+def _named(names: Sequence[str], request: Request) -> list[Requirement]:
+    """The requirements that are meant, each called by its name, by its text, or by a measure that it alone has."""
+    known = request.spec.requirements
+    found: list[Requirement] = []
+    mistakes = []
+    for name in names:
+        meant = [each for each in known if name in (each.name, each.text)]
+        meant = meant or [each for each in known if name in _measures(each)]
+        if len(meant) == 1:
+            found += meant
+        else:
+            mistakes.append(_several(name, meant) if meant else _unknown(name, known))
+    if mistakes:
+        raise SpecError(mistakes)
+    return list({id(requirement): requirement for requirement in found}.values())
+
+
+def _measures(requirement: Requirement) -> set[str]:
+    return {text for _, use in requirement.expression.parts for text in (use.measure, use.text) if text}
+
+
+def _several(name: str, meant: Sequence[Requirement]) -> Diagnostic:
+    return Diagnostic(
+        "N214",
+        f"{len(meant)} requirements speak of `{name}`",
+        notes=("they are " + ", ".join(f"`{each.name}`" for each in meant),),
+        helps=tuple(f"write --nearest {quote(each.name)}" for each in meant[:1]),
+        place="--nearest",
+    )
+
+
+def _unknown(name: str, known: Sequence[Requirement]) -> Diagnostic:
+    names = [each.name for each in known]
+    words = [*names, *(measure for each in known for measure in sorted(_measures(each)))]
+    return Diagnostic(
+        "N213",
+        f"no requirement is called `{name}`",
+        notes=("the requirements are " + (", ".join(f"`{each}`" for each in names) or "none"),),
+        helps=tuple(f"did you mean `{near}`?" for near in get_close_matches(name, words, n=1)),
+        place="--nearest",
+    )
 
 
 def _written(requirement: Requirement) -> str:
@@ -158,7 +221,8 @@ def _near(requirement: Requirement, values: tuple[Fraction, ...] | None) -> str:
         return f"{head}: not known; time did not suffice, or it has no next value"
     if not values:
         return f"{head}: no value helps, the others conflict without it"
-    said = " or ".join(f"{requirement.sense} {_safe(value, requirement.sense)}" for value in values)
+    rows = " rows" if requirement.share_of_rows else ""
+    said = " or ".join(f"{requirement.sense} {_safe(value, requirement.sense)}{rows}" for value in values)
     return f"{head} could be {said}, the others kept"
 
 

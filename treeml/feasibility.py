@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from treeml.lang.diagnostic import Diagnostic, Label
 if TYPE_CHECKING:
     from treeml.data.problem import Lowered
     from treeml.data.table import Dataset
+    from treeml.spec import Requirement
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +40,9 @@ def impossible(lowered: Lowered) -> Impossible | None:
     for bound in bounds:
         least, most = _reach(bound, groups)
         if bound.sense != ">=" and least > bound.limit:
-            return Impossible(bound.name, _message(bound, least, groups, lowered.dataset))
+            return Impossible(bound.name, _message(bound, least, groups, lowered))
         if bound.sense != "<=" and most < bound.limit:
-            return Impossible(bound.name, _message(bound, most, groups, lowered.dataset))
+            return Impossible(bound.name, _message(bound, most, groups, lowered))
     return None
 
 
@@ -71,27 +73,54 @@ def alike(problem: Problem) -> NDArray[np.intp]:
     return np.unique(keys, return_inverse=True)[1].ravel()
 
 
-def _message(bound: Bound, best: Fraction, groups: NDArray[np.intp], dataset: Dataset) -> Diagnostic:
+def _message(bound: Bound, best: Fraction, groups: NDArray[np.intp], lowered: Lowered) -> Diagnostic:
     from treeml.report import readable
 
+    dataset = lowered.dataset
     requirement = next(each for each in dataset.spec.requirements if (each.name or each.text) == bound.name)
-    fact, notes = f"at best it is {readable(best)}, whatever is predicted", []
+    value = _in_the_users_terms(requirement, best, lowered)
+    at_best = "" if value is None else f"at best it is {readable(value)}"
+    fact, notes = f"{at_best or 'it is out of reach'}, whatever is predicted", []
     clash = clashing(groups, dataset)
     if clash is not None:
         first, second, alike = clash
         target = dataset.target.name if dataset.target is not None else "the target"
         fact = f"rows {first} and {second} agree on every feature, not on `{target}`"
-        notes.append(f"{alike} rows cannot be told from rows of another class; at best it is {readable(best)}")
+        notes.append("; ".join(filter(None, (f"{alike} rows cannot be told from rows of another class", at_best))))
     labels = () if requirement.span is None else (Label(requirement.span, fact),)
     if not labels:
         notes.insert(0, fact)
     helps = ["relax this line, or clean the rows"]
-    if requirement.expression.parts[0][1].measure == "errors" and len(requirement.expression.parts) == 1:
-        helps = [f"`require errors <= {readable(best)}`, or clean the rows"]
+    if [(str(factor), use.measure) for factor, use in requirement.expression.parts] == [("1", "errors")]:
+        sense = ">=" if requirement.sense == ">=" else "<="
+        helps = [f"`require errors {sense} {readable(best)}`, or clean the rows"]
     if dataset.spec.binarizations:
         helps.append("finer cuts may tell them apart: `binarize all by thresholds`")
+    helps.append(how_far(requirement))
     title = f"no tree of any depth can meet `{requirement.text or requirement.name}` on this data"
     return Diagnostic("F602", title, labels, tuple(notes), tuple(helps), place=dataset.table.source)
+
+
+def how_far(requirement: Requirement) -> str:
+    """The question to ask next: how far a requirement would have to give."""
+    name, span = requirement.name or requirement.text, requirement.span
+    asks = f"`model.why(nearest=[{name!r}])`"
+    if span is not None and span.source.path is not None:
+        asks = f"`treeml explain {quote(span.source.name)} --why --nearest {quote(name)}`"
+    return f"{asks} says how far it would have to give"
+
+
+def _in_the_users_terms(requirement: Requirement, best: Fraction, problem: Lowered) -> Fraction | None:
+    """What the requirement's own expression is where its bound is at `best`; None where a bound is not that simple."""
+    from treeml.measures.lower import lower_linear
+
+    lowered = lower_linear(requirement.expression, problem.dataset, problem.problem.features)
+    kinds = lowered.kinds()
+    if kinds <= {"Predicted"}:
+        return best + lowered.constant
+    if kinds == {"Largest"} and len(lowered.parts) == 1:
+        return lowered.parts[0][0] * best + lowered.constant
+    return None
 
 
 def clashing(groups: NDArray[np.intp], dataset: Dataset) -> tuple[int, int, int] | None:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from treeml.model import Model
     from treeml.result import Result
 
+SECONDS_TO_EXPLAIN = 5.0  # to make a conflict small, where the back-end does not name one
+
 
 def solve(
     model: Model, data: Any = None, y: Any = None, *, on_progress: OnProgress | None = None, **asked: Any
@@ -39,7 +41,9 @@ def solve(
     `gap`, `seed`, `threads`, `memory`, `options` of the back-end, `params`, `weight` (one per row),
     `start` (a Tree, a fitted tree of scikit-learn, or the path of a tree).
     """
+    from treeml.backends.contract import Status
     from treeml.backends.run import run
+    from treeml.conflict import smallest
     from treeml.feasibility import impossible
     from treeml.request import choose, prepare, starting_tree
     from treeml.result import assemble, refuted
@@ -58,7 +62,10 @@ def solve(
     before = request.files()
     if ruled_out is not None and not before:
         return refuted(ruled_out, chosen, request, begun)
-    answer = run(chosen.plan, request.limits(begun, chosen.method), start, on_progress)
+    limits = request.limits(begun, chosen.method)
+    answer = run(chosen.plan, limits, start, on_progress)
+    if answer.status is Status.INFEASIBLE and not answer.conflict:
+        answer = replace(answer, conflict=smallest(chosen, limits, SECONDS_TO_EXPLAIN))
     for kind, (path, state) in request.files().items():
         if state == before[kind][1]:
             because = "no question had to be refuted by clauses" if kind == "proof" else "none had to be built"

@@ -8,9 +8,10 @@ without any one of its names there is a tree, or time ran out, which the explana
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import ceil, gcd, lcm
 
 from treeml.backends.contract import (
     Answer,
@@ -18,8 +19,10 @@ from treeml.backends.contract import (
     Bound,
     Depth,
     Goal,
+    Largest,
     Leaf,
     LeafErrors,
+    Leaves,
     Limits,
     Predicted,
     Problem,
@@ -28,6 +31,8 @@ from treeml.backends.contract import (
     Status,
     Sum,
     Support,
+    TestCost,
+    Used,
 )
 from treeml.backends.evaluate import evaluate_sum, meets_all
 from treeml.backends.shapes import deepest, impossible
@@ -129,56 +134,72 @@ def _verdict(backend: Backend, problem: Problem, limits: Limits) -> Status:
 # -- how far a requirement would have to give ---------------------------------------------------
 
 
-def nearest(backend: Backend, problem: Problem, name: str, limits: Limits) -> tuple[Fraction, ...] | None:
-    """Limits that the bound of this name could have, the other bounds kept: the closest to the one asked for first.
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A requirement as the user wrote it: what is compared with the limit, and what says so to a back-end.
+
+    The bounds of a problem are no substitute: their constants have moved to the limit, a quotient has become linear,
+    and a gap has become many bounds.
+    """
+
+    sum: Sum
+    sense: str
+    limit: Fraction
+    bounds_at: Callable[[str, Fraction], tuple[Bound, ...]]  # for any sense and limit
+
+
+def nearest(
+    backend: Backend, problem: Problem, name: str, quantity: Quantity, limits: Limits
+) -> tuple[Fraction, ...] | None:
+    """Limits that the requirement of this name could have, the others kept: the closest to the one asked for first.
 
     One, or for an equation the next below and the next above as far as there are such; nothing where the others
-    conflict without it. None where it is not a bound on a quantity, or time did not suffice for a proof.
+    conflict without it. None where time did not suffice for a proof, or it has no next value.
     """
-    mine = [bound for bound in problem.bounds if bound.name == name]
+    others = tuple(bound for bound in problem.bounds if bound.name != name)
     found: list[tuple[Fraction, Fraction]] = []
-    is_known = bool(mine)
-    for bound in mine:
-        others = tuple(other for other in problem.bounds if other is not bound)
-        for sense in ("<=", ">=") if bound.sense == "=" else (bound.sense,):
-            # For an equation: the least value not below the limit, and the greatest not above it.
-            beyond = (Bound(bound.sum, {"<=": ">=", ">=": "<="}[sense], bound.limit),) if bound.sense == "=" else ()
-            value = _extreme(backend, problem.asking((), (*others, *beyond)), replace(bound, sense=sense), limits)
-            if isinstance(value, Fraction):
-                found.append((abs(value - bound.limit), value))
-            is_known &= value is not Status.UNKNOWN
+    is_known = True
+    for sense in ("<=", ">=") if quantity.sense == "=" else (quantity.sense,):
+        # For an equation: the least value not below the limit, and the greatest not above it.
+        beyond = quantity.bounds_at({"<=": ">=", ">=": "<="}[sense], quantity.limit) if quantity.sense == "=" else ()
+        value = _extreme(backend, problem.asking((), (*others, *beyond)), quantity, sense, limits)
+        if isinstance(value, Fraction):
+            found.append((abs(value - quantity.limit), value))
+        is_known &= value is not Status.UNKNOWN
     return tuple(value for _, value in sorted(set(found))) if found or is_known else None
 
 
-def _extreme(backend: Backend, problem: Problem, bound: Bound, limits: Limits) -> Fraction | Status:
-    """The least (for >=: the greatest) value of the bound's sum over all trees; INFEASIBLE, or UNKNOWN."""
+def _extreme(backend: Backend, problem: Problem, quantity: Quantity, sense: str, limits: Limits) -> Fraction | Status:
+    """The least (for >=: the greatest) value over all trees; INFEASIBLE, or UNKNOWN."""
     from treeml.backends.plan import Plan, plan
     from treeml.backends.run import run
 
-    sign = 1 if bound.sense == "<=" else -1
-    goal = Goal(Sum(tuple((sign * factor, term) for factor, term in bound.sum.parts), sign * bound.sum.constant))
+    sign, total = 1 if sense == "<=" else -1, quantity.sum
+    goal = Goal(Sum(tuple((sign * factor, term) for factor, term in total.parts), sign * total.constant))
     planned = plan(problem.asking((goal,), problem.bounds), backend, limits.options)
     if not isinstance(planned, Plan):
-        return _by_halves(backend, problem, bound, limits)
+        return _by_halves(backend, problem, quantity, sense, limits)
     answer = run(planned, limits)
     if answer.status is Status.OPTIMAL and answer.objective:
         return sign * answer.objective[0]
     return Status.INFEASIBLE if answer.status is Status.INFEASIBLE else Status.UNKNOWN
 
 
-def _by_halves(backend: Backend, problem: Problem, bound: Bound, limits: Limits) -> Fraction | Status:
+def _by_halves(backend: Backend, problem: Problem, quantity: Quantity, sense: str, limits: Limits) -> Fraction | Status:
     """The same for what the back-end bounds but does not minimize: the gap to what is known impossible is halved."""
-    step = _step(bound, problem)
-    reached = _value(backend, problem, bound.sum, limits)
+    step = _step(quantity.sum)
+    reached = _value(backend, problem, quantity.sum, limits)
     if isinstance(reached, Status):
         return reached
     if step is None:
         return Status.UNKNOWN
-    refused = bound.limit
+    refused = quantity.limit
     while abs(refused - reached) >= step:
-        middle = (refused + reached) / 2
-        tried = problem.asking((), (*problem.bounds, replace(bound, limit=middle)))
-        value = _value(backend, tried, bound.sum, limits)
+        third = (reached - refused) / 3
+        middle = _simplest(*sorted((refused + third, reached - third)))
+        value = _value(
+            backend, problem.asking((), (*problem.bounds, *quantity.bounds_at(sense, middle))), quantity.sum, limits
+        )
         if isinstance(value, Fraction):
             reached = value
         elif value is Status.INFEASIBLE:
@@ -186,6 +207,17 @@ def _by_halves(backend: Backend, problem: Problem, bound: Bound, limits: Limits)
         else:
             return Status.UNKNOWN
     return reached
+
+
+def _simplest(low: Fraction, high: Fraction) -> Fraction:
+    """The fraction between the two with the least denominator, which back-ends take more readily than any other."""
+    if low < 0:
+        return Fraction(0) if high >= 0 else -_simplest(-high, -low)
+    whole = ceil(low)
+    if whole <= high:
+        return Fraction(whole)
+    floor = whole - 1
+    return floor + 1 / _simplest(1 / (high - floor), 1 / (low - floor))
 
 
 def _value(backend: Backend, problem: Problem, total: Sum, limits: Limits) -> Fraction | Status:
@@ -196,23 +228,48 @@ def _value(backend: Backend, problem: Problem, total: Sum, limits: Limits) -> Fr
     return Status.INFEASIBLE if answer.tree is None else evaluate_sum(total, problem, answer.tree)
 
 
-def _step(bound: Bound, problem: Problem) -> Fraction | None:
+def _step(total: Sum) -> Fraction | None:
     """No two values of the sum are closer than this; None where that is not known."""
-    if len(bound.sum.parts) != 1:
+    if len(total.parts) == 1:
+        factor, term = total.parts[0]
+        if isinstance(term, Purity):
+            # Two fractions with denominators up to a number differ by at least its square's inverse.
+            return abs(factor) / max(1, int(term.weight.sum())) ** 2
+        if isinstance(term, Ratio):
+            above, below = (_predicted(part) for part in (term.numerator, term.denominator))
+            if above is None or below is None:
+                return None
+            most = max(1, int(abs(below[1].cost).max(axis=1).sum()))
+            return abs(factor * above[0] * above[1].scale / (below[0] * below[1].scale)) / most**2
+    steps = list(_steps(total))
+    if None in steps:
         return None
-    factor, term = bound.sum.parts[0]
-    if isinstance(term, Support):
-        return abs(factor)
-    if isinstance(term, LeafErrors):
-        return abs(factor * term.scale)
-    if isinstance(term, Purity):
-        # Two fractions with denominators up to a number differ by at least its square's inverse.
-        return abs(factor) / max(1, int(term.weight.sum())) ** 2
-    if isinstance(term, Ratio):
-        parts = term.denominator.parts
-        if len(parts) == 1 and isinstance(parts[0][1], Predicted):
-            return abs(factor) / max(1, int(abs(parts[0][1].cost).max(axis=1).sum())) ** 2
-    return None
+    known = [abs(each) for each in steps if each]
+    if not known:
+        return None
+    denominator = lcm(*(each.denominator for each in known))
+    return Fraction(gcd(*(int(each * denominator) for each in known)), denominator)
+
+
+def _predicted(total: Sum) -> tuple[Fraction, Predicted] | None:
+    if len(total.parts) != 1 or total.constant or not isinstance(total.parts[0][1], Predicted):
+        return None
+    return total.parts[0][0], total.parts[0][1]
+
+
+def _steps(total: Sum) -> Iterator[Fraction | None]:
+    """Numbers of which every difference of two values of the sum is made, with whole factors."""
+    for factor, term in total.parts:
+        if isinstance(term, Predicted | LeafErrors | TestCost):
+            yield factor * term.scale
+        elif isinstance(term, Leaves | Depth | Used | Support):
+            yield factor
+        elif isinstance(term, Largest):
+            for part in term.parts:
+                yield from (None if each is None else factor * each for each in _steps(part))
+                yield factor * part.constant
+        else:
+            yield None
 
 
 def asked_of(backend: Backend, problem: Problem, limits: Limits) -> Answer | None:

@@ -444,8 +444,10 @@ def large_world(random: Random, number_of_rows: int | None = None) -> World:
     task, goals, required = LARGE[place]
     rows = number_of_rows or random.choice((120, 500, 1000, 2000))
     hidden = [[random.random() for _ in range(rows)] for _ in range(6)]
+    # The tests are said, since whoever takes columns as they are would else have more of them than others.
+    rule, digits = random.choice((("by thresholds", 1), ("by thresholds", 2), ("by quantiles(8)", 3)))
     columns = [
-        Column(f"c{n}", "number", tuple(f"{value:.{random.choice((1, 2, 3))}f}" for value in values))
+        Column(f"c{n}", "number", tuple(f"{value:.{digits}f}" for value in values), rule)
         for n, values in enumerate(hidden)
     ]
     group = tuple(random.choice("ab") for _ in range(rows))

@@ -99,8 +99,15 @@ NAMES = (
         "N213",
         "no requirement has this name",
         "`treeml explain --why --nearest` asks how far one requirement would have to give. A requirement is called by "
-        "the name before its colon, or by its whole text where it has none.",
-        "require perfect: errors = 0\n# treeml explain --why spec.tml --nearest errors",
-        "Write the name as it stands in the spec: `--nearest perfect`.",
+        "the name before its colon, by its whole text, or by a measure that no other requirement has.",
+        "require perfect: errors = 0\n# treeml explain --why spec.tml --nearest perfekt",
+        "Write the name as it stands in the spec, `--nearest perfect`, or a measure: `--nearest errors`.",
+    ),
+    Entry(
+        "N214",
+        "several requirements speak of this measure",
+        "`--nearest accuracy` means the one requirement that speaks of accuracy; here there are several.",
+        "require low: leaves >= 2\nrequire high: leaves <= 8\n# treeml explain --why spec.tml --nearest leaves",
+        "Write the name of one of them: `--nearest high`.",
     ),
 )
