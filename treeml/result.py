@@ -169,8 +169,16 @@ def assemble(answer: Answer, chosen: Chosen, dataset: Dataset, request: Request,
         spec=request.spec,
         seconds=monotonic() - begun,
         evidence=answer.evidence if bound is not None or answer.status in (Status.OPTIMAL, Status.INFEASIBLE) else (),
+        tolerance=_relative(answer),
         **found,
     )
+
+
+def _relative(answer: Answer) -> float:
+    """The tolerance of a proof, relative to the larger of 1 and the objective."""
+    if not answer.tolerance or not answer.objective:
+        return 0.0
+    return float(answer.tolerance / max(Fraction(1), abs(answer.objective[-1])))
 
 
 def refuted(ruled_out: Impossible, chosen: Chosen, request: Request, begun: float) -> Result:

@@ -7,8 +7,9 @@ What can go wrong on the way is the same for all of them, and is dealt with here
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from time import monotonic
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -23,11 +24,13 @@ from treeml.backends.contract import (
     Option,
     Problem,
     Refusal,
+    Status,
     Stop,
 )
-from treeml.backends.encodings.asked import Asked, Unsupported, read_problem
+from treeml.backends.encodings.asked import Asked, Unsupported, only_costs, read_problem
 from treeml.backends.encodings.clock import OutOfTime
 from treeml.backends.interrupt import noting
+from treeml.backends.precision import most_leaves, narrowed, smallest_difference
 from treeml.backends.why import explained
 from treeml.lang.diagnostic import Diagnostic, RefusedError
 
@@ -41,6 +44,7 @@ EXPLAIN = Option(bool, True, "name conflicting requirements where there is no tr
 PRESOLVE = Option(
     bool, True, "bound and thin out a cover by exact relaxation first; false: the solver gets all of it and proves all"
 )
+FEW_STEPS = 10**6  # of a squared loss, where a solver that counts in floats cannot take more
 NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -118,17 +122,20 @@ class SolverBackend(ABC):
         from treeml.backends.encodings.search import Search
 
         began = monotonic()
-        try:
-            asked = read_problem(problem)
+
+        def once(asked: Asked, begin: Node | None) -> Answer:
             way = self.way(problem, asked, limits.options)
             search = Search(problem, asked, limits, on_progress, began)
             search.notes.append(f"{self.word} {way.kind}")
             if limits.memory is not None:
                 search.notes.append(f"memory: {self.memory_is_kept(limits.options)}")
-            answer = search.answer(self._run(search, way, start))
+            return search.answer(self._run(search, way, begin))
+
+        try:
+            answer = once(read_problem(problem), start)
         except Unsupported as unsupported:
             raise refuse(self.name, unsupported) from unsupported
-        return explained(self, problem, limits, answer)
+        return explained(self, problem, limits, refined(problem, limits, answer, once))
 
     def _run(self, search: Search, way: Way, start: Node | None) -> Stop:
         try:
@@ -141,6 +148,35 @@ class SolverBackend(ABC):
         except MemoryError:
             search.notes.append("the model does not fit in memory")
             return Stop.MEMORY
+
+
+def refined(problem: Problem, limits: Limits, answer: Answer, once: Callable[[Asked, Node | None], Answer]) -> Answer:
+    """A best tree that rounding leaves in doubt is sought again, in steps that are a share of its own value, until the
+    doubt is small beside it, or none."""
+    steps: Fraction | None = None
+    while answer.status is Status.OPTIMAL and answer.tolerance and answer.objective:
+        goal, value = problem.goals[0], answer.objective[0]
+        worth = value - goal.sum.constant
+        if (not worth and only_costs(goal.sum)) or answer.tolerance < smallest_difference(
+            goal.sum, most_leaves(problem)
+        ):
+            return replace(answer, tolerance=Fraction(0), bound=value)
+        if (steps is not None and worth * 2 > steps) or limits.deadline.left() <= 0:
+            break
+        steps = worth
+        smaller = narrowed(goal.sum, value)
+        closer = problem if smaller is None else replace(problem, goals=(replace(goal, sum=smaller),))
+        try:
+            again = once(read_problem(closer, value), answer.tree)
+        except Unsupported:
+            try:
+                again = once(read_problem(closer, value, FEW_STEPS), answer.tree)
+            except Unsupported:
+                break
+        if again.status is not Status.OPTIMAL:
+            break
+        answer = replace(again, trace=(*answer.trace, *again.trace))
+    return answer
 
 
 def refuse(name: str, unsupported: Unsupported) -> RefusedError:

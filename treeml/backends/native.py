@@ -135,8 +135,11 @@ class Native:
         yield from refusals(problem)
 
     def remark(self, problem: Problem, options: Mapping[str, Any]) -> str:
-        """Which kernel runs and why, for the plan."""
-        return choose_kernel(problem, options)[1]
+        """Which kernel runs and why, for the plan; one sentence for every stage, if they differ."""
+        from treeml.backends.plan import stages
+
+        said = (choose_kernel(stage, options)[1] for stage in stages(problem, self.can))
+        return "; then ".join(dict.fromkeys(said))
 
     def solve(
         self,

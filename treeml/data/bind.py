@@ -19,7 +19,8 @@ from treeml.measures import MEASURES
 from treeml.spec import Spec
 
 MOST_CLASSES = 20  # a column of so many whole numbers still can name classes
-_SAFE = 2**62  # weighted sums of targets stay below this
+_SAFE = 2**62  # sums of targets stay below this
+_LARGEST = 2**58  # and each of them below this, so that solvers can move them about
 LEAST_DIGITS = 1_000_000  # a weight is never rounded more coarsely than to this share of the mean
 _TRUTHS = (("0", "1"), ("false", "true"), ("no", "yes"))
 
@@ -70,7 +71,7 @@ def bind(spec: Spec, table: Table, *, keep: bool = False) -> Dataset:
     outputs: list[Column] = []
     if not as_classes and not mistakes:
         outputs = [table.columns[name] for name in clustered] or ([target] if target is not None else [])
-    targets, target_scale = _targets(outputs, table.rows, weight, notes)
+    targets, target_scale = _targets(outputs, table.rows, notes)
     dataset = Dataset(
         spec=spec,
         table=table,
@@ -280,14 +281,13 @@ def _weights(
     return weight, scale
 
 
-def _targets(outputs: list[Column], rows: int, weight: Whole, notes: list[str]) -> tuple[Whole, Fraction]:
+def _targets(outputs: list[Column], rows: int, notes: list[str]) -> tuple[Whole, Fraction]:
     """Numeric targets, one column per output, in whole numbers of one scale."""
     if not outputs:
         return np.empty((rows, 0), dtype=np.int64), Fraction(1)
     values = [against.numbers_of(column) for column in outputs]
     stacked = np.concatenate(values)
-    most = _SAFE // max(1, int(weight.max(initial=1)))
-    whole, scale, moved = whole_numbers(stacked, most, EXACT if stacked.dtype.kind == "f" else _SAFE)
+    whole, scale, moved = whole_numbers(stacked, _SAFE, _LARGEST)
     if moved:
         notes.append(
             f"numbers to predict were rounded to multiples of {float(scale):g}; "

@@ -120,7 +120,8 @@ static void set_worth (struct general *general) {
   const struct options *options = &solver->options;
   general->has_floor = solver->goal != goal_custom || options->nonnegative;
   general->similar = options->similarity && options->support <= 1 && !solver->count && !solver->purity_weight &&
-                     !solver->limited_cost && !options->once && !solver->column_cost && solver->goal != goal_custom;
+                     !solver->limited_cost && !options->once && !solver->column_cost && solver->goal != goal_custom &&
+                     isinf (solver->enough_loss);
   if (!general->similar)
     return;
   double worth = 0;
@@ -150,8 +151,10 @@ static void set_worth (struct general *general) {
       }
     worth = fmax (worth, here);
   }
-  if (solver->goal == goal_loss && solver->loss != TREEML_ABSOLUTE)
+  if (solver->goal == goal_loss && (solver->rounds || solver->loss == TREEML_QUANTILE))
     worth *= solver->unit;
+  if (solver->rounds) /* no row is worth more than all losses, and doubles are off by less than this adds */
+    worth = fmin (worth * (1 + 0x1p-40), ldexp (1, UNIT_BITS));
   general->worth = worth < (double) UNREACHABLE / 64 / (double) solver->rows ? (int64_t) ceil (worth) + 1 : 0;
   if (solver->goal == goal_classes)
     general->worth = (int64_t) worth;

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import lcm
+from math import inf, lcm
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,11 +22,13 @@ from treeml.backends.contract import (
     TestCost,
 )
 from treeml.backends.magnitudes import added
+from treeml.measures.constants import exact_sum
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST = 2**58  # sums of whole numbers that the solver takes without overflow
+MOST_BESIDE = 2**900  # amounts beside a real loss, which are rounded, but have to be floats
 
 
 @dataclass
@@ -38,12 +40,72 @@ class Objective:
     loss: Loss | None = None
     custom: Custom | None = None
     factor: int = 1  # of the loss or the user's function
-    price: int = 0
-    column_cost: NDArray[np.int64] | None = None
+    price: int | Fraction = 0
+    column_cost: NDArray[np.int64] | tuple[Fraction, ...] | None = None
+    beside: float | None = None  # leaf costs are rounded to units beside which this fits; None: all is whole
+    most: float = inf  # leaf costs beyond this are of no interest
     constant: Fraction = Fraction(0)
     first_weighs: int = 1  # the first goal's multiple where later goals break ties
     later_most: int = 0  # what later goals add at most
     later_least: int = 0
+
+
+def _one_goal(problem: Problem, total: Sum) -> Objective:
+    """One goal in whole numbers, or as a real loss beside which all else is rounded."""
+    for factor, term in total.parts:
+        if isinstance(term, Custom) or (isinstance(term, Loss) and term.kind == "squared"):
+            return _real_goal(problem, total, factor, term)
+    try:
+        return _whole_goal(problem, total)
+    except OverflowError:
+        for factor, term in total.parts:
+            if isinstance(term, Loss):
+                return _real_goal(problem, total, factor, term)
+        raise
+
+
+def _real_goal(problem: Problem, total: Sum, factor: Fraction, main: Loss | Custom) -> Objective:
+    """A goal in the steps of its loss: prices become multiples of them, which need not be whole."""
+    step = abs(factor) * (abs(main.scale) if isinstance(main, Loss) else 1) or Fraction(1)
+    one = Objective(scale=1 / step, constant=total.constant)
+    rows = int(problem.count.sum())
+    for each, term in total.parts:
+        if isinstance(term, Leaves):
+            one.price += each / step
+        elif isinstance(term, TestCost):
+            share = each * term.scale / step
+            one.column_cost = tuple(share * cost for cost in term.costs)
+    if isinstance(main, Loss):
+        one.loss = main
+        _check_loss(main)
+    else:
+        one.custom = main
+    tests = rows * sum(one.column_cost) if one.column_cost is not None else 0
+    beside = max(abs(Fraction(one.price)), abs(Fraction(tests)))
+    if beside > MOST_BESIDE:
+        raise OverflowError("a price beside the loss is too large for it")
+    one.beside = float(beside)
+    return one
+
+
+def _check_loss(loss: Loss) -> None:
+    """Sums of weights are exact in 64 bits, those of weighted targets in 128."""
+    if exact_sum(loss.weight) > MOST or _widest(loss.targets) > 2 * MOST or loss.level.denominator > MOST:
+        raise OverflowError("its weights, targets or levels have more digits than 64 bits hold")
+
+
+def _widest(targets: NDArray[np.int64]) -> int:
+    """The largest range of an output."""
+    if not targets.size:
+        return 0
+    low, high = targets.min(axis=0).tolist(), targets.max(axis=0).tolist()
+    return max(int(most) - int(least) for least, most in zip(low, high, strict=True))
+
+
+def centred(targets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Targets about the middle of their range, output by output: numbers as small as can be, exactly."""
+    middle = [(int(a) + int(b)) // 2 for a, b in zip(targets.min(axis=0), targets.max(axis=0), strict=True)]
+    return targets - np.array(middle, dtype=np.int64)
 
 
 def _whole_goal(problem: Problem, total: Sum) -> Objective:
@@ -52,6 +114,7 @@ def _whole_goal(problem: Problem, total: Sum) -> Objective:
     factors = [factor * getattr(term, "scale", 1) for factor, term in total.parts]
     denominator = lcm(*(factor.denominator for factor in factors))
     one.scale = Fraction(denominator)
+    unit = 1  # of the C solver's own steps: a quantile loss counts in steps of its level
     for factor, (_, term) in zip(factors, total.parts, strict=True):
         multiple = factor.numerator * (denominator // factor.denominator)
         if isinstance(term, Predicted):
@@ -63,17 +126,12 @@ def _whole_goal(problem: Problem, total: Sum) -> Objective:
             _check_size(multiple * max(term.costs, default=0), int(problem.count.sum()) * max(1, len(term.costs)))
             one.column_cost = np.asarray(term.costs, dtype=np.int64) * multiple
         elif isinstance(term, Loss):
-            one.loss, one.factor = term, multiple
-            _check_size(multiple * _largest(term.weight), problem.rows)
-            if term.kind != "squared":
-                size = 2 * _largest(term.targets) + 1
-                _check_size(
-                    multiple * _largest(term.weight) * size * term.level.denominator,
-                    problem.rows * term.targets.shape[1],
-                )
-        elif isinstance(term, Custom):
-            one.custom, one.factor = term, multiple
-    _check_size(one.price, problem.rows)
+            one.loss, one.factor, unit = term, multiple, term.level.denominator if term.kind == "quantile" else 1
+            size = multiple * exact_sum(term.weight) * (_widest(term.targets) + 3) * unit
+            _check_size(size, term.targets.shape[1])
+    _check_size(int(one.price) * unit, problem.rows)
+    if one.column_cost is not None:
+        _check_size(unit * sum(int(cost) for cost in one.column_cost), int(problem.count.sum()))
     return one
 
 
@@ -94,29 +152,29 @@ def _check_size(each: int, times: int) -> None:
 
 def _spread(problem: Problem, goal: Objective) -> tuple[int, int]:
     """The least and the most that a goal of whole numbers can come to."""
-    low, high = goal.price, goal.price * problem.rows
+    low, high = int(goal.price), int(goal.price) * problem.rows
     if goal.cost is not None:
         low += int(goal.cost.min(axis=1).astype(object).sum())
         high += int(goal.cost.max(axis=1).astype(object).sum())
     if goal.column_cost is not None:
-        high += int(goal.column_cost.astype(object).sum()) * int(problem.count.sum())
+        high += sum(int(cost) for cost in goal.column_cost) * int(problem.count.sum())
     return low, high
 
 
 def objective_of(problem: Problem) -> Objective:
     """All goals as one: each weighs more than the later ones can differ."""
-    goals = [_whole_goal(problem, goal.sum) for goal in problem.goals]
+    goals = [_one_goal(problem, goal.sum) for goal in problem.goals]
     if not goals:
         return Objective()
     total = goals[-1]
     for goal in reversed(goals[:-1]):
         low, high = _spread(problem, total)
         weight = high - low + 1
-        _check_size(weight * goal.price, problem.rows)
+        _check_size(weight * int(goal.price), problem.rows)
         joined = Objective(
             scale=goal.scale, constant=goal.constant, first_weighs=weight, later_most=high, later_least=low
         )
-        joined.price = weight * goal.price + total.price
+        joined.price = weight * int(goal.price) + int(total.price)
         for part in ("cost", "column_cost"):
             mine, theirs = getattr(goal, part), getattr(total, part)
             if mine is not None:

@@ -2,6 +2,8 @@
    check of every answer. */
 #include "solver.h"
 
+#include "exact.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +14,8 @@ struct leaf_state {
   int64_t *limited;     /* one a class */
   int64_t *pure;        /* one a class */
   int32_t *ascending;   /* for each output, the rows by target */
-  double *centre;       /* for each output, subtracted before squaring */
+  int64_t *centre;      /* for each output, subtracted before squaring */
+  int narrow;           /* do sums of weighted squares fit in 64 bits? */
   int32_t *members;     /* rows of the leaf, for the user's function */
   int64_t evaluations;
 };
@@ -63,14 +66,13 @@ struct leaf_state *leaf_create (treeml_solver *solver) {
   else if (solver->goal == goal_loss) {
     state->centre = arena_allocate (arena, (size_t) solver->outputs, sizeof *state->centre);
     fits = state->centre != NULL;
+    double most = 0;
     for (int32_t output = 0; fits && output < solver->outputs; output++) {
-      long double sum = 0, weight = 0;
-      for (int64_t i = 0; i < solver->rows; i++) {
-        sum += (long double) weight_of (solver, i) * (long double) solver->target[i * solver->outputs + output];
-        weight += (long double) weight_of (solver, i);
-      }
-      state->centre[output] = weight > 0 ? (double) roundl (sum / weight) : 0;
+      double reach;
+      state->centre[output] = exact_centre (solver, output, &reach);
+      most = reach > most ? reach : most;
     }
+    state->narrow = most < 0x1p61;
   } else {
     state->members = arena_allocate (arena, (size_t) solver->rows, sizeof *state->members);
     fits = state->members != NULL;
@@ -169,53 +171,102 @@ static int64_t cheapest_class (struct leaf_state *state, const uint64_t *rows, i
   return best;
 }
 
+/* To a few roundings of itself, whatever the targets (see exact.h). */
 static double squared_loss (struct leaf_state *state, const uint64_t *rows) {
   const treeml_solver *solver = state->solver;
+  const int64_t *target = solver->target;
   double loss = 0;
   for (int32_t output = 0; output < solver->outputs; output++) {
-    double weight = 0, sum = 0, squares = 0;
-    const double centre = state->centre[output];
-    FOR_ROWS (row, rows, solver->words) {
-      const double w = (double) weight_of (solver, row);
-      const double y = (double) solver->target[row * solver->outputs + output] - centre;
-      weight += w;
-      sum += w * y;
-      squares += w * y * y;
+    const int64_t centre = state->centre[output];
+    if (state->narrow) { /* squares about q are squares - q (sum + r) */
+      int64_t weight = 0, sum = 0, squares = 0;
+      FOR_ROWS (row, rows, solver->words) {
+        const int64_t w = weight_of (solver, row), y = target[row * solver->outputs + output] - centre;
+        weight += w;
+        sum += w * y;
+        squares += w * y * y;
+      }
+      const struct nearest near = nearest_mean (sum, weight);
+      loss += loss_about ((double) ((wide) squares - near.q * (sum + near.r)), &near, weight);
+      continue;
     }
-    if (weight > 0)
-      loss += squares - sum * sum / weight;
+    wide weight = 0, sum = 0;
+    FOR_ROWS (row, rows, solver->words) {
+      weight += weight_of (solver, row);
+      sum += (wide) weight_of (solver, row) * (target[row * solver->outputs + output] - centre);
+    }
+    const struct nearest near = nearest_mean (sum, weight);
+    struct total squares = {0, 0};
+    FOR_ROWS (row, rows, solver->words)
+    total_add (&squares, weighted_square (weight_of (solver, row), target[row * solver->outputs + output] - centre - near.q));
+    loss += loss_about (squares.sum + squares.lost, &near, weight);
   }
-  return loss > 0 ? loss : 0;
+  return loss;
 }
 
 static int is_in (const uint64_t *rows, int64_t row) { return rows[row >> 6] >> (row & 63) & 1; }
 
-/* The pinball loss times `scale`, summed over the outputs: exact, in whole numbers. The quantile is the first target at
-   which the weight so far reaches level / scale of the whole. */
+/* The first target at which the weight so far reaches level / scale of the whole. */
+static int64_t quantile (const treeml_solver *solver, const int32_t *ascending, const uint64_t *rows, int32_t output,
+                         int64_t level, int64_t scale) {
+  wide whole = 0, below = 0;
+  for (int64_t i = 0; i < solver->rows; i++)
+    if (is_in (rows, ascending[i]))
+      whole += weight_of (solver, ascending[i]);
+  for (int64_t i = 0; i < solver->rows; i++)
+    if (is_in (rows, ascending[i])) {
+      below += weight_of (solver, ascending[i]);
+      if (below * scale >= whole * level)
+        return solver->target[ascending[i] * (int64_t) solver->outputs + output];
+    }
+  return 0;
+}
+
+/* The pinball loss times `scale`, summed over the outputs: exact, in whole numbers. */
 static int64_t pinball_loss (struct leaf_state *state, const uint64_t *rows, int64_t level, int64_t scale) {
   const treeml_solver *solver = state->solver;
   int64_t loss = 0;
   for (int32_t output = 0; output < solver->outputs; output++) {
     const int32_t *ascending = state->ascending + output * solver->rows;
-    long double whole = 0, below = 0;
-    for (int64_t i = 0; i < solver->rows; i++)
-      if (is_in (rows, ascending[i]))
-        whole += (long double) weight_of (solver, ascending[i]);
-    int64_t quantile = 0, found = 0;
-    for (int64_t i = 0; i < solver->rows && !found; i++)
-      if (is_in (rows, ascending[i])) {
-        quantile = solver->target[ascending[i] * (int64_t) solver->outputs + output];
-        below += (long double) weight_of (solver, ascending[i]);
-        found = below * (long double) scale >= whole * (long double) level;
-      }
+    const int64_t middle = quantile (solver, ascending, rows, output, level, scale);
     for (int64_t i = 0; i < solver->rows; i++)
       if (is_in (rows, ascending[i])) {
-        const int64_t distance = solver->target[ascending[i] * (int64_t) solver->outputs + output] - quantile;
+        const int64_t distance = solver->target[ascending[i] * (int64_t) solver->outputs + output] - middle;
         const int64_t weight = weight_of (solver, ascending[i]);
         loss += weight * (distance >= 0 ? level * distance : (scale - level) * -distance);
       }
   }
   return loss;
+}
+
+/* The pinball loss where its whole numbers need more than 64 bits: exact but for the last rounding. */
+static double wide_pinball_loss (struct leaf_state *state, const uint64_t *rows, int64_t level, int64_t scale) {
+  const treeml_solver *solver = state->solver;
+  double loss = 0;
+  for (int32_t output = 0; output < solver->outputs; output++) {
+    const int32_t *ascending = state->ascending + output * solver->rows;
+    const int64_t middle = quantile (solver, ascending, rows, output, level, scale);
+    wide above = 0, below = 0;
+    for (int64_t i = 0; i < solver->rows; i++)
+      if (is_in (rows, ascending[i])) {
+        const int64_t distance = solver->target[ascending[i] * (int64_t) solver->outputs + output] - middle;
+        *(distance >= 0 ? &above : &below) += (wide) weight_of (solver, ascending[i]) * distance;
+      }
+    loss += (double) above * (double) level - (double) below * (double) (scale - level);
+  }
+  return loss;
+}
+
+/* A loss in units; what is beyond all interest is some number beyond it. */
+static int64_t rounded (const treeml_solver *solver, double loss) {
+  return (int64_t) llrint (fmin (loss * solver->unit, ldexp (1, UNIT_BITS + 2)));
+}
+
+static int64_t pinball_units (struct leaf_state *state, const uint64_t *rows, int64_t level, int64_t scale,
+                              double divisor) {
+  if (!state->solver->rounds)
+    return pinball_loss (state, rows, level, scale);
+  return rounded (state->solver, wide_pinball_loss (state, rows, level, scale) / divisor);
 }
 
 /* Calls the user's function for one set; the general search makes larger batches. */
@@ -259,12 +310,12 @@ void leaf_costs (struct leaf_state *state, const uint64_t *rows, int64_t *costs)
   else if (solver->goal == goal_custom)
     costs[0] = custom_cost (state, rows);
   else if (solver->loss == TREEML_SQUARED)
-    costs[0] = (int64_t) llrint (squared_loss (state, rows) * solver->unit);
+    costs[0] = rounded (solver, squared_loss (state, rows));
   else if (solver->loss == TREEML_ABSOLUTE)
-    costs[0] = pinball_loss (state, rows, 1, 2);
+    costs[0] = pinball_units (state, rows, 1, 2, 1);
   else
     for (int32_t level = 0; level < solver->levels; level++)
-      costs[level] = pinball_loss (state, rows, solver->level[level], solver->level_scale);
+      costs[level] = pinball_units (state, rows, solver->level[level], solver->level_scale, (double) solver->level_scale);
   for (int32_t level = 0; level < solver->levels; level++)
     if (costs[level] < UNREACHABLE)
       costs[level] += solver->options.leaf_price;
@@ -278,18 +329,19 @@ int32_t leaf_label (struct leaf_state *state, const uint64_t *rows, int32_t leve
   return label;
 }
 
-/* A power of two, so that whole numbers stay whole: the cost of all rows becomes about 2^40. */
+/* A power of two, so that whole numbers stay whole: the cost of all rows, and what the caller adds to it, become about
+   2^50. */
 int leaf_choose_unit (struct leaf_state *state, const uint64_t *rows) {
   treeml_solver *solver = state->solver;
-  solver->unit = 1;
-  if (solver->goal == goal_loss && solver->loss == TREEML_QUANTILE)
-    solver->unit = (double) solver->level_scale;
-  if (solver->goal != goal_custom && !(solver->goal == goal_loss && solver->loss == TREEML_SQUARED))
+  const int loss = solver->goal == goal_loss, quantile = loss && solver->loss == TREEML_QUANTILE;
+  if (solver->goal == goal_custom || (loss && solver->loss == TREEML_SQUARED))
+    solver->rounds = 1;
+  solver->unit = quantile ? (double) solver->level_scale : 1;
+  if (!solver->rounds)
     return TREEML_OK;
-  double whole;
+  double whole = 0;
   if (solver->goal == goal_custom) {
     int64_t starts[2] = {0, 0};
-    whole = 0;
     FOR_ROWS (row, rows, solver->words) state->members[starts[1]++] = (int32_t) row;
     solver->statistics.batches++;
     if (solver->custom (solver->custom_state, 1, starts, state->members, &whole))
@@ -298,10 +350,17 @@ int leaf_choose_unit (struct leaf_state *state, const uint64_t *rows) {
       return solver_fail (solver, TREEML_CALLBACK_FAILED, "the leaf cost function returned NaN");
     if (isinf (whole))
       whole = 1;
-  } else
+  } else if (solver->loss == TREEML_SQUARED)
     whole = squared_loss (state, rows);
+  else if (solver->loss == TREEML_ABSOLUTE)
+    whole = wide_pinball_loss (state, rows, 1, 2);
+  else
+    for (int32_t level = 0; level < solver->levels; level++)
+      whole = fmax (whole, wide_pinball_loss (state, rows, solver->level[level], solver->level_scale) /
+                               (double) solver->level_scale);
   int exponent = 0;
-  frexp (fabs (whole) > 0 ? fabs (whole) : 1, &exponent);
-  solver->unit = ldexp (1, 40 - exponent);
+  whole = fmax (fmin (fabs (whole), solver->enough_loss), solver->beside);
+  frexp (whole > 0 ? whole : 1, &exponent);
+  solver->unit = ldexp (1, (solver->goal == goal_custom ? 40 : UNIT_BITS) - exponent);
   return TREEML_OK;
 }

@@ -54,6 +54,9 @@ TREEML_PUBLIC int treeml_numeric_costs (treeml_numeric *, const int64_t *cost, i
 TREEML_PUBLIC int treeml_numeric_targets (treeml_numeric *, const int64_t *targets, int32_t outputs,
                                           const int64_t *weight);
 
+/* Before targets: amounts of this size will be added to losses, so that units are coarse enough for them. */
+TREEML_PUBLIC int treeml_numeric_round (treeml_numeric *, double amount);
+
 /* A tree to begin with: node 0 is the root, column -1 marks a leaf. */
 TREEML_PUBLIC int treeml_numeric_start (treeml_numeric *, const int32_t *column, const int32_t *cut, const int32_t *yes,
                                         const int32_t *no, int64_t nodes);
@@ -76,6 +79,8 @@ TREEML_PUBLIC int64_t treeml_numeric_value (const treeml_numeric *);
 TREEML_PUBLIC int64_t treeml_numeric_bound (const treeml_numeric *);
 /* Values are whole numbers of 1 / unit: 1 for costs, a power of two for squared error. */
 TREEML_PUBLIC double treeml_numeric_unit (const treeml_numeric *);
+/* Squared errors are real numbers: the best tree is best, and the bound holds, to so many units, with the options set. */
+TREEML_PUBLIC int64_t treeml_numeric_slack (const treeml_numeric *);
 /* Status, stop, value, bound and number of nodes at once. */
 TREEML_PUBLIC int treeml_numeric_answer (const treeml_numeric *, int64_t answer[5]);
 /* Also within the progress function, where they tell of the best tree so far. */

@@ -120,11 +120,13 @@ class NumericSolver:
         given = whole(cost, "cost", (self.rows, np.shape(cost)[1] if np.ndim(cost) == 2 else 0))
         self._check(self._library.costs(self._handle, given, given.shape[1]))
 
-    def targets(self, targets: Whole, weight: Whole | None = None) -> None:
-        """rows x outputs: a leaf costs the weighted squared distances to its mean."""
+    def targets(self, targets: Whole, weight: Whole | None = None, beside: float = 0.0) -> None:
+        """rows x outputs: a leaf costs the weighted squared distances to its mean. Amounts of up to `beside`, such as
+        the price of a leaf, can be added to losses."""
         outputs = np.shape(targets)[1] if np.ndim(targets) == 2 else 1
         given = whole(targets, "targets", (self.rows, outputs) if np.ndim(targets) == 2 else (self.rows,))
         weights = self._weights(weight)
+        self._check(self._library.round(self._handle, beside))
         self._check(self._library.targets(self._handle, given, outputs, weights))
 
     def start(self, tree: Flat | None) -> None:
@@ -187,6 +189,11 @@ class NumericSolver:
         unit = self._library.unit(self._handle)
         return _ONE if unit == 1 else Fraction(unit)
 
+    @property
+    def slack(self) -> int:
+        """Units to which a tree is best and a bound holds, with the options that are set."""
+        return int(self._library.slack(self._handle))
+
     def _outcome(self) -> Outcome:
         answer = (c_int64 * 5)()
         self._library.answer(self._handle, answer)
@@ -226,6 +233,8 @@ _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "labels": (c_int, (c_void_p, INT32_ARRAY, INT32, INT64_ARRAY)),
     "costs": (c_int, (c_void_p, INT64_ARRAY, INT32)),
     "targets": (c_int, (c_void_p, INT64_ARRAY, INT32, INT64_ARRAY)),
+    "round": (c_int, (c_void_p, c_double)),
+    "slack": (c_int64, (c_void_p,)),
     "start": (c_int, (c_void_p, *(INT32_ARRAY,) * 4, c_int64)),
     "set": (c_int, (c_void_p, c_char_p, c_int64)),
     "get": (c_int, (c_void_p, c_char_p, POINTER(c_int64))),

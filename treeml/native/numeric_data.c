@@ -4,11 +4,11 @@
    become gains: a row of worth w costs at most w beyond what it costs at least, and predicting class k gains
    value[k] of it. A leaf then costs its worth less the largest sum of gains, and two classes need one signed plane. */
 #include "numeric_solver.h"
+#include "grain.h"
 #include "numeric_sort.h"
 
+#include <math.h>
 #include <string.h>
-
-__extension__ typedef __int128 wide;
 
 enum {
   most_classes = 1 << 24,
@@ -284,6 +284,8 @@ static int begin_goal (treeml_numeric *solver, int32_t planes, int32_t first) {
   }
   solver->base = 0;
   solver->unit = 1;
+  solver->shift = 0;
+  solver->error = 0;
   solver->square_sum = 0;
   return TREEML_OK;
 }
@@ -389,81 +391,134 @@ int treeml_numeric_costs (treeml_numeric *solver, const int64_t *cost, int32_t c
   return end_goal (solver);
 }
 
+int treeml_numeric_round (treeml_numeric *solver, double amount) {
+  if (!solver)
+    return TREEML_BAD_ARGUMENT;
+  if (!(amount >= 0 && amount < 0x1p960))
+    return numeric_fail (solver, TREEML_BAD_ARGUMENT, "an amount beside the costs must be finite, and not negative");
+  solver->amount = amount;
+  return TREEML_OK;
+}
+
+/* Whole numbers as multiples of 2^shift, the nearest ones. */
+static int64_t shifted (wide number, int shift) {
+  if (!shift)
+    return (int64_t) number;
+  const wide half = (wide) 1 << (shift - 1), size = number < 0 ? -number : number;
+  const int64_t moved = (int64_t) ((size + half) >> shift);
+  return number < 0 ? -moved : moved;
+}
+
+/* The middle of each output, about what a single leaf costs, and how many low bits of weight times target are left out so
+   that sums fit in 64 bits. Returns 0 where targets are too far apart. */
+static int centre_targets (treeml_numeric *solver, const int64_t *targets, int32_t outputs, int64_t *middle,
+                           double *single) {
+  const int64_t rows = solver->rows, *weight = solver->value[0];
+  wide whole = 0;
+  for (int64_t i = 0; i < rows; i++)
+    whole += weight[i];
+  for (int32_t o = 0; o < outputs; o++) {
+    wide sum = 0, absolute = 0;
+    int64_t low = INT64_MAX, high = INT64_MIN;
+    for (int64_t i = 0; i < rows; i++) {
+      const int64_t own = targets[i * outputs + o];
+      sum += (wide) own * weight[i];
+      low = own < low ? own : low;
+      high = own > high ? own : high;
+    }
+    const double range = (double) high - (double) low;
+    if (!(range < 0x1p60))
+      return 0;
+    middle[o] = whole > 0 ? (int64_t) (sum / whole) : 0;
+    for (int64_t i = 0; i < rows; i++) {
+      const wide away = (wide) targets[i * outputs + o] - middle[o], product = away * weight[i];
+      absolute += product < 0 ? -product : product;
+      *single += (double) product * (double) away;
+    }
+    while (absolute >> solver->shift >= (wide) 1 << 60)
+      solver->shift++;
+  }
+  return 1;
+}
+
+/* A power of two that makes the loss of a single leaf, and what is added beside it, about 2^50, or less where the worths
+   of many rows must add up. */
+static double choose_unit (const treeml_numeric *solver, double single) {
+  int exponent = 0, bits = 50;
+  while (ldexp ((double) solver->rows, bits) > 0x1p58)
+    bits--;
+  const double most = single > solver->amount ? single : solver->amount;
+  frexp (most > 0 ? most : 1, &exponent);
+  return ldexp (1, bits - exponent);
+}
+
 /* Targets are moved by their rounded mean, so that squares stay small; a row is worth at most its weight times the
-   square of the range. A single leaf costs 2^46 units, or fewer where the worths of very many rows must add up. */
+   square of the range.
+
+   Sums of weights and of weighted targets are whole numbers. Squares are multiples of a grain that keeps their sums
+   exact. So a leaf is off by what its quotient is rounded, and, where low bits were left out, by what they change: with
+   all of them together d, and no target farther than M from the middle, by at most 2 M d + d^2. */
 int treeml_numeric_targets (treeml_numeric *solver, const int64_t *targets, int32_t outputs, const int64_t *weight) {
   if (!solver)
     return TREEML_BAD_ARGUMENT;
   if (!targets || outputs < 1 || outputs > 1000)
     return numeric_fail (solver, TREEML_BAD_ARGUMENT, "targets need 1 to 1,000 outputs, and are not null");
-  for (int64_t i = 0; weight && i < solver->rows; i++)
+  int64_t whole = 0;
+  for (int64_t i = 0; weight && i < solver->rows; i++) {
     if (weight[i] < 0)
       return numeric_fail (solver, TREEML_BAD_ARGUMENT, "the weight of row %lld is negative", (long long) i);
+    if (__builtin_add_overflow (whole, weight[i], &whole) || whole > INT64_MAX / 8)
+      return numeric_fail (solver, TREEML_OVERFLOW, "the weights of the rows add up to more than 2^60");
+  }
   const int32_t planes = outputs + 1;
   const int code = begin_goal (solver, planes + 2, 0);
   if (code)
     return code;
   const int64_t rows = solver->rows;
-  double *square = (double *) solver->value[planes + 1];
+  double *square = (double *) solver->value[planes + 1], single = 0;
   double *range = arena_allocate (&solver->arena, (size_t) rows, sizeof *range);
-  if (!range) {
-    release_goal (solver);
-    return numeric_fail (solver, TREEML_OUT_OF_MEMORY, "no memory for targets");
-  }
-  int fine = 1;
-  double total_weight = 0;
+  int64_t *middle = arena_allocate (&solver->arena, (size_t) outputs, sizeof *middle);
   for (int64_t i = 0; i < rows; i++)
-    total_weight += (double) (solver->value[0][i] = weight ? weight[i] : 1);
-  fine = total_weight < 0x1p60;
-  double single = 0;
-  for (int32_t o = 0; fine && o < outputs; o++) {
-    wide sum = 0;
+    solver->value[0][i] = weight ? weight[i] : 1;
+  if (!range || !middle || !centre_targets (solver, targets, outputs, middle, &single)) {
+    const int failed = range && middle;
+    arena_release (&solver->arena, range);
+    arena_release (&solver->arena, middle);
+    release_goal (solver);
+    return failed ? numeric_fail (solver, TREEML_OVERFLOW, "targets are farther apart than 2^60")
+                  : numeric_fail (solver, TREEML_OUT_OF_MEMORY, "no memory for targets");
+  }
+  double far = 0, squares = 0, carry = 0;
+  for (int32_t o = 0; o < outputs; o++) {
     int64_t low = INT64_MAX, high = INT64_MIN;
     for (int64_t i = 0; i < rows; i++) {
       const int64_t own = targets[i * outputs + o];
-      sum += (wide) own * solver->value[0][i];
       low = own < low ? own : low;
       high = own > high ? own : high;
     }
-    const int64_t middle = total_weight > 0 ? (int64_t) (sum / (wide) total_weight) : 0;
-    wide moved = 0, absolute = 0;
-    double squares = 0;
-    for (int64_t i = 0; fine && i < rows; i++) {
-      const int64_t own = solver->value[0][i];
-      const wide product = ((wide) targets[i * outputs + o] - middle) * own;
-      moved += product;
-      absolute += product < 0 ? -product : product;
-      fine = absolute < (wide) 1 << 61;
-      solver->value[o + 1][i] = (int64_t) product;
-      const double away = (double) targets[i * outputs + o] - (double) middle;
-      square[i] += (double) own * away * away;
-      squares += (double) own * away * away;
-      const double below = (double) targets[i * outputs + o] - (double) low;
-      const double above = (double) high - (double) targets[i * outputs + o];
-      range[i] += (double) own * (below > above ? below * below : above * above);
+    for (int64_t i = 0; i < rows; i++) {
+      const int64_t own = targets[i * outputs + o] - middle[o];
+      const double heavy = (double) solver->value[0][i], away = (double) own;
+      const double below = (double) targets[i * outputs + o] - (double) low, above = (double) high - (double) targets[i * outputs + o];
+      solver->value[o + 1][i] = shifted ((wide) own * solver->value[0][i], solver->shift);
+      square[i] += ldexp (heavy * away * away, -2 * solver->shift);
+      range[i] += heavy * (below > above ? below * below : above * above);
+      far = away > far ? away : -away > far ? -away : far;
     }
-    single += squares - (total_weight > 0 ? (double) moved * (double) moved / total_weight : 0);
   }
-  if (!fine) {
-    arena_release (&solver->arena, range);
-    release_goal (solver);
-    return numeric_fail (solver, TREEML_OVERFLOW, "the targets times their weights add up to more than 2^60");
-  }
-  solver->unit = 1;
-  double whole = 0x1p46;
-  while (whole * 4 * (double) rows > 0x1p60)
-    whole /= 2;
-  if (single > 0) {
-    while (single * solver->unit < whole)
-      solver->unit *= 2;
-    while (single * solver->unit >= 2 * whole)
-      solver->unit /= 2;
-  }
+  arena_release (&solver->arena, middle);
+  for (int64_t i = 0; i < rows; i++)
+    squares += square[i];
+  const double grain = grain_of (squares), unit = choose_unit (solver, single), left = solver->shift ? 0.5 * (double) rows : 0;
+  solver->unit = ldexp (unit, 2 * solver->shift);
   for (int64_t i = 0; i < rows; i++) {
-    const double worth = range[i] * solver->unit + 2;
-    solver->value[planes][i] = (int64_t) (worth < 2 * whole ? worth : 2 * whole);
+    const double worth = range[i] * (1 + 0x1p-40) * unit + 2;
+    solver->value[planes][i] = (int64_t) (worth < ldexp (single, 1) * unit + 2 ? worth : ldexp (single, 1) * unit + 2);
+    square[i] = round_to_grain (square[i], grain, &carry);
     solver->square_sum += square[i];
   }
+  far = ldexp (far, -solver->shift);
+  solver->error = (8 + outputs) * 0x1p-53 * squares + 2 * grain + outputs * (2 * far * left + left * left);
   arena_release (&solver->arena, range);
   solver->goal = numeric_goal_squared;
   solver->classes = 0;

@@ -1,6 +1,7 @@
 /* The handle: creation, options, the course of a solve, and reading the answer. */
 #include "numeric_child.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -494,7 +495,20 @@ int treeml_numeric_answer (const treeml_numeric *solver, int64_t answer[5]) {
   return TREEML_OK;
 }
 
-double treeml_numeric_unit (const treeml_numeric *solver) { return solver ? solver->unit : 1; }
+double treeml_numeric_unit (const treeml_numeric *solver) {
+  return solver ? ldexp (solver->unit, -2 * solver->shift) : 1;
+}
+
+/* As solver_slack: for every leaf that a tree can have a unit, and what its quotient is off by; a bound and a value. */
+int64_t treeml_numeric_slack (const treeml_numeric *solver) {
+  if (!solver || solver->goal != numeric_goal_squared)
+    return 0;
+  int64_t leaves = solver->options.leaves < solver->rows ? solver->options.leaves : solver->rows;
+  if (solver->options.depth < 40 && leaves > INT64_C (1) << solver->options.depth)
+    leaves = INT64_C (1) << solver->options.depth;
+  const double slack = ceil (2 * (double) leaves * (1.25 + solver->error * solver->unit)) + 2;
+  return slack < 0x1p60 ? (int64_t) slack : INT64_C (1) << 60;
+}
 
 int64_t treeml_numeric_nodes (const treeml_numeric *solver) { return solver ? solver->best.nodes : 0; }
 

@@ -68,6 +68,9 @@ struct treeml_numeric {
   int64_t base; /* what every tree costs, beside what the search sees */
   int64_t worth_sum, worth_most;
   double unit, square_sum;
+  int shift;     /* low bits of weight times target that are left out; the unit counts without them too */
+  double amount; /* the largest that the caller adds to losses */
+  double error;  /* what a leaf may be off by, rounding to units aside, before the unit is applied */
   struct numeric_tree start;
 
   treeml_numeric_progress watch;

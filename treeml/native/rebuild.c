@@ -127,7 +127,7 @@ void settle (struct worker *worker, struct level *level, int32_t depth) {
   const int32_t root = rebuild (worker, &tree, level, depth, shared->leaves, &shared->fact);
   if (root >= 0 && solver_stopping (solver))
     value = minus (tree_finish (solver, worker->leaf, &tree, 0), worker->rows->offset);
-  if (root < 0 || value < 0 || value >= shared->tree_value) {
+  if (root < 0 || value < -shared->slack || value >= shared->tree_value) {
     tree_release (&solver->arena, &tree);
     atomic_store (&shared->value, shared->tree_value);
     return;

@@ -3,9 +3,11 @@
    to its bounds. */
 #include "rows.h"
 
+#include "exact.h"
 #include "products.h"
 #include "sizes.h"
 
+#include <math.h>
 #include <string.h>
 
 static uint64_t next_random (uint64_t *state) {
@@ -356,68 +358,68 @@ int rows_make_classes (treeml_solver *solver, struct rows *rows) {
   return failed ? no_memory (solver, rows) : TREEML_OK;
 }
 
-int rows_make_moments (treeml_solver *solver, struct rows *rows) {
-  struct arena *arena = &solver->arena;
-  if (begin (solver, rows))
-    return solver->code;
-  const int32_t outputs = rows->outputs = solver->outputs, width = outputs + 3;
-  int32_t *first = arena_allocate (arena, (size_t) solver->rows, sizeof *first);
-  rows->moment = arena_allocate (arena, (size_t) (solver->rows * width), sizeof *rows->moment);
-  rows->square = arena_allocate (arena, (size_t) solver->rows, sizeof *rows->square);
-  rows->ids = arena_allocate (arena, (size_t) solver->rows, sizeof *rows->ids);
-  if (!first || !rows->moment || !rows->square || !rows->ids || !find_equal (solver, rows, rows->row_bits, first)) {
-    arena_release (arena, first);
-    return no_memory (solver, rows);
-  }
-  if (!solver->options.unavoidable)
-    for (int64_t row = 0; row < solver->rows; row++)
-      first[row] = (int32_t) row;
-  for (int32_t output = 0; output < outputs; output++) {
-    /* Numbers near zero lose least when they are squared. */
-    long double sum = 0, weight = 0;
-    for (int64_t row = 0; row < solver->rows; row++) {
-      const long double w = (long double) (solver->weight ? solver->weight[row] : 1);
-      sum += w * (long double) solver->target[row * outputs + output];
-      weight += w;
-    }
-    const double centre = weight > 0 ? (double) (int64_t) (sum / weight) : 0;
-    for (int64_t row = 0; row < solver->rows; row++) {
-      const double w = (double) (solver->weight ? solver->weight[row] : 1);
-      const double y = (double) solver->target[row * outputs + output] - centre;
-      double *moment = rows->moment + first[row] * (int64_t) width;
-      if (!output) {
-        moment[0] += w;
-        moment[1 + outputs] += (double) (solver->count ? solver->count[row] : 1);
-      }
-      moment[1 + output] += w * y;
-      rows->square[first[row]] += w * y * y;
-    }
-  }
-  /* What equal rows differ by, no tree avoids: their mean stands for them. */
-  double unavoidable = 0;
-  int64_t count = 0;
+/* The rows that no test tells apart, as one: sums of weights and of weighted targets, exact. */
+struct group {
+  wide weight, sum;
+};
+
+/* Adds up an output by group; what groups differ by within themselves is added to `within`. */
+static void add_groups (const treeml_solver *solver, int32_t output, const int32_t *first, struct group *group,
+                        struct total *within) {
+  const int64_t *target = solver->target + output;
+  double reach;
+  const int64_t centre = exact_centre (solver, output, &reach);
+  memset (group, 0, (size_t) solver->rows * sizeof *group);
   for (int64_t row = 0; row < solver->rows; row++) {
-    if (first[row] != row)
-      continue;
-    double *moment = rows->moment + row * width, between = 0;
-    for (int32_t output = 0; output < outputs && moment[0] > 0; output++)
-      between += moment[1 + output] * moment[1 + output] / moment[0];
-    unavoidable += rows->square[row] - between > 0 ? rows->square[row] - between : 0;
-    rows->square[count] = between;
-    memmove (rows->moment + count * width, moment, (size_t) width * sizeof *moment);
-    memmove (rows->row_bits + count * rows->row_bytes, rows->row_bits + row * rows->row_bytes,
-             (size_t) rows->row_bytes);
-    rows->ids[count] = (int32_t) count;
-    count++;
+    const int64_t weight = solver->weight ? solver->weight[row] : 1;
+    group[first[row]].weight += weight;
+    group[first[row]].sum += (wide) weight * (target[row * solver->outputs] - centre);
   }
-  arena_release (arena, first);
-  rows->offset = (int64_t) (unavoidable * solver->unit);
-  rows->rows = (int32_t) count;
-  rows->channels = width;
-  rows->planes = rows->lists = 1;
-  rows->entries = count;
-  rows->start[1] = rows->rows;
-  for (int32_t output = 0; output < outputs; output++) {
+  double rest = 0;
+  for (int64_t row = 0; row < solver->rows; row++) {
+    const struct group *mine = &group[first[row]];
+    const struct nearest near = nearest_mean (mine->sum, mine->weight);
+    const int64_t weight = solver->weight ? solver->weight[row] : 1;
+    total_add (within, weighted_square (weight, target[row * solver->outputs] - centre - near.q));
+    if (first[row] == row && mine->weight > 0)
+      rest += (double) near.r * (double) near.r / (double) mine->weight;
+  }
+  within->lost -= rest;
+}
+
+/* Doubles of the sums, exact where they can be: else all are multiples of one grain, so that the searches add and
+   subtract them without error. Returns what the rounding changes in the cost of a tree at most.
+
+   A leaf with the weight W and the sum S saves S^2 / W of the squares. With S + s and W + v instead it saves, about its
+   mean m, 2 m s - m^2 v + (s - m v)^2 / (W + v) more. All means are at most M in size, a row adds at most one grain to s
+   and to v; the last part is at most (|s| + M |v|)^2 over the larger of 1 and the grain of weights. */
+static double store_moments (const treeml_solver *solver, struct rows *rows, int32_t output, const int32_t *first,
+                             const struct group *group) {
+  const int64_t width = rows->outputs + 3;
+  double sizes = 0, weights = 0, most = 0, carry = 0, carried = 0, count = 0;
+  for (int64_t row = 0; row < solver->rows; row++)
+    if (first[row] == row && group[row].weight > 0) {
+      const double sum = fabs ((double) group[row].sum), weight = (double) group[row].weight;
+      sizes += sum;
+      weights += weight;
+      most = fmax (most, sum / weight);
+      count++;
+    }
+  const double grain = sizes < 0x1p52 ? 0 : grain_of (sizes), heavy = weights < 0x1p52 ? 0 : grain_of (weights);
+  for (int64_t row = 0; row < solver->rows; row++)
+    if (first[row] == row) {
+      double *moment = rows->moment + row * width;
+      moment[0] = round_to_grain ((double) group[row].weight, heavy, &carried);
+      moment[1 + output] = round_to_grain ((double) group[row].sum, grain, &carry);
+    }
+  const double off = count * grain, unsure = count * heavy, rest = off + most * unsure;
+  return 1.01 * (2 * most * off + most * most * unsure + rest * rest / fmax (heavy, 1));
+}
+
+/* What a row can add to the cost of a leaf at most: its weight times the square of the way to the farthest mean. */
+static void set_worths (const treeml_solver *solver, struct rows *rows, double squares) {
+  const int64_t count = rows->rows, outputs = rows->outputs, width = rows->channels;
+  for (int64_t output = 0; output < outputs; output++) {
     double low = 1e300, high = -1e300;
     for (int64_t i = 0; i < count; i++)
       if (rows->moment[i * width] > 0) {
@@ -432,13 +434,80 @@ int rows_make_moments (treeml_solver *solver, struct rows *rows) {
         rows->moment[i * width + 2 + outputs] += rows->moment[i * width] * far * far;
       }
   }
+  /* No row is worth more than all losses; rounded up to a grain, so that their sums are exact too. */
+  double total = 0;
+  for (int64_t i = 0; i < count; i++) {
+    double *worth = &rows->moment[i * width + 2 + outputs];
+    *worth = fmin (*worth * (1 + 0x1p-40), 2 * squares);
+    total += *worth;
+  }
+  const double grain = grain_of (total);
+  for (int64_t i = 0; i < count && grain > 0; i++) {
+    double *worth = &rows->moment[i * width + 2 + outputs];
+    *worth = ceil (*worth / grain) * grain;
+    rows->worth[i] = (int64_t) fmin (*worth * solver->unit, 0x1p52) + 2;
+  }
+}
+
+/* What equal rows differ by, no tree avoids: their mean stands for them. */
+int rows_make_moments (treeml_solver *solver, struct rows *rows) {
+  struct arena *arena = &solver->arena;
+  if (begin (solver, rows))
+    return solver->code;
+  const int32_t outputs = rows->outputs = solver->outputs, width = rows->channels = outputs + 3;
+  int32_t *first = arena_allocate (arena, (size_t) solver->rows, sizeof *first);
+  struct group *group = arena_allocate (arena, (size_t) solver->rows, sizeof *group);
+  rows->moment = arena_allocate (arena, (size_t) (solver->rows * width), sizeof *rows->moment);
+  rows->square = arena_allocate (arena, (size_t) solver->rows, sizeof *rows->square);
+  rows->ids = arena_allocate (arena, (size_t) solver->rows, sizeof *rows->ids);
+  if (!first || !group || !rows->moment || !rows->square || !rows->ids ||
+      !find_equal (solver, rows, rows->row_bits, first)) {
+    arena_release (arena, first);
+    arena_release (arena, group);
+    return no_memory (solver, rows);
+  }
+  if (!solver->options.unavoidable)
+    for (int64_t row = 0; row < solver->rows; row++)
+      first[row] = (int32_t) row;
+  struct total unavoidable = {0, 0};
+  double squares = 0;
+  for (int32_t output = 0; output < outputs; output++) {
+    add_groups (solver, output, first, group, &unavoidable);
+    for (int64_t row = 0; row < solver->rows; row++)
+      if (first[row] == row && group[row].weight > 0)
+        rows->square[row] += (double) group[row].sum * (double) group[row].sum / (double) group[row].weight;
+    rows->error += store_moments (solver, rows, output, first, group);
+  }
+  arena_release (arena, group);
+  for (int64_t row = 0; row < solver->rows; row++) {
+    rows->moment[first[row] * (int64_t) width + 1 + outputs] += (double) (solver->count ? solver->count[row] : 1);
+    squares += first[row] == row ? rows->square[row] : 0;
+  }
+  const double grain = grain_of (squares);
+  double carry = 0;
+  int64_t count = 0;
+  for (int64_t row = 0; row < solver->rows; row++)
+    if (first[row] == row) {
+      rows->square[count] = round_to_grain (rows->square[row], grain, &carry);
+      memmove (rows->moment + count * width, rows->moment + row * width, (size_t) width * sizeof *rows->moment);
+      memmove (rows->row_bits + count * rows->row_bytes, rows->row_bits + row * rows->row_bytes,
+               (size_t) rows->row_bytes);
+      rows->ids[count] = (int32_t) count;
+      count++;
+    }
+  arena_release (arena, first);
+  /* Every gain is a sum of quotients, each off by a few roundings of itself, and all gains together are below the
+     squares; their own sum is off by a grain. */
+  rows->error += (8 + outputs) * 0x1p-53 * squares + 2 * grain;
+  rows->offset = (int64_t) fmax ((unavoidable.sum + unavoidable.lost) * solver->unit, 0);
+  rows->rows = (int32_t) count;
+  rows->planes = rows->lists = 1;
+  rows->entries = count;
+  rows->start[1] = rows->rows;
   rows->worth = arena_allocate (arena, (size_t) count, sizeof *rows->worth);
   if (!rows->worth || !make_codes (solver, rows))
     return no_memory (solver, rows);
-  for (int64_t i = 0; i < count; i++) {
-    const double worth = rows->moment[i * width + 2 + outputs] * solver->unit;
-    rows->worth[i] = worth < 1e15 ? (int64_t) worth + 2 : (int64_t) 1e15;
-  }
+  set_worths (solver, rows, squares);
   return TREEML_OK;
 }
 

@@ -31,6 +31,7 @@ struct rows {
   int32_t outputs;   /* of moments */
   double *moment;    /* rows x channels: weight, weight times each target, count, worth */
   double *square;    /* of each row: weight times squared target, summed over the outputs */
+  double error;      /* what a leaf computed from moments may be off by, rounding to units aside */
 };
 
 /* Two classes: channel 0 with sign. Lists 2p and 2p + 1 are the positive and negative rows of plane p. */

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from math import inf
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -28,8 +29,19 @@ from treeml.backends.contract import (
     Used,
 )
 from treeml.backends.evaluate import evaluate_goals
+from treeml.backends.precision import CLOSE, most_leaves, narrowed, smallest_difference
 from treeml.native.faultless import smallest_faultless
-from treeml.native.goals import Objective, at_most, floor, in_64_bits, kind, limit_of, objective_of, scaled_cost
+from treeml.native.goals import (
+    Objective,
+    at_most,
+    centred,
+    floor,
+    in_64_bits,
+    kind,
+    limit_of,
+    objective_of,
+    scaled_cost,
+)
 
 if TYPE_CHECKING:
     from treeml.native.solver import Found, Solver
@@ -42,6 +54,7 @@ STATUS = {
     "unknown": Status.UNKNOWN,
 }
 DEEPEST = 1_000_000  # the solver goes no deeper where depth is not bounded
+MOST_CASES = 20_000_000  # up to here doubts of a fast search are settled by a slow one, in about a second
 STOP = {"proved": Stop.PROVED, "time": Stop.TIME, "interrupted": Stop.INTERRUPTED, "memory": Stop.MEMORY}
 
 
@@ -91,13 +104,42 @@ class Run:
             assert mine is not None
             settings["upper"] = in_64_bits(floor(most * abs(mine[0]) * objective.scale)) + 1
         found = self.run(self.solver(objective), objective, settings)
+        if objective.loss is not None and objective.beside is not None:
+            return self.refined(found, objective, settings)
         return self.answered(found, objective)
+
+    def refined(self, found: Found | None, objective: Objective, settings: dict[str, Any]) -> Answer:
+        """A best tree that rounding leaves in doubt is sought again, with numbers as small as the trees that are no
+        worse allow, until the doubt is small beside its value."""
+        answer, goal = self.answered(found, objective), self.problem.goals[0]
+        while answer.status is Status.OPTIMAL and answer.tolerance and self.limits.deadline.left() > 0:
+            assert answer.objective is not None
+            if answer.tolerance <= CLOSE * (answer.objective[0] - objective.constant):
+                break
+            smaller = narrowed(goal.sum, answer.objective[0])
+            if smaller is None and (objective.most < inf or self.size() > MOST_CASES):
+                break
+            self.start, goal = answer.tree, goal if smaller is None else replace(goal, sum=smaller)
+            objective = objective_of(replace(self.problem, goals=(goal,)))
+            if smaller is None:
+                # Numbers cannot be smaller: leaves that cost more than the tree need not be told apart.
+                objective.most = float((answer.objective[0] - objective.constant) * objective.scale)
+            found = self.run(self.solver(objective), objective, {**settings, "leaf_price": objective.price})
+            if found is None or STATUS[found.status] is not Status.OPTIMAL:
+                break
+            answer = self.answered(found, objective)
+        return answer
+
+    def size(self) -> int:
+        """About how many rows a search without tables of pairs looks at."""
+        depth = min(most_leaves(self.problem), 2 ** min(62, self.problem.max_depth or 62)).bit_length() - 1
+        return self.problem.rows * int(len(self.problem.tests) ** min(depth, 64))
 
     def solver(self, objective: Objective) -> Solver | ThresholdSolver:
         from treeml.native.solver import Solver
 
         problem = self.problem
-        if self.kernel == "numeric":
+        if self.kernel == "numeric" and objective.most == inf:
             return self.threshold_solver(objective)
         given: dict[str, Any] = {"columns": np.array([test.feature for test in problem.tests], dtype=np.int32)}
         support = problem.bound_on("Support", ">=")
@@ -116,14 +158,16 @@ class Run:
             elif isinstance(term, LeafErrors):
                 most = in_64_bits(floor(limit_of(bound) / term.scale))
                 given["leaf_limit"] = (term.cost, min(most, given["leaf_limit"][1] if "leaf_limit" in given else most))
+        if objective.beside is not None:
+            given |= {"beside": objective.beside, "most": objective.most}
         if objective.loss is not None:
             loss = objective.loss
             levels = (loss.level,) if loss.kind == "quantile" else ()
-            weight = loss.weight * objective.factor
-            return Solver(problem.bits, targets=loss.targets, loss=loss.kind, levels=levels, weight=weight, **given)
+            given["weight"] = loss.weight * objective.factor
+            return Solver(problem.bits, targets=centred(loss.targets), loss=loss.kind, levels=levels, **given)
         if objective.custom is not None:
-            function, factor = objective.custom.function, objective.factor
-            return Solver(problem.bits, custom=lambda sets: [factor * float(function(rows)) for rows in sets], **given)
+            function = objective.custom.function
+            return Solver(problem.bits, custom=lambda sets: [float(function(rows)) for rows in sets], **given)
         cost = objective.cost
         if cost is None:
             cost = np.zeros((problem.rows, max(1, problem.classes)), dtype=np.int64)
@@ -134,9 +178,13 @@ class Run:
 
         problem, loss, cost = self.problem, objective.loss, objective.cost
         if loss is not None:
-            weight = loss.weight * objective.factor
             return ThresholdSolver(
-                problem, targets=loss.targets, weight=weight, count=problem.count, forbidden=self.forbidden()
+                problem,
+                targets=centred(loss.targets),
+                weight=loss.weight,
+                beside=objective.beside or 0.0,
+                count=problem.count,
+                forbidden=self.forbidden(),
             )
         if cost is None:
             cost = np.zeros((problem.rows, max(1, problem.classes)), dtype=np.int64)
@@ -274,7 +322,7 @@ class Run:
                 Status.OPTIMAL, Stop.PROVED, tree, (), statistics=statistics, raw_status=raw, evidence=evidence
             )
         goals = self.claimed(found, objective, tree)
-        tolerance = found.tolerance / objective.scale
+        tolerance = self.doubt(found, objective, goals)
         if status is Status.OPTIMAL:
             statistics = self.statistics(found, goals[-1], goals[-1])
             return Answer(
@@ -309,6 +357,17 @@ class Run:
             bounded_goal=0,
             evidence=() if below is None else self.stopped_at,
         )
+
+    def doubt(self, found: Found, objective: Objective, goals: tuple[Fraction, ...]) -> Fraction:
+        """How far from the best the tree may be. Nothing costs less than nothing, and values that differ by less than
+        any two can are equal."""
+        tolerance = found.tolerance / objective.scale
+        if not tolerance or objective.loss is None:
+            return tolerance
+        value = goals[0] - objective.constant
+        if not value or tolerance < smallest_difference(self.problem.goals[0].sum, most_leaves(self.problem)):
+            return Fraction(0)
+        return min(tolerance, value)
 
     def claimed(self, found: Found, objective: Objective, tree: Node) -> tuple[Fraction, ...]:
         """What the tree is worth by each goal. One goal in whole numbers is the solver's own value: whoever runs the

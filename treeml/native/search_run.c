@@ -2,6 +2,7 @@
 #include "search_parts.h"
 #include "team.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +28,7 @@ static const struct model *model_for (const treeml_solver *solver) {
     if (!solver->count || options->support > 1)
       return &class_model;
   }
-  if (!sized && solver->goal == goal_loss && solver->loss == TREEML_SQUARED && solver->outputs <= 1024 &&
+  if (!sized && solver->goal == goal_loss && solver->loss == TREEML_SQUARED && solver->outputs <= 1024 && isinf (solver->enough_loss) &&
       (!solver->count || options->support > 1))
     return &moment_model;
   return NULL;
@@ -206,7 +207,7 @@ int search_run (treeml_solver *solver) {
   else {
     const int64_t deepest = rows.entries > 1 ? rows.entries - 1 : 0;
     shared.price = solver->options.leaf_price;
-    shared.slack = model == &moment_model ? 64 : 0;
+    shared.slack = solver->slack = solver_slack (solver, rows.error);
     shared.support = solver->options.support;
     shared.similar = solver->options.similarity && (shared.support <= 1 || model == &signed_model);
     shared.whole_depth = (int32_t) smaller (smaller (solver->options.depth, deepest), rows.shape.tests);

@@ -1,6 +1,8 @@
 /* The public functions: they check what comes in, pack it, and hand it to one of the searches. */
 #include "solver.h"
 
+#include <math.h>
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,6 +56,7 @@ treeml_solver *treeml_create (void) {
     return NULL;
   solver->arena.limit = SIZE_MAX;
   solver->unit = 1;
+  solver->enough_loss = INFINITY;
   options_initialize (&solver->options);
   return solver;
 }
@@ -79,6 +82,7 @@ static void drop_goal (treeml_solver *solver) {
   drop (solver, &solver->level);
   solver->goal = goal_none;
   solver->offset = 0;
+  solver->rounds = solver->asked_to_round;
   solver->unit = 1;
   solver->classes = solver->outputs = 0;
   solver->levels = 1;
@@ -159,7 +163,9 @@ int treeml_tests (treeml_solver *solver, const uint8_t *bits, int64_t tests, int
   drop (solver, &solver->column_of);
   drop (solver, &solver->count);
   drop (solver, &solver->forbidden);
-  solver->rows = 0;
+  solver->rows = solver->asked_to_round = 0;
+  solver->beside = 0;
+  solver->enough_loss = INFINITY;
   const int64_t words = (rows + 63) / 64;
   uint64_t *packed = arena_allocate (&solver->arena, (size_t) (tests * words), sizeof *packed);
   if (!packed)
@@ -295,6 +301,18 @@ int treeml_costs (treeml_solver *solver, const int64_t *cost, int32_t classes) {
   return TREEML_OK;
 }
 
+int treeml_round (treeml_solver *solver, double beside, double most_wanted) {
+  if (!has_rows (solver))
+    return code_of (solver);
+  if (!(beside >= 0 && beside < 0x1p960 && most_wanted > 0))
+    return solver_fail (solver, TREEML_BAD_ARGUMENT, "amounts beside the costs must be finite, and not negative");
+  drop_goal (solver);
+  solver->asked_to_round = 1;
+  solver->beside = beside;
+  solver->enough_loss = most_wanted;
+  return TREEML_OK;
+}
+
 /* Amounts that the caller adds to costs are in units too, so the unit is settled with the goal. */
 static int settle_unit (treeml_solver *solver) {
   struct leaf_state *leaf = leaf_create (solver);
@@ -323,7 +341,7 @@ int treeml_targets (treeml_solver *solver, int32_t loss, const int64_t *targets,
   if (check_weights (solver, weight))
     return solver->code;
   if (loss == TREEML_QUANTILE) {
-    if (!levels || level_count < 1 || level_count > 1024 || level_scale < 1 || level_scale > 1000000000)
+    if (!levels || level_count < 1 || level_count > 1024 || level_scale < 1 || level_scale > most)
       return solver_fail (solver, TREEML_BAD_ARGUMENT, "a quantile loss needs levels and their scale");
     for (int32_t i = 0; i < level_count; i++)
       if (levels[i] < 0 || levels[i] > level_scale)
@@ -340,7 +358,7 @@ int treeml_targets (treeml_solver *solver, int32_t loss, const int64_t *targets,
   int64_t whole = 0, product = 0;
   for (int64_t i = 0; i < solver->rows; i++)
     whole += weight ? weight[i] : 1;
-  if (loss != TREEML_SQUARED &&
+  if (loss != TREEML_SQUARED && !solver->asked_to_round &&
       (multiply_overflows (2 * largest + 1, whole, &product) || multiply_overflows (product, outputs, &product) ||
        multiply_overflows (product, loss == TREEML_QUANTILE ? level_scale : 1, &product) || product > most))
     return solver_fail (solver, TREEML_OVERFLOW, "targets times weights are too large");
@@ -362,6 +380,7 @@ int treeml_targets (treeml_solver *solver, int32_t loss, const int64_t *targets,
   solver->loss = loss;
   solver->outputs = outputs;
   solver->goal = goal_loss;
+  solver->rounds = solver->asked_to_round;
   return settle_unit (solver);
 }
 
@@ -524,6 +543,7 @@ int treeml_solve (treeml_solver *solver) {
   solver->code = TREEML_OK;
   solver->message[0] = 0;
   memset (&solver->statistics, 0, sizeof solver->statistics);
+  solver->slack = solver_slack (solver, 0);
   solver->began = solver_clock ();
   const int64_t limit = solver->options.milliseconds;
   solver->deadline = limit == UNLIMITED ? 1e300 : solver->began + 1e-3 * (double) limit;
@@ -570,6 +590,23 @@ int64_t treeml_value (const treeml_solver *solver) { return answer (solver) ? an
 int64_t treeml_bound (const treeml_solver *solver) { return answer (solver) ? answer (solver)->bound : 0; }
 
 double treeml_unit (const treeml_solver *solver) { return solver ? solver->unit : 1; }
+
+int treeml_rounds (const treeml_solver *solver) { return solver && solver->rounds; }
+
+int64_t treeml_slack (const treeml_solver *solver) { return solver ? solver->slack : 0; }
+
+/* A cost of a leaf is off by half a unit, by the roundings that led to it, and by `error`. A bound on a set of rows is off
+   by as much for every leaf that its tree can have, whether it was found for these rows or for others that differ little.
+   What is proved lies between a bound and a value that are both off, so twice that. */
+int64_t solver_slack (const treeml_solver *solver, double error) {
+  if (!solver->rounds)
+    return 0;
+  const int64_t limit = solver->options.leaves < solver->rows ? solver->options.leaves : solver->rows;
+  const int64_t depth = solver->options.depth;
+  const double leaves = depth < 40 && ((int64_t) 1 << depth) < limit ? ldexp (1, (int) depth) : (double) limit;
+  const double slack = ceil (2 * leaves * (1.25 + error * solver->unit)) + 2;
+  return slack < 0x1p60 ? (int64_t) slack : (int64_t) 1 << 60;
+}
 
 int64_t treeml_nodes (const treeml_solver *solver) { return answer (solver) ? answer (solver)->tree.nodes : 0; }
 

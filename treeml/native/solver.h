@@ -44,6 +44,10 @@ struct treeml_solver {
   int32_t *label;
   int64_t *cost; /* rows x classes, the cheapest class of a row 0; or NULL: then labels and weights */
   int64_t offset; /* what was subtracted from the costs */
+  int rounds;     /* are the costs of leaves real numbers, rounded to units? */
+  int asked_to_round;
+  double beside;  /* the largest amount that the caller adds to them */
+  double enough_loss; /* trees of a larger loss are of no interest; infinity for none */
   int32_t loss, outputs, levels;
   int64_t *target, *weight, *level;
   int64_t level_scale;
@@ -68,6 +72,7 @@ struct treeml_solver {
   const struct kernel *kernel, *narrow_kernel; /* the second for small sums */
   int kernel_choice;
   double unit;
+  int64_t slack; /* units by which the bound of the last search may pass the truth, and the value be off */
   struct answer *answers;
   int32_t answer_count, chosen;
   int32_t stop;
@@ -116,6 +121,11 @@ int64_t leaf_evaluations (const struct leaf_state *);
 /* Real costs become whole numbers of 1 / unit. */
 int leaf_choose_unit (struct leaf_state *, const uint64_t *all_rows);
 int64_t leaf_fixed (treeml_solver *, double cost);
+
+/* Losses of all rows are made this large, so that a double still tells half a unit. */
+enum { UNIT_BITS = 50 };
+/* By how many units a search may be off in all, where a leaf may be by half a unit, a few roundings, and `error`. */
+int64_t solver_slack (const treeml_solver *, double error);
 
 #define UNREACHABLE (INT64_MAX / 4)
 

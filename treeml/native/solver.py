@@ -80,6 +80,11 @@ class Solver:
     `cost` (rows x classes, the cost of predicting each class), `targets` (with `loss`, and `levels` for the quantile
     loss), `custom`, a function of a list of arrays of row numbers that returns one cost for each, or `custom_counts`, a
     function of an array of class counts (leaves x classes) with the `labels` that are counted.
+
+    Squared losses and the user's functions are real numbers, which the search rounds to units; other losses it counts
+    in whole numbers, unless `beside` says that amounts up to this, a price of leaves or of columns, will be added that
+    need not be whole, or that the whole numbers are too large. Where only trees of a loss up to `most` are of interest,
+    units are a share of that: the search is then slower, and as exact as can be.
     """
 
     def __init__(
@@ -95,6 +100,8 @@ class Solver:
         levels: Sequence[Fraction] = (),
         custom: Callable[[list[NDArray[np.int32]]], Sequence[float]] | None = None,
         custom_counts: Callable[[NDArray[np.int64]], Sequence[float]] | None = None,
+        beside: float | None = None,
+        most: float = inf,
         columns: Any = None,
         count: Any = None,
         forbidden: Any = None,
@@ -119,7 +126,6 @@ class Solver:
         if not self._handle:
             raise MemoryError("no memory for a solver")
         self._raised: BaseException | None = None
-        self._unit_is_tolerance = False
         self._levels = 1
         origin = None if columns is None else whole(columns, "columns", (self.tests,), np.int32)
         self._call("treeml_tests", packed, self.tests, self.rows, origin)
@@ -128,6 +134,8 @@ class Solver:
         if forbidden is not None:
             self._call("treeml_forbid", flags(forbidden, "forbidden", (self.tests,)))
         weights = None if weight is None else whole(weight, "weight", (self.rows,))
+        if beside is not None:
+            self._call("treeml_round", beside, most)
         if labels is not None:
             numbers = whole(labels, "labels", (self.rows,), np.int32)
             known = int(numbers.max()) + 1 if classes is None else in_range(classes, "classes", 32)
@@ -139,11 +147,17 @@ class Solver:
             self._targets(targets, loss, levels, weights)
         else:
             assert custom is not None
-            self._unit_is_tolerance = True
             self._custom = self._leaf_costs(custom)
             self._call("treeml_custom", self._custom, None)
+        self._rounds = bool(self._library.treeml_rounds(self._handle))
+        self._doubt = Fraction(0)  # units by which rounded costs of columns may be off for all rows of a path
         if column_cost is not None:
-            prices = whole(column_cost, "column_cost", (np.size(column_cost),))
+            costs = [Fraction(cost) for cost in column_cost]
+            units = [self._in_units(cost, "column_cost") for cost in costs]
+            unit = Fraction(self._library.treeml_unit(self._handle))
+            off = (abs(cost * unit - near) for cost, near in zip(costs, units, strict=True))
+            self._doubt = (self.rows if count is None else int(np.sum(count))) * sum(off, Fraction(0))
+            prices = whole(units, "column_cost", (len(units),))
             self._call("treeml_column_costs", prices, len(prices))
         if leaf_limit is not None:
             matrix = whole(leaf_limit[0], "leaf_limit", (self.rows, self._classes))
@@ -170,7 +184,6 @@ class Solver:
         in_range(scale, "the common denominator of the levels")
         wanted = whole([int(share * scale) for share in shares], "levels", (len(shares),))
         self._levels = len(shares) if loss == "quantile" else 1
-        self._unit_is_tolerance = loss == "squared"
         self._call("treeml_targets", _LOSS[loss], numbers, outputs, weights, wanted, len(wanted), scale)
 
     def _leaf_costs(self, custom: Callable[[list[NDArray[np.int32]]], Sequence[float]]) -> Any:
@@ -271,8 +284,11 @@ class Solver:
             settings["support"] = support
         if leaves is not None:
             settings["leaves"] = leaves
+        doubt = self._doubt
         if leaf_price:
-            settings["leaf_price"] = self._in_units(leaf_price, "leaf_price")
+            units = settings["leaf_price"] = self._in_units(leaf_price, "leaf_price")
+            off = abs(Fraction(leaf_price) * Fraction(self._library.treeml_unit(self._handle)) - units)
+            doubt += off * min(self.rows, leaves or self.rows, 2 ** min(62, self.rows if depth is None else depth))
         if isfinite(seconds):
             settings["milliseconds"] = max(0, min(round(1000 * seconds), 2**62))
         if memory is not None:
@@ -291,7 +307,7 @@ class Solver:
             self._call("treeml_set", name.encode(), in_range(value, name))
         try:
             self._start(start)
-            return self._run(on_progress)
+            return self._run(on_progress, 2 * doubt)
         finally:
             for name in settings:
                 self._call("treeml_set", name.encode(), table[name])
@@ -305,8 +321,10 @@ class Solver:
 
     def _in_units(self, amount: int | Fraction, name: str) -> int:
         scaled = Fraction(amount) * Fraction(self._library.treeml_unit(self._handle))
-        if scaled.denominator != 1 and not self._unit_is_tolerance:
+        if scaled.denominator != 1 and not self._rounds:
             raise ValueError(f"{name} must be a whole number: scale the costs")
+        if abs(scaled) >= 2**62:
+            raise OverflowError(f"{name} is too large beside the costs of leaves")
         return round(scaled)
 
     def _start(self, start: tuple[Any, Any, Any] | None) -> None:
@@ -317,7 +335,8 @@ class Solver:
         test, left, right = (whole(part, "each part of a start tree", (nodes,), np.int32) for part in start)
         self._call("treeml_start", test, left, right, nodes)
 
-    def _run(self, on_progress: Callable[[float, Any, Any], bool | None] | None) -> tuple[Found, ...]:
+    def _run(self, on_progress: Callable[[float, Any, Any], bool | None] | None, doubt: Fraction) -> tuple[Found, ...]:
+        """`doubt`: units by which what is added to the costs of leaves may be off."""
         self._raised = None
 
         def watch(_state: Any, seconds: float, value: int, bound: int, better: int) -> int:
@@ -325,7 +344,7 @@ class Solver:
                 if interrupted():
                     return 1
                 if on_progress is not None:
-                    return int(on_progress(seconds, self._amount(value), self._amount(bound)) is False)
+                    return int(on_progress(seconds, self._amount(value), self._lowered(bound, doubt)) is False)
             except BaseException as error:  # it must not unwind through C
                 self._raised = error
                 return 1
@@ -343,28 +362,36 @@ class Solver:
             raise raised
         statistics = self._statistics()
         kernel = self._library.treeml_kernel(self._handle).decode()
-        return tuple(self._answer(level, statistics, kernel) for level in range(self._levels))
+        return tuple(self._answer(level, statistics, kernel, doubt) for level in range(self._levels))
 
-    def _answer(self, level: int, statistics: Mapping[str, float], kernel: str) -> Found:
+    def _lowered(self, bound: int, doubt: Fraction) -> int | Fraction | None:
+        """A bound of the C library that holds in spite of all rounding; None where it is not known yet."""
+        amount = self._amount(bound)
+        return amount if amount is None or not self._rounds else amount - self._tolerance(doubt)
+
+    def _tolerance(self, doubt: Fraction) -> Fraction:
+        slack = int(self._library.treeml_slack(self._handle))
+        return (slack + doubt) / Fraction(self._library.treeml_unit(self._handle))
+
+    def _answer(self, level: int, statistics: Mapping[str, float], kernel: str, doubt: Fraction) -> Found:
         handle, solver = self._handle, self._library
         solver.treeml_choose(handle, level)
         nodes = solver.treeml_nodes(handle)
         block = np.empty((4, nodes), dtype=np.int32)
         first, width = block.ctypes.data, 4 * nodes  # `block` lives on below, where views of it are returned
         solver.treeml_tree(handle, first, first + width, first + 2 * width, first + 3 * width)
-        tolerance = Fraction(0)
-        if self._unit_is_tolerance:
-            tolerance = (nodes + 2) / Fraction(solver.treeml_unit(handle))
+        status = _STATUS[solver.treeml_status(handle)]
+        value = self._amount(solver.treeml_value(handle)) if nodes else None
         return Found(
-            status=_STATUS[solver.treeml_status(handle)],
+            status=status,
             stop=_STOP[solver.treeml_stop(handle)],
-            value=self._amount(solver.treeml_value(handle)) if nodes else None,
-            bound=self._amount(solver.treeml_bound(handle)),
+            value=value,
+            bound=value if status == "optimal" else self._lowered(solver.treeml_bound(handle), doubt),
             test=block[0],
             left=block[1],
             right=block[2],
             label=block[3],
-            tolerance=tolerance,
+            tolerance=self._tolerance(doubt) if self._rounds else Fraction(0),
             statistics=statistics,
             kernel=kernel,
         )

@@ -22,8 +22,6 @@ from treeml.native.solver import Found
 
 MOST_COLUMNS = 4096  # the work grows with their square
 
-_TOLERANCE = 2**10  # units of squared error: up to 2**46 of them make up a single leaf
-
 
 @dataclass(frozen=True, slots=True)
 class Column:
@@ -64,6 +62,7 @@ class ThresholdSolver:
         cost: Any = None,
         targets: Any = None,
         weight: Any = None,
+        beside: float = 0.0,
         count: Any = None,
         forbidden: frozenset[int] = frozenset(),
     ) -> None:
@@ -74,8 +73,9 @@ class ThresholdSolver:
             codes[place] = _codes(problem, column)
         self._solver = NumericSolver(codes, count)
         self._squared = targets is not None
+        self._slack = Fraction(0)
         if targets is not None:
-            self._solver.targets(targets, weight)
+            self._solver.targets(targets, weight, beside)
         else:
             self._solver.costs(cost)
 
@@ -98,7 +98,8 @@ class ThresholdSolver:
         settings = dict(options or {})
         unit = self._solver.unit
         settings["support"] = support
-        settings["leaf_price"] = round(Fraction(leaf_price) * unit)
+        price = Fraction(leaf_price) * unit
+        settings["leaf_price"] = round(price)
         settings["threads"] = min(threads, 256)
         for name, value in (("depth", depth), ("leaves", leaves), ("memory", memory)):
             if value is not None:
@@ -111,6 +112,9 @@ class ThresholdSolver:
         self._solver.start(None if start is None else self._lowered(*start))
         table = _initial_values()
         self._solver.set(**settings)
+        self._slack = self._solver.slack + 2 * abs(price - round(price)) * min(
+            leaves or self.problem.rows, self.problem.rows
+        )
         try:
             watch = None if on_progress is None else self._watch(on_progress)
             return self._found(self._solver.solve(watch))
@@ -131,13 +135,9 @@ class ThresholdSolver:
 
         return watch
 
-    @property
-    def _slack(self) -> int:
-        return _TOLERANCE if self._squared else 0
-
     def _found(self, outcome: Outcome) -> Found:
         unit, slack = outcome.unit, self._slack
-        value, bound = outcome.value, outcome.bound - slack
+        value, bound = outcome.value, outcome.bound if outcome.status == "optimal" else outcome.bound - slack
         tree = outcome.tree
         test, left, right, label = self._raised(tree) if tree is not None else ([], [], [], [])
         arrays = [np.array(part, dtype=np.int32) for part in (test, left, right, label)]

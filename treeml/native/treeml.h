@@ -91,7 +91,12 @@ TREEML_PUBLIC int treeml_targets (treeml_solver *, int32_t loss, const int64_t *
                                   int64_t level_scale);
 TREEML_PUBLIC int treeml_custom (treeml_solver *, treeml_leaf_costs, void *state);
 
-/* Further terms and constraints. */
+/* Before them: costs of leaves are to be rounded to units even if whole numbers could be exact, and amounts of this size
+   will be added to them. Squared losses and the user's own costs are always rounded. Where only trees of a loss up to
+   `most` are of interest, units are a share of that, and larger losses count as some larger loss; or infinity. */
+TREEML_PUBLIC int treeml_round (treeml_solver *, double beside, double most);
+
+/* Further terms and constraints. What columns cost is in units. */
 TREEML_PUBLIC int treeml_column_costs (treeml_solver *, const int64_t *cost, int32_t columns);
 TREEML_PUBLIC int treeml_leaf_limit (treeml_solver *, const int64_t *cost, int64_t limit);
 TREEML_PUBLIC int treeml_purity (treeml_solver *, const int64_t *weight, int64_t numerator, int64_t denominator);
@@ -119,6 +124,9 @@ TREEML_PUBLIC int64_t treeml_value (const treeml_solver *);
 TREEML_PUBLIC int64_t treeml_bound (const treeml_solver *);
 /* Values are whole numbers of 1 / unit; 1 for counts and costs, a power of two for losses. */
 TREEML_PUBLIC double treeml_unit (const treeml_solver *);
+/* Are costs of leaves rounded to units? Then the best tree is best, and the bound holds, to so many units. */
+TREEML_PUBLIC int treeml_rounds (const treeml_solver *);
+TREEML_PUBLIC int64_t treeml_slack (const treeml_solver *);
 TREEML_PUBLIC int64_t treeml_nodes (const treeml_solver *);
 TREEML_PUBLIC int treeml_tree (const treeml_solver *, int32_t *test, int32_t *yes, int32_t *no, int32_t *label);
 

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     Whole = NDArray[np.int64]
 
 STEPS_OF_A_LOSS = 10**9
+MOST_STEPS = 2**44  # of a squared loss, where prices beside it need finer ones
 LARGEST_SUM = 2**52  # every whole number that a solver sees stays exact as a float
 LARGEST_WEIGHT = 2**59  # of all rows, where only shares of it count
 LARGEST_SHARE = 2**120  # the weight of all rows times a term of a purity's limit; up to here it is compared exactly
@@ -67,7 +68,9 @@ class Form:
     depth         times the depth
     used          sum of the numbers of the features that the tree tests
     test_costs    per feature: times the count of the rows on whose path it is tested
-    losses        factor times a loss of the leaves' rows (the factor is a fraction: losses may be real)
+    losses        factor times a loss of the leaves' rows (the factor is a fraction: losses may be real); one beyond
+                  `ceiling` counts as that, since no tree with such a leaf is of interest. Where prices would need
+                  steps too small beside a squared loss, they are `rough`: rounded down as it is
     largest       factor times the largest of several forms, each of scale 1 with a whole constant in `offset`
     """
 
@@ -77,6 +80,8 @@ class Form:
     used: Mapping[int, int] = field(default_factory=dict)
     test_costs: Mapping[int, int] = field(default_factory=dict)
     losses: tuple[tuple[Fraction, Loss], ...] = ()
+    ceiling: int | None = None
+    rough: bool = False  # are prices rounded down to steps too, as squared losses are?
     largest: tuple[tuple[int, tuple[Form, ...]], ...] = ()
     offset: int = 0
     scale: Fraction = Fraction(1)
@@ -169,11 +174,16 @@ class Asked:
         )
 
 
-def read_problem(problem: Problem) -> Asked:
-    """Raises Unsupported for what no encoding can express."""
+def read_problem(problem: Problem, most: Fraction | None = None, steps: int = STEPS_OF_A_LOSS) -> Asked:
+    """Raises Unsupported for what no encoding can express.
+
+    Trees whose goal is above `most` are of no interest: a squared loss in it is rounded to a share, 1 / `steps`, of it.
+    """
     if len(problem.goals) > 1:
         raise Unsupported("several goals", "one goal is solved at a time", "the plan solves them one after the other")
-    goal = form_of(problem.goals[0].sum, "the goal") if problem.goals else Form()
+    goal = Form()
+    if problem.goals:
+        goal = form_of(problem.goals[0].sum, "the goal", most, int(problem.count.sum()), steps)
     requirements: list[Requirement] = []
     rules: list[LeafRule] = []
     monotone: list[tuple[Monotone, str]] = []
@@ -200,7 +210,9 @@ def read_problem(problem: Problem) -> Asked:
             depths.append((requirement.high - form.offset) // form.leaves - 1)
     if not depths:
         raise Unsupported("unbounded depth", "the model has one variable per node", "add `require depth <= ...`")
-    asked = Asked(max(-1, min(depths)), goal, tuple(_merged(requirements)), tuple(rules), tuple(monotone))
+    depth = max(-1, min(depths))
+    merged = tuple(_eased(item, depth) for item in _merged(requirements))
+    asked = Asked(depth, goal, merged, tuple(rules), tuple(monotone))
     _check_sizes(asked, problem)
     return asked
 
@@ -242,6 +254,13 @@ def form_range(form: Form, problem: Problem, asked: Asked) -> tuple[int, int]:
         low += min(ends)
         high += max(ends)
     return low, high
+
+
+def _eased(item: Requirement, depth: int) -> Requirement:
+    """Squared losses are rounded down, by less than a step a leaf: what is at least so much may look like less."""
+    if item.low is None or not any(loss.kind == "squared" for _, loss in item.form.losses):
+        return item
+    return Requirement(item.form, item.low - 2 ** max(0, depth), item.high, item.name)
 
 
 def _merged(requirements: list[Requirement]) -> Iterator[Requirement]:
@@ -290,19 +309,36 @@ def parts_of(form: Form) -> Iterator[Form]:
             yield from parts_of(part)
 
 
-def form_of(total: Sum, where: str) -> Form:
-    """A sum of terms as one form in whole numbers with a common divisor taken out."""
-    raw = _Raw()
+def form_of(total: Sum, where: str, most: Fraction | None = None, rows: int = 1, steps: int = STEPS_OF_A_LOSS) -> Form:
+    """A sum of terms as one form in whole numbers with a common divisor taken out.
+
+    A sum above `most` is of no interest; tests are paid for up to `rows` times, squared losses rounded to `steps`.
+    """
+    raw = _Raw(rows, steps)
     for factor, term in total.parts:
         raw.add(factor, term, where)
     raw.constant += total.constant
+    if most is not None and most > total.constant and only_costs(total):
+        raw.most = most - total.constant
     return raw.form()
+
+
+def only_costs(total: Sum) -> bool:
+    """Is no part of the sum ever below 0?"""
+    return all(
+        factor >= 0
+        and isinstance(term, Loss | Leaves | Depth | Used | TestCost)
+        and getattr(term, "scale", 1) >= 0
+        and min(getattr(term, "costs", (0,)), default=0) >= 0
+        for factor, term in total.parts
+    )
 
 
 class _Raw:
     """A form with fractional coefficients, while it is added up."""
 
-    def __init__(self) -> None:
+    def __init__(self, rows: int = 1, steps: int = STEPS_OF_A_LOSS) -> None:
+        self.rows, self.steps = rows, steps
         self.predicted: list[tuple[Fraction, Whole]] = []
         self.leaves = Fraction(0)
         self.depth = Fraction(0)
@@ -311,6 +347,8 @@ class _Raw:
         self.losses: list[tuple[Fraction, Loss]] = []
         self.largest: list[tuple[Fraction, list[_Raw]]] = []
         self.constant = Fraction(0)
+        self.most: Fraction | None = None
+        self.rough = False
 
     def add(self, factor: Fraction, term: object, where: str) -> None:
         if not factor:
@@ -329,6 +367,8 @@ class _Raw:
                 if cost:
                     self.test_costs[feature] = self.test_costs.get(feature, Fraction(0)) + factor * term.scale * cost
         elif isinstance(term, Loss):
+            if term.kind == "squared" and not _spread(term):
+                return  # every leaf fits every row
             self.losses.append((factor * term.scale, term))
         elif isinstance(term, Largest):
             raws = list(_largest_parts(term, where))
@@ -365,8 +405,8 @@ class _Raw:
         form = self._scaled(unit)
         largest = tuple((int(factor / unit), parts) for factor, parts in built)
         return Form(
-            form.predicted, form.leaves, form.depth, form.used, form.test_costs, form.losses, largest, 0, unit,
-            form.constant,
+            form.predicted, form.leaves, form.depth, form.used, form.test_costs, form.losses, form.ceiling, form.rough,
+            largest, 0, unit, form.constant,
         )  # fmt: skip
 
     def _unit(self) -> Fraction:
@@ -383,9 +423,13 @@ class _Raw:
         real = [abs(factor) * _spread(loss) for factor, loss in self.losses if loss.kind == "squared"]
         squared = sum(real, Fraction(0))
         if squared:
-            # Squared losses are real: in steps this fine, rounding them down moves the goal by less than a millionth.
-            step = squared / STEPS_OF_A_LOSS
-            unit = step if unit is None else unit / max(1, ceil(unit / step))
+            # Squared losses are real, and rounded down to steps that are a share of the largest loss of interest.
+            squared = squared if self.most is None else min(squared, self.most)
+            step = squared / self.steps
+            exact = step if unit is None else unit / max(1, ceil(unit / step))
+            reach = squared + abs(self.leaves) + self.rows * sum(self.test_costs.values(), Fraction(0))
+            self.rough = reach / exact > MOST_STEPS and not self.predicted and not self.largest
+            unit = max(step, reach / MOST_STEPS) if self.rough else exact
         return unit or Fraction(1)
 
     def _scaled(self, unit: Fraction, whole_constant: bool = False) -> Form:
@@ -398,11 +442,13 @@ class _Raw:
             predicted = None
         return Form(
             predicted=predicted,
-            leaves=int(self.leaves / unit),
-            depth=int(self.depth / unit),
-            used={feature: int(value / unit) for feature, value in self.used.items() if value},
-            test_costs={feature: int(value / unit) for feature, value in self.test_costs.items() if value},
+            leaves=floor(self.leaves / unit),
+            depth=floor(self.depth / unit),
+            used={feature: floor(value / unit) for feature, value in self.used.items() if value},
+            test_costs={feature: floor(value / unit) for feature, value in self.test_costs.items() if value},
             losses=tuple((factor / unit, loss) for factor, loss in self.losses if factor),
+            ceiling=None if self.most is None else floor(self.most / unit) + 1,
+            rough=self.rough,
             offset=int(self.constant / unit) if whole_constant else 0,
             scale=unit,
             constant=Fraction(0) if whole_constant else self.constant,
@@ -431,7 +477,7 @@ def _spread(loss: Loss) -> Fraction:
         values = [int(value) for value in loss.targets[:, output]]
         middle = sum(values) // max(1, len(values))
         total += sum(int(w) * (value - middle) ** 2 for w, value in zip(loss.weight, values, strict=True))
-    return Fraction(max(1, total))
+    return Fraction(total)
 
 
 def _common_unit(values: list[Fraction]) -> Fraction:
@@ -499,7 +545,8 @@ def _ratio(bound: Bound) -> Iterator[Bound]:
 
 
 def _requirement(bound: Bound) -> Requirement:
-    form = form_of(bound.sum, f"`{bound.name}`" if bound.name else "a requirement")
+    most = bound.limit if bound.sense in ("<=", "=") else None
+    form = form_of(bound.sum, f"`{bound.name}`" if bound.name else "a requirement", most)
     limit = (bound.limit - form.constant) / form.scale
     high = _in_reach(floor(limit)) if bound.sense in ("<=", "=") else None
     low = _in_reach(ceil(limit)) if bound.sense in (">=", "=") else None

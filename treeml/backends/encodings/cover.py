@@ -129,6 +129,7 @@ def takes_cover(problem: Problem, asked: Asked, whole: bool = False) -> None:
                 total += abs(factor) * _spread(loss)
         if form.predicted is not None:
             total += int(np.abs(form.predicted).max(axis=1, initial=0).sum())
+        total += int(problem.count.sum()) * sum(abs(cost) for cost in form.test_costs.values())
         if total >= NEVER // 64 or (2**asked.depth) * abs(form.leaves) >= NEVER // 64:
             raise Unsupported(
                 "numbers of this size", "their sum is beyond what solvers handle exactly", "round targets or weights"

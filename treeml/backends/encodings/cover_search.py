@@ -75,8 +75,11 @@ def solve_cover(search: Search, start: Node | None, solver: Solver, write: Calla
         return Stop.MEMORY if stopped.code == MEMORY else Stop.TIME
     coupling = couple(problem, asked)
     search.statistics["states"] = float(cover.states.size)
-    if cover.rounded:
-        search.tolerance = asked.goal.scale * 2**asked.depth
+    if any(loss.kind == "squared" for _, loss in asked.goal.losses):
+        # Every leaf is rounded down by less than a step, and all of them together by floats by less than another.
+        leaves = min(2**asked.depth, problem.rows)
+        prices = leaves + (int(problem.count.sum()) + 2) * asked.depth + len(asked.goal.used) if asked.goal.rough else 0
+        search.tolerance = asked.goal.scale * (leaves + 1 + prices)
     if write is not None:
         write(write_program(cover, _every_column(cover, coupling, asked), coupling))
     asks = _Asks(search, cover, coupling, solver)

@@ -202,7 +202,7 @@ def split_tables(
             for table in (leaf[number], yes[number], no[number]):
                 table += form.leaves
         for factor, loss in form.losses:
-            whole, sides = _losses(count, loss, factor)
+            whole, sides = _losses(count, loss, factor, form.ceiling)
             rounded |= loss.kind == "squared"
             leaf[number] += whole[:, None]
             yes[number] += sides[:, :, 0, None]
@@ -221,10 +221,10 @@ def split_tables(
     )  # fmt: skip
 
 
-def _losses(count: Counting, loss: Loss, factor: Fraction) -> tuple[Whole, Whole]:
+def _losses(count: Counting, loss: Loss, factor: Fraction, ceiling: int | None) -> tuple[Whole, Whole]:
     """factor * loss of every state, and of both sides of every split of the last ones; rounded down where real."""
     if loss.kind == "squared":
-        return _squared(count, loss, factor)
+        return _squared(count, loss, factor, ceiling)
     keys, bits, rows = count.keys, count.bits, count.problem.rows
     level = Fraction(1, 2) if loss.kind == "absolute" else loss.level
     above, below = (1, 1) if loss.kind == "absolute" else (level.numerator, level.denominator - level.numerator)
@@ -243,18 +243,25 @@ def _losses(count: Counting, loss: Loss, factor: Fraction) -> tuple[Whole, Whole
     return whole, sides
 
 
-def _squared(count: Counting, loss: Loss, factor: Fraction) -> tuple[Whole, Whole]:
-    """sum w y^2 - (sum w y)^2 / sum w, about the mean of all rows so that floats keep their digits."""
+def _squared(count: Counting, loss: Loss, factor: Fraction, ceiling: int | None) -> tuple[Whole, Whole]:
+    """sum w y^2 - (sum w y)^2 / sum w of all rows of a set, rounded down to steps.
+
+    With q the whole number next to the mean and r = sum w y - q sum w what is left, the loss is the whole number
+    sum w y^2 - q (sum w y + r), less r^2 / sum w, which is at most half of it. All but the last quotient is exact, so
+    floats are off by a few roundings of the loss itself, which is taken off.
+    """
     weight = loss.weight.astype(np.int64)
     moved = moved_targets(loss, count.problem.rows)
     values = np.column_stack([weight, weight[:, None] * moved, (weight[:, None] * moved**2).sum(axis=1)])
+    most = 2.0**62 if ceiling is None else float(ceiling)
 
     def price(sums: Whole) -> Whole:
-        weights, squares = sums[..., 0].astype(float), sums[..., -1].astype(float)
-        firsts = (sums[..., 1:-1].astype(float) ** 2).sum(axis=-1)
-        real = squares - np.divide(firsts, weights, out=np.zeros_like(firsts), where=weights > 0)
-        slack = 1e-12 * squares
-        steps: Whole = np.floor(np.maximum(0.0, real - slack) * float(factor) - 1e-6).clip(min=0).astype(np.int64)
+        weights, firsts = np.maximum(sums[..., :1], 1), sums[..., 1:-1]
+        nearest = (2 * firsts + weights) // (2 * weights)
+        left = firsts - nearest * weights
+        whole = sums[..., -1] - (nearest * (firsts + left)).sum(axis=-1)
+        real = whole - (left.astype(float) ** 2 / weights).sum(axis=-1)
+        steps: Whole = np.floor((real * float(factor) * (1 - 1e-14)).clip(0.0, most)).astype(np.int64)
         return steps
 
     whole, below, above = count.all_three(values)
