@@ -6,8 +6,10 @@ training data. A level that training did not have answers no to every test on it
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NoReturn
 
@@ -19,6 +21,8 @@ from treeml.lang.diagnostic import DataError, Diagnostic
 from treeml.tree import Branch, Field, Node, Test, Tree
 
 MISSING, UNKNOWN = -1, -2
+EXACT = 2**53  # beyond this, not every whole number is a float64
+_WHOLE = re.compile(r"[+-]?\d{1,40}")
 FEW = 32  # one row in so many
 
 Rows = NDArray[Any]  # a mask over all rows, or the numbers of some
@@ -90,6 +94,10 @@ def answers(test: Test, column: Values, rows: NDArray[np.intp] | None = None) ->
 
 
 def _number_answers(test: Test, values: NDArray[Any]) -> NDArray[np.bool_]:
+    if values.dtype == object:
+        wanted = test.values
+        found = [value <= wanted[0] if test.kind == "at most" else value in wanted for value in values]
+        return np.array(found, dtype=np.bool_)
     if test.kind == "at most":
         return np.asarray(values <= _threshold(test.values[0], values))
     return np.isin(values, [float(value) for value in test.values])
@@ -232,7 +240,7 @@ def _is_column(value: Any) -> bool:
 
 def _values(field: Field, raw: Any) -> Values:
     values = _codes(field, raw) if field.levels else _numbers(field, raw)
-    missing = values == MISSING if field.levels else np.isnan(values) if values.dtype.kind == "f" else None
+    missing = values == MISSING if field.levels else values != values if values.dtype.kind in "fO" else None
     if missing is None or not missing.any():
         return Values(field, values)
     if field.fill is not None:
@@ -249,20 +257,32 @@ def _values(field: Field, raw: Any) -> Values:
 
 
 def _numbers(field: Field, raw: Any) -> NDArray[Any]:
-    array = np.asarray(raw) if isinstance(raw, np.ndarray) else None
-    if array is not None and array.dtype.kind in "iuf":
-        return array
-    if array is not None and array.dtype.kind == "b":
-        return array.astype(np.float64)
-    return np.array([_number(value, field, row) for row, value in enumerate(raw)], dtype=np.float64)
+    if isinstance(raw, np.ndarray) and raw.dtype.kind in "iufb":
+        if raw.dtype.kind in "fb":
+            # In training they are 64 bits wide, so that is how they are compared.
+            return raw.astype(np.float64, copy=False)
+        return raw
+    numbers = [_number(value, field, row) for row, value in enumerate(raw)]
+    if any(isinstance(number, int) for number in numbers):
+        # Whole numbers that no float is equal to stay what they are, and are compared as Python does, exactly.
+        return np.array(numbers, dtype=object)
+    return np.array(numbers, dtype=np.float64)
 
 
-def _number(value: Any, field: Field, row: int | None) -> float:
+def _number(value: Any, field: Field, row: int | None) -> float | int:
+    """A float; or a whole number beyond 2**53, as it is."""
     if _is_missing(value):
         return np.nan
     try:
+        if isinstance(value, (int, np.integer)) and not -EXACT <= value <= EXACT:
+            return int(value)
+        if isinstance(value, str) and _WHOLE.fullmatch(value.strip()):
+            whole = int(value)
+            return whole if not -EXACT <= whole <= EXACT else float(whole)
+        if isinstance(value, Decimal) and value == value.to_integral_value() and abs(value) > EXACT:
+            return int(value)
         return float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, ArithmeticError):
         where = "" if row is None else f" in row {row + 1}"
         _refuse("D476", f"`{field.name}` is not a number{where}: {value!r}", "the tree compares it with numbers")
 
@@ -314,11 +334,14 @@ def _code(field: Field, level: Any) -> int:
 
 
 def _threshold(value: Any, values: NDArray[Any]) -> Any:
-    """Whole numbers beyond 2**53 are compared as such."""
+    """Whole numbers beyond 2**53 are compared as such, and with the largest float that is not above them."""
+    if values.dtype.kind == "f" and isinstance(value, float):
+        return value
+    exact = Fraction(value)
     if values.dtype.kind in "iu":
-        exact = Fraction(value)
         return exact.numerator // exact.denominator
-    return float(value)
+    near = float(value)
+    return near if Fraction(near) <= exact else float(np.nextafter(near, -np.inf))
 
 
 def _listed(names: Any, most: int = 12) -> str:

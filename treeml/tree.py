@@ -180,7 +180,7 @@ class Tree:
 
     def decision_path(self, row: Any) -> tuple[str, ...]:
         """Why one row is predicted as it is, in words: every test on its path, then the prediction."""
-        reached = self.apply([row] if isinstance(row, Mapping) else row)
+        reached = self.apply(row)
         if len(reached) != 1:
             raise ValueError(f"a decision path is that of one row, not of {len(reached)}")
         path, leaf = list(self.paths())[int(reached[0])]
@@ -256,14 +256,16 @@ def class_shares(leaf: Leaf, classes: Sequence[Any]) -> tuple[Fraction, ...]:
 
 
 def number_text(value: Any) -> str:
-    """A number to read: short, and the same number again when it is short enough to be exact. A level is its label."""
+    """The shortest text that reads back as the very number, so that it parts rows as the tree does.
+
+    Cuts are chosen to have short ones. A level is its label.
+    """
     if not isinstance(value, (float, Fraction)):
         return label_text(value)
     number = float(value)
-    if number.is_integer() and abs(number) < 1e15:
+    if number.is_integer() and abs(number) < 1e16:
         return str(int(number))
-    short = f"{number:.6g}"
-    return short if float(short) == number else f"{number:.10g}"
+    return repr(number)
 
 
 def rounded_text(value: float) -> str:

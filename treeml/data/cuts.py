@@ -8,6 +8,7 @@ people read it.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -126,8 +127,16 @@ def _shortened(exact: Fraction, low: Any, high: Any, slack: Fraction, whole: boo
     if whole:
         return float(max(exact.numerator // exact.denominator, int(low)))
     near = float(exact)
-    for digits in range(1, 18):
-        short = float(f"{near:.{digits}g}")
-        if low <= short < high and abs(Fraction(short) - exact) <= slack:
+    for digits in range(1, 17):
+        short = _rounded_near(near, digits, low, high)
+        if short is not None and abs(Fraction(short) - exact) <= slack:
             return short
     return near if low <= near < high else low
+
+
+def _rounded_near(near: float, digits: int, low: float, high: float) -> float | None:
+    """A decimal of so many digits in low <= x < high: the nearest, else the next one down or up."""
+    middle = Decimal(f"{near:.{digits - 1}e}")
+    step = Decimal(1).scaleb(middle.adjusted() - digits + 1)
+    fitting = (float(decimal) for decimal in (middle, middle - step, middle + step))
+    return next((short for short in fitting if low <= short < high), None)
