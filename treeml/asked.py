@@ -32,8 +32,9 @@ def checked(
     threads: int | None = None,
     params: Mapping[str, Any] | None = None,
     has_target: bool = False,
+    data: Any = None,
 ) -> tuple[Spec, tuple[Diagnostic, ...]]:
-    """The spec of this run, and warnings."""
+    """The spec of this run, and warnings. `data` are those given instead of the file that the model names."""
     asked = {"with": backend, "within": within, "gap": gap, "seed": seed, "threads": threads}
     statements = _with_request(model.statements, {name: value for name, value in asked.items() if value is not None})
     bindings = {**model.bindings, **(params or {})}
@@ -44,7 +45,35 @@ def checked(
             return _check_built(tuple(statements), given, model.folder, has_target)
         except TypeError:  # a param was given a value that cannot be hashed, which `check` will name
             pass
-    return _check(statements, bindings, model.folder, has_target)
+        except SpecError as refused:
+            return _with_target_of_file(refused, statements, bindings, model.folder, has_target, data)
+    try:
+        return _check(statements, bindings, model.folder, has_target)
+    except SpecError as refused:
+        return _with_target_of_file(refused, statements, bindings, model.folder, has_target, data)
+
+
+def _with_target_of_file(
+    refused: SpecError,
+    statements: Sequence[Statement],
+    bindings: Mapping[str, Any],
+    folder: Path,
+    has_target: bool,
+    data: Any,
+) -> tuple[Spec, tuple[Diagnostic, ...]]:
+    """Some formats say what is predicted, so that a spec need not; whether the file is of one is looked up only now."""
+    from treeml.data.recognize import names_target
+
+    if has_target or not any(diagnostic.code == "T313" for diagnostic in refused.diagnostics):
+        raise refused
+    try:
+        spec, warnings = _check(statements, bindings, folder, True)
+    except SpecError:
+        raise refused from None
+    path = data if data is not None else None if spec.data is None else folder / spec.data
+    if not isinstance(path, (str, Path)) or not names_target(Path(path)):
+        raise refused
+    return spec, warnings
 
 
 def _check(

@@ -78,7 +78,7 @@ def check(model: Model, data: Any = None, **asked: Any) -> tuple[Diagnostic, ...
     """Warnings about a model, alone or with data; SpecError with every mistake where something is wrong."""
     from treeml.asked import checked
 
-    spec, warnings = checked(model, **asked)
+    spec, warnings = checked(model, data=data, **asked)
     if data is not None:
         from treeml.data.bind import bind
         from treeml.data.problem import lower

@@ -115,7 +115,7 @@ def prepare(
     """
     from treeml.data.bind import bind
 
-    spec, warnings = checked(model, has_target=y is not None, **asked)
+    spec, warnings = checked(model, has_target=y is not None, data=data, **asked)
     allowed = _bytes(memory)
     reading = reading.tightened(allowed, spec.within)
     request = Request(spec, warnings, options, allowed, start, write_model, proof, reading)

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from treeml.data.table import Dataset, label_text
+from treeml.data.table import Dataset, label_text, unmasked
 from treeml.lang.diagnostic import DataError, Diagnostic
 from treeml.tree import Branch, Field, Node, Test, Tree
 
@@ -152,7 +152,7 @@ def read_inputs(tree: Tree, data: Any) -> Inputs:
 
 def _raw_columns(tree: Tree, data: Any) -> tuple[Mapping[str, Any], int]:
     if isinstance(data, np.ndarray):
-        return _array_columns(tree, data)
+        return _array_columns(tree, unmasked(data))
     if isinstance(data, Mapping):
         return _dict_columns(tree, data)
     if isinstance(data, (list, tuple)):
@@ -239,6 +239,7 @@ def _is_column(value: Any) -> bool:
 
 
 def _values(field: Field, raw: Any) -> Values:
+    raw = unmasked(raw)
     values = _codes(field, raw) if field.levels else _numbers(field, raw)
     missing = values == MISSING if field.levels else values != values if values.dtype.kind in "fO" else None
     if missing is None or not missing.any():

@@ -105,7 +105,7 @@ def jobs_of(
 def checked_spec(case: Case, **asked: Any) -> Spec:
     from treeml.asked import checked
 
-    return checked(case.model, has_target=case.y is not None, **asked)[0]
+    return checked(case.model, has_target=case.y is not None, data=case.data, **asked)[0]
 
 
 def fingerprint(case: Case, params: Mapping[str, Any] | None = None) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 
 import polars as pl
 
-from treeml.data.infer import MISSING_WORDS, Findings, infer
+from treeml.data.infer import MISSING_WORDS, Findings, infer, wide_numbers
 from treeml.data.limits import PIECE, UNLIMITED, ReadingLimits, table_bytes
 from treeml.data.mistake import file_mistake
 from treeml.data.read import NOTHING_DECLARED, refuse_repeats
@@ -27,6 +27,7 @@ from treeml.spec import ColumnSpec
 
 _AS_TEXT = ("category", "text", "ordered")
 _AT_ONCE = 4 * PIECE  # bytes that are parsed between two looks at the clock
+_WHOLE = r"^[+-]?\d+$"
 _COMMA_NUMBER = r"^([+-]?\d*)(?:,(\d*))?$"
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 
@@ -265,10 +266,12 @@ def _retyped(series: pl.Series, separator: str, declared: ColumnSpec) -> pl.Seri
     stripped = series.str.strip_chars()
     stripped = stripped.set(stripped.is_in(MISSING_WORDS), None)
     for text in (stripped, stripped.str.replace(",", ".", literal=True)) if commas else (stripped,):
-        for dtype in (pl.Int64, pl.Float64):
-            numbers = text.cast(dtype, strict=False)
-            if numbers.null_count() == stripped.null_count():
-                return numbers
+        numbers = text.cast(pl.Int64, strict=False)
+        if numbers.null_count() == stripped.null_count():
+            return numbers
+        numbers = text.cast(pl.Float64, strict=False)
+        if numbers.null_count() == stripped.null_count():
+            return numbers if not text.str.contains(_WHOLE).all() else wide_numbers(text)
         if commas and not _with_comma(stripped).all():
             break
     if commas and declared.type in ("number", "integer"):  # so that the message names the value that is no number

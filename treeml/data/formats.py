@@ -7,7 +7,6 @@ is not listed is 0. A file is told by its ending (.names, .libsvm, .svm) or by w
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -25,14 +24,13 @@ from treeml.data.infer import Findings, infer
 from treeml.data.limits import ReadingLimits
 from treeml.data.mistake import file_mistake
 from treeml.data.read import NOTHING_DECLARED, refuse_repeats
+from treeml.data.recognize import recognized
 from treeml.data.table import BitColumns, Column, Table
 from treeml.lang.source import Span
 from treeml.spec import ColumnSpec
 
 Reader = Callable[[Path, bytes, Mapping[str, ColumnSpec], "Span | None", ReadingLimits], Table]
 
-_BITS = re.compile(rb"[01](?:[ \t]+[01])+[ \t]*\r?")
-_SPARSE = re.compile(rb"[+-]?\d[\w.+-]*(?:\s+\d+:[^\s:#]+)+\s*(?:#.*)?")
 _LINES = 1 << 16  # lines between two looks at the clock
 _EACH = 24  # bytes of memory for a byte of text, while every value in it is an object
 _MOST_CELLS = 400_000_000
@@ -40,16 +38,8 @@ _MOST_CELLS = 400_000_000
 
 def reader_for(path: Path, content: bytes) -> Reader | None:
     """The reader that a file's ending or its first lines ask for; None for CSV."""
-    if path.suffix == ".names" or (path.suffix == ".data" and path.with_suffix(".names").is_file()):
-        return _read_c45
-    if path.suffix in (".libsvm", ".svm", ".svmlight"):
-        return _read_libsvm
-    lines = [line for line in content[: 1 << 16].split(b"\n")[:5] if line.strip()]
-    if lines and all(_BITS.fullmatch(line) for line in lines[:-1] or lines):
-        return _read_cp4im
-    if lines and all(_SPARSE.fullmatch(line.strip()) for line in lines[:-1] or lines):
-        return _read_libsvm
-    return None
+    readers: dict[str | None, Reader] = {"C4.5": _read_c45, "libsvm": _read_libsvm, "CP4IM": _read_cp4im}
+    return readers.get(recognized(path, content))
 
 
 def _read_cp4im(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -60,7 +61,9 @@ def infer(series: pl.Series, declared: ColumnSpec, findings: Findings) -> Column
         return _from_truths(series, declared, findings)
     if dtype.is_integer():
         return _from_whole_numbers(series, declared, findings)
-    if dtype.is_float() or dtype.is_decimal():
+    if dtype.is_decimal():
+        return _from_decimals(series, declared, findings)
+    if dtype.is_float():
         return _from_numbers(series.cast(pl.Float64), declared, findings)
     if dtype == pl.Null:
         return _from_nothing(series, declared)
@@ -68,11 +71,22 @@ def infer(series: pl.Series, declared: ColumnSpec, findings: Findings) -> Column
         return _from_text(series, declared, findings)
     if dtype in (pl.Categorical, pl.Enum):
         return _from_categories(series, declared, findings)
-    findings.notes.append(
-        f"`{series.name}` holds {str(dtype).split('(')[0].lower()} values, which no test can be made of; "
-        "turn it into numbers to use it"
-    )
-    return _coded(series.cast(pl.String, strict=False), "text")
+    kind = str(dtype).split("(")[0].lower()
+    if dtype in (pl.Date, pl.Datetime, pl.Time):
+        findings.notes.append(_no_test(series.name, kind))
+        return _coded(series.cast(pl.String, strict=False), "text")
+    return unusable(series.name, kind, series.is_null().to_numpy(), findings)
+
+
+def unusable(name: str, kind: str, missing: NDArray[np.bool_], findings: Findings) -> Column:
+    """A column of values that are neither numbers nor texts: it is there, and no part can be played by it."""
+    findings.notes.append(_no_test(name, kind))
+    codes = np.where(missing, -1, 0).astype(np.int32)
+    return Column(name, "text", codes, (f"{kind} values",), missing if missing.any() else None)
+
+
+def _no_test(name: str, kind: str) -> str:
+    return f"`{name}` holds {kind} values, which no test can be made of; turn it into numbers to use it"
 
 
 def _from_truths(series: pl.Series, declared: ColumnSpec, findings: Findings) -> Column:
@@ -110,6 +124,34 @@ def _from_whole_numbers(series: pl.Series, declared: ColumnSpec, findings: Findi
     if low < -EXACT or high > EXACT:
         return Column(series.name, kind, series.cast(pl.Int64).fill_null(0).to_numpy(), (), missing)
     return Column(series.name, kind, series.cast(pl.Float64).fill_null(float("nan")).to_numpy(), (), missing)
+
+
+def _from_decimals(series: pl.Series, declared: ColumnSpec, findings: Findings) -> Column:
+    """Decimals are kept as the floats whose shortest text they are; where there is none, they are too fine."""
+    numbers = series.cast(pl.Float64)
+    known = series.unique().drop_nulls().to_list()
+    if not known or max(len(value.as_tuple().digits) for value in known) <= 15:  # so many digits, every float keeps
+        return _from_numbers(numbers, declared, findings)
+    if all(value == value.to_integral_value() for value in known) and max(map(abs, known)) < 2**126:
+        return _from_whole_numbers(series.cast(pl.Int128), declared, findings)
+    fine = next((value for value in known if Decimal(repr(float(value))) != value), None)
+    if fine is None:
+        return _from_numbers(numbers, declared, findings)
+    row = next(row for row, value in enumerate(series) if value == fine)
+    return too_fine(series.name, fine, row, declared, findings, len(series))
+
+
+def too_fine(name: str, value: Any, row: int, declared: ColumnSpec, findings: Findings, rows: int) -> Column:
+    """A number that a float does not keep would be changed in silence, so it is refused."""
+    findings.mistake(
+        "D410",
+        f"a number of `{name}` has more digits than are kept",
+        declared,
+        f"{value!s} in row {row + 1} of {findings.source} would become {float(value)!r}",
+        notes=("numbers are kept as floats of 64 bits, which hold 15 digits and most numbers of 16 and 17",),
+        helps=("round the numbers, or subtract what they have in common",),
+    )
+    return Column(name, "text", np.full(rows, -1, dtype=np.int32))
 
 
 def _first_wide(series: pl.Series) -> int:
@@ -204,6 +246,8 @@ def _numbers_from_text(series: pl.Series, declared: ColumnSpec, findings: Findin
     numbers = series.cast(pl.Int64, strict=False)
     if numbers.null_count() != series.null_count():
         numbers = series.cast(pl.Float64, strict=False)
+        if numbers.null_count() == series.null_count() and series.str.contains(r"^[+-]?\d+$").all():
+            numbers = wide_numbers(series)
     if numbers.null_count() == series.null_count():
         return infer(numbers, declared, findings)
     bad = series.is_not_null() & numbers.is_null()
@@ -217,6 +261,12 @@ def _numbers_from_text(series: pl.Series, declared: ColumnSpec, findings: Findin
         helps=(f"write it as a number, or declare `column {quoted(series.name)} : category`",),
     )
     return _coded(series, "text")
+
+
+def wide_numbers(series: pl.Series) -> pl.Series:
+    """Texts of whole numbers, some beyond 64 bits, as numbers that will be refused; beyond 128 they are mere text."""
+    numbers = series.cast(pl.Int128, strict=False)
+    return numbers if numbers.null_count() == series.null_count() else series
 
 
 def _from_categories(series: pl.Series, declared: ColumnSpec, findings: Findings) -> Column:

@@ -6,7 +6,10 @@ through narwhals. Arrays of 0 and 1 stay one matrix all the way to the back-end.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
+from datetime import date, time
+from decimal import Decimal
+from fractions import Fraction
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -15,15 +18,17 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from treeml.data.infer import Findings, column_of_objects, infer
+from treeml.data.infer import EXACT, Findings, column_of_objects, infer, too_fine, unusable
 from treeml.data.limits import UNLIMITED, ReadingLimits
-from treeml.data.table import BitColumns, Column, Table
+from treeml.data.table import BitColumns, Column, Table, quoted, unmasked
 from treeml.lang.diagnostic import DataError, Diagnostic, Label
 from treeml.lang.source import Span
 from treeml.spec import ColumnSpec
 
 NOTHING_DECLARED = ColumnSpec()
-_MISSING_TYPES = ("NAType", "NaTType")  # of pandas, which is not imported for this
+_MISSING_TYPES = ("NAType", "NaTType", "MaskedConstant")  # of pandas, which is not imported for this, and of numpy
+_PLAIN = (str, bool, int, float, np.bool_, np.integer, np.floating, Decimal, Fraction)
+_DATES = (date, time, np.datetime64)  # a moment is a date too
 
 
 def load(
@@ -44,6 +49,7 @@ def load(
     if isinstance(source, np.ndarray):
         return load_arrays(source, types=types)
     if isinstance(source, Mapping):
+        refuse_repeats([str(name) for name in source], "the data", None)
         return _from_columns({str(name): values for name, values in source.items()}, types, "the data")
     return _from_frame(source, types)
 
@@ -104,10 +110,10 @@ def _names(width: int) -> tuple[str, ...]:
 
 
 def _matrix(X: Any) -> NDArray[Any]:
-    if hasattr(X, "toarray"):  # scipy's sparse matrices
-        X = X.toarray()
+    if type(X) is not np.ndarray:
+        X = X.toarray() if hasattr(X, "toarray") else unmasked(X)  # scipy's sparse matrices, numpy's masked arrays
     try:
-        matrix = np.asarray(X)
+        matrix = as_array(X)
     except ValueError:
         raise DataError(
             Diagnostic(
@@ -145,8 +151,22 @@ def _matrix(X: Any) -> NDArray[Any]:
     return matrix
 
 
+def as_array(values: Any) -> NDArray[Any]:
+    """An array that holds what a list holds: numpy makes texts of numbers beside texts, and rounds beside decimals."""
+    array = np.asarray(values)
+    if not isinstance(values, (list, tuple)) or array.dtype.kind not in "USf":
+        return array
+    if array.dtype.kind == "f" and not (np.abs(array) >= EXACT).any():
+        return array
+    exact = np.array(values, dtype=object)
+    return exact if exact.shape == array.shape else array
+
+
 def _vector(name: str, values: Any, rows: int, types: Mapping[str, ColumnSpec], findings: Findings) -> Column:
-    vector = values if isinstance(values, np.ndarray) else np.asarray(values)
+    try:
+        vector = as_array(unmasked(values))
+    except ValueError:  # rows of several lengths
+        vector = np.empty(0, dtype=object)
     if vector.ndim == 2 and vector.shape[1] == 1:
         vector = vector[:, 0]
     if vector.ndim != 1 or len(vector) != rows:
@@ -193,14 +213,41 @@ def _column(name: str, values: NDArray[Any], types: Mapping[str, ColumnSpec], fi
     if kind in "iu" and not declared.type and len(values) and values.min() >= 0 and values.max() <= 1:
         return Column(name, "binary", values.astype(np.int32), (0, 1))
     if kind in "buif":
+        if kind == "f" and values.dtype.itemsize > 8:
+            return _from_long_floats(name, values, declared, findings)
         wide = values.astype(np.float64) if kind == "f" else values
         return infer(pl.Series(name, np.ascontiguousarray(wide)), declared, findings)
-    return _from_list(name, values.tolist(), declared, findings)
+    if kind == "M":  # as a list, moments of nanoseconds would be whole numbers
+        return infer(pl.Series(name, values.astype("datetime64[us]")), declared, findings)
+    return _from_list(name, values.tolist() if kind != "m" else list(values), declared, findings)
+
+
+def _from_long_floats(name: str, values: NDArray[Any], declared: ColumnSpec, findings: Findings) -> Column:
+    """Floats of more than 64 bits become floats of 64, unless that makes one number of two."""
+    order = np.argsort(values, kind="stable")
+    with np.errstate(over="ignore", invalid="ignore"):  # an infinity is refused where all of them are
+        wide = values.astype(np.float64)
+        alike = (np.diff(wide[order]) == 0) & (np.diff(values[order]) != 0)
+    if alike.any() and np.isfinite(wide).all():
+        row = int(order[int(np.argmax(alike)) + 1])
+        return too_fine(name, values[row], row, declared, findings, len(values))
+    return infer(pl.Series(name, wide), declared, findings)
 
 
 def _from_list(name: str, values: list[Any], declared: ColumnSpec, findings: Findings) -> Column:
     values = [None if type(value).__name__ in _MISSING_TYPES else value for value in values]
     kinds = {type(value) for value in values if value is not None}
+    odd = next((kind for kind in kinds if not issubclass(kind, _PLAIN) or issubclass(kind, np.timedelta64)), None)
+    if odd is not None and not all(issubclass(kind, _DATES) for kind in kinds):
+        return unusable(name, odd.__name__, np.array([value is None for value in values]), findings)
+    if any(issubclass(kind, np.longdouble) for kind in kinds) and all(issubclass(kind, np.floating) for kind in kinds):
+        long = np.array([np.nan if value is None else value for value in values], dtype=np.longdouble)
+        return _from_long_floats(name, long, declared, findings)
+    if kinds & {Decimal, Fraction} or (int in kinds and _has_wide(values)):
+        exact = _exact_numbers(name, values, kinds, declared, findings)
+        if isinstance(exact, Column):
+            return exact
+        values = exact
     if any(issubclass(kind, str) for kind in kinds) and not all(issubclass(kind, str) for kind in kinds - {float}):
         return column_of_objects(name, values, declared, findings)
     if str in kinds and float in kinds:  # pandas writes missing text as the float nan
@@ -211,18 +258,71 @@ def _from_list(name: str, values: list[Any], declared: ColumnSpec, findings: Fin
         series = pl.Series(name, values, strict=False)
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
         return column_of_objects(name, values, declared, findings)
-    if series.dtype == pl.Object:
+    if series.dtype == pl.Object or series.null_count() != sum(value is None for value in values):
         return column_of_objects(name, values, declared, findings)
     return infer(series, declared, findings)
+
+
+def _has_wide(values: list[Any]) -> bool:
+    return any(type(value) is int and not -EXACT <= value <= EXACT for value in values)
+
+
+def _exact_numbers(
+    name: str, values: list[Any], kinds: set[type], declared: ColumnSpec, findings: Findings
+) -> list[Any] | Column:
+    """Numbers of Python as numbers that a column keeps: whole ones as they are, others as floats; or a refusal."""
+    if not all(issubclass(kind, (int, float, np.integer, np.floating, Decimal, Fraction)) for kind in kinds):
+        return values
+    gaps = any(value is not None and value != value for value in values)
+    values = [None if value is None or value != value else value for value in values]
+    known = [value for value in values if value is not None]
+    # A gap that is written as the float nan makes floats of whole numbers, but not of those that it would change.
+    if all(map(_is_whole, known)) and (not gaps or max(map(abs, known), default=0) > EXACT):
+        wide = next((row for row, value in enumerate(values) if value is not None and abs(value) >= 2**126), None)
+        if wide is not None:
+            findings.mistake(
+                "D410",
+                f"a number of `{name}` is too large",
+                declared,
+                f"a number of {len(str(abs(int(values[wide]))))} digits in row {wide + 1} of {findings.source} "
+                "does not fit 64 bits",
+                helps=(f"if these are names, give them as text and declare `column {quoted(name)} : text`",),
+            )
+            return Column(name, "text", np.full(len(values), -1, dtype=np.int32))
+        return [None if value is None else int(value) for value in values]
+    if any(issubclass(kind, Fraction) for kind in kinds):
+        findings.notes.append(f"`{name}` holds fractions; they were read as the nearest decimals of 17 digits")
+    for row, value in enumerate(values):
+        if isinstance(value, (int, Decimal)) and not _keeps(value):
+            return too_fine(name, value, row, declared, findings, len(values))
+    return [None if value is None else float(value) for value in values]
+
+
+def _is_whole(value: Any) -> bool:
+    """A number of a whole kind: 2 and Decimal("2"), but not 2.0."""
+    if isinstance(value, (int, np.integer)):
+        return True
+    if isinstance(value, Decimal):
+        return value.is_finite() and value.as_tuple().exponent == 0
+    return isinstance(value, Fraction) and value.denominator == 1
+
+
+def _keeps(value: int | Decimal) -> bool:
+    """Is the number the shortest text of a float, or what is equal to one?"""
+    if isinstance(value, Decimal) and not value.is_finite():
+        return True
+    try:
+        near = float(value)
+    except OverflowError:
+        return False
+    return near == value or Decimal(repr(near)) == value
 
 
 def _from_columns(columns: Mapping[str, Any], types: Mapping[str, ColumnSpec], source: str) -> Table:
     findings = Findings(source)
     typed: dict[str, Column] = {}
     rows = -1
-    columns = {
-        name: values if isinstance(values, (np.ndarray, Sequence)) else list(values) for name, values in columns.items()
-    }
+    columns = {name: _one_column(name, values, source) for name, values in columns.items()}
     for name, values in columns.items():
         if rows >= 0 and len(values) != rows:
             first = next(iter(columns))
@@ -243,6 +343,43 @@ def _from_columns(columns: Mapping[str, Any], types: Mapping[str, ColumnSpec], s
     return _finished(typed, max(rows, 0), source, findings, partial(_column_rows, columns, types, source))
 
 
+def _one_column(name: str, values: Any, source: str) -> Any:
+    """What stands for one column of a dict, in rows; a single value, or a table, does not."""
+    if isinstance(values, np.ndarray):
+        values = np.asarray(unmasked(values))
+        if values.ndim == 2 and values.shape[1] == 1:
+            return values[:, 0]
+        if values.ndim > 1:
+            raise DataError(
+                Diagnostic(
+                    "D420",
+                    f"`{name}` has {values.ndim} dimensions, but a column has one",
+                    notes=(f"its shape is {values.shape}",),
+                    helps=("give every column a name of its own, or give the array as X",),
+                    place=source,
+                )
+            )
+        if values.ndim == 1:
+            return values
+    elif not isinstance(values, (str, bytes, Mapping, Set)) and values is not None:
+        if isinstance(values, Sequence):
+            return values
+        try:
+            return list(values)
+        except TypeError:
+            pass
+    unordered = isinstance(values, (Mapping, Set))
+    raise DataError(
+        Diagnostic(
+            "D420",
+            f"`{name}` has no order, so it is no column" if unordered else f"`{name}` is a single value, not a column",
+            notes=(f"it is of type {type(values).__name__}",),
+            helps=(f'give a list with one value per row: {{"{name}": [...], ...}}',),
+            place=source,
+        )
+    )
+
+
 def _column_rows(columns: Mapping[str, Any], types: Mapping[str, ColumnSpec], source: str, rows: Any) -> Table:
     return _from_columns({name: values_at(values, rows) for name, values in columns.items()}, types, source)
 
@@ -250,7 +387,7 @@ def _column_rows(columns: Mapping[str, Any], types: Mapping[str, ColumnSpec], so
 def _from_frame(frame: Any, types: Mapping[str, ColumnSpec]) -> Table:
     import narwhals.stable.v2 as nw
 
-    if hasattr(frame, "iloc"):  # pandas allows two columns of one name
+    if hasattr(frame, "iloc") and hasattr(frame, "columns"):  # pandas allows two columns of one name
         refuse_repeats([str(name) for name in frame.columns], "the frame", None)
     try:
         wrapped = nw.from_native(frame)
@@ -316,7 +453,7 @@ def _with_target(table: Table, y: Any, weight: Any, types: Mapping[str, ColumnSp
                     place=table.source,
                 )
             )
-        columns[name] = _vector(name, np.asarray(values), table.rows, types, findings)
+        columns[name] = _vector(name, values, table.rows, types, findings)
         names[role] = name
     findings.stop()
     again = None if table.again is None else partial(_joined_rows, table.again, y, weight, types)

@@ -148,3 +148,15 @@ def listed(names: Sequence[str], most: int = 8) -> str:
     """Names in a sentence; of many, the first few."""
     shown = ", ".join(names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def unmasked(values: Any) -> Any:
+    """A masked array with what its mask hides missing; anything else as it is."""
+    if not isinstance(values, np.ma.MaskedArray):
+        return values
+    hidden = np.ma.getmaskarray(values)
+    if not hidden.any():
+        return values.data
+    shown = values.data.astype(values.dtype if values.dtype.kind == "f" else object)
+    shown[hidden] = np.nan if values.dtype.kind == "f" else None
+    return shown

@@ -1,0 +1,44 @@
+"""A path and its first bytes -> the format, where it is one that names its own target: CP4IM, C4.5 or libsvm.
+
+This is asked before any data are read, to know whether a spec has to say what it predicts, so it is light.
+"""
+
+from __future__ import annotations
+
+import re
+import stat
+from pathlib import Path
+
+_BITS = re.compile(rb"[01](?:[ \t]+[01])+[ \t]*\r?")
+_SPARSE = re.compile(rb"[+-]?\d[\w.+-]*(?:\s+\d+:[^\s:#]+)+\s*(?:#.*)?")
+_HEAD = 1 << 16
+_MARKS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
+
+
+def recognized(path: Path, content: bytes) -> str | None:
+    """The format that a file's ending or its first lines (UTF-8, without a mark) say; None for any other."""
+    if path.suffix == ".names" or (path.suffix == ".data" and path.with_suffix(".names").is_file()):
+        return "C4.5"
+    if path.suffix in (".libsvm", ".svm", ".svmlight"):
+        return "libsvm"
+    lines = [line for line in content[:_HEAD].split(b"\n")[:5] if line.strip()]
+    if lines and all(_BITS.fullmatch(line) for line in lines[:-1] or lines):
+        return "CP4IM"
+    if lines and all(_SPARSE.fullmatch(line.strip()) for line in lines[:-1] or lines):
+        return "libsvm"
+    return None
+
+
+def names_target(path: Path) -> bool:
+    """Does the format of this file say which column is predicted? Of a file that cannot be read, nothing is known."""
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            return False
+        with path.open("rb") as file:
+            head = file.read(_HEAD)
+    except (OSError, ValueError):
+        return False
+    for mark, encoding in _MARKS:
+        if head.startswith(mark):
+            head = head.decode(encoding, errors="ignore").removeprefix("\ufeff").encode()
+    return recognized(path, head) is not None
