@@ -467,6 +467,23 @@ def check_proof(proof: Path, clauses: Path | None, as_json: bool, quiet: bool) -
 
 
 @treeml.command()
+@click.argument("backend")
+@click.option("--case", "only", metavar="NAME", multiple=True, help="Only this case; may be repeated.")
+@json_option
+@format_option
+def conformance(backend: str, only: tuple[str, ...], as_json: bool, style: str) -> None:
+    """Give BACKEND, a registered name or module:Class, every case of the suite: who solves, who refuses what."""
+    from treeml.testing import conformance_command
+
+    with _mistakes(style):
+        finished = conformance_command.conform(backend, only)
+        _say(json_text(finished.rows) if as_json else finished.text)
+        for line in finished.faults:
+            click.echo(line, err=True)
+    sys.exit(UNVERIFIED if finished.faults else 0)
+
+
+@treeml.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
     """Print the completion script of a SHELL: eval "$(treeml completion bash)"."""

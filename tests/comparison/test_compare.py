@@ -230,7 +230,7 @@ def test_interrupt_keeps_what_was_finished(spec: Path, bad_backends: Path, tmp_p
         assert process.poll() is None
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=600)
     records = json.loads(out)
     assert [record["stop"] for record in records] == ["proved", "interrupted", "interrupted"]
     assert process.returncode == 0  # there is a tree

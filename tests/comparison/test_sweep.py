@@ -163,7 +163,7 @@ def test_interrupt_ends_the_sweep_and_keeps_what_was_finished(
         assert process.poll() is None
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    out, said = process.communicate(timeout=120)
+    out, said = process.communicate(timeout=600)
     assert process.returncode == 130, said
     assert "error[B532]: the sweep was interrupted after" in said
     assert f"= help: the same command with `--resume` runs what {kept} does not hold" in said

@@ -138,7 +138,7 @@ def _run(line: str, where: str, runs: bool) -> None:
         command.commands[words[1]].make_context(words[1], words[2:])
         return
     if words[1] in LIMITED:
-        words += ["--within", "5s"]
+        words += ["--within", "3s"]
     result = CliRunner().invoke(command, words[1:])
     # On a busy machine nothing may be found in time, which is an answer too.
     allowed = (0, 4) if words[1] in LIMITED else (0,)

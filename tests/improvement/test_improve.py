@@ -274,7 +274,7 @@ def test_a_checkpoint_in_no_folder_is_refused(tmp_path: Path) -> None:
 def test_the_statement_is_the_back_end_around_those_of_solve_with(tmp_path: Path) -> None:
     path = write_csv(tmp_path / "bits.csv", 7)
     spec = ("minimize depth", "require errors = 0", "start from cart(criterion = entropy, prune = none)")
-    result = model(*spec, "improve by subtrees(depth = 6, rows = 100) within 20 s", "solve with native").solve(path)
+    result = model(*spec, "improve by subtrees(depth = 6, rows = 100) within 600 s", "solve with native").solve(path)
     assert result.backend == "improve"
     assert result.status is tml.Status.LOCAL
     assert result.verified
@@ -293,7 +293,7 @@ def test_starts_of_every_kind_are_never_made_worse(criterion: str, prune: str, t
     before = model("minimize errors", start).solve(
         path, backend="cart", options={"criterion": criterion, "prune": prune}
     )
-    after = model("minimize errors", start, "improve by subtrees(depth = 2) within 20 s").solve(path)
+    after = model("minimize errors", start, "improve by subtrees(depth = 2) within 600 s").solve(path)
     assert after.objective <= before.objective
 
 
@@ -315,7 +315,7 @@ def test_a_regression_tree_is_mended(tmp_path: Path) -> None:
     path.write_text("\n".join(lines) + "\n")
     spec = ("minimize squared_loss", "require depth <= 3", "start from cart(depth = 2)")
     start = model(*spec).solve(path, backend="cart", options={"depth": 2})
-    result = model(*spec, "improve by subtrees(depth = 2) within 20 s").solve(path)
+    result = model(*spec, "improve by subtrees(depth = 2) within 600 s").solve(path)
     assert result.verified
     assert result.objective < start.objective
 

@@ -110,4 +110,11 @@ NAMES = (
         "require low: leaves >= 2\nrequire high: leaves <= 8\n# treeml explain --why spec.tml --nearest leaves",
         "Write the name of one of them: `--nearest high`.",
     ),
+    Entry(
+        "N215",
+        "no case of the conformance suite has this name",
+        "`treeml conformance BACKEND --case NAME` runs one case of the suite.",
+        "# treeml conformance native --case goal-eror",
+        "Write a name as `treeml conformance BACKEND` prints it.",
+    ),
 )
