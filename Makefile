@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 NATIVE := $(wildcard treeml/native/*.c treeml/native/*.h) treeml/native/CMakeLists.txt CMakeLists.txt
 SANITIZED := build/sanitized
 
-.PHONY: demo test lint docs bench fuzz clean native-sanitized
+.PHONY: demo test slow-share lint docs bench fuzz clean native-sanitized
 
 $(VENV)/.installed: pyproject.toml $(NATIVE)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -18,6 +18,11 @@ demo: $(VENV)/.installed
 
 test: $(VENV)/.installed
 	$(BIN)/python -m pytest -n 2
+
+# Slow tests for as long as SLOW_MINUTES, in an order that each commit shuffles anew: all have their turn in time.
+SLOW_MINUTES ?= 8
+slow-share: $(VENV)/.installed
+	$(BIN)/python -m pytest -n 2 --slow-minutes $(SLOW_MINUTES) --slow-order "$$(git rev-parse HEAD 2>/dev/null)"
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .

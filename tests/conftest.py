@@ -1,18 +1,49 @@
-"""What every test folder shares: the option that also runs the slow tests."""
+"""What every test folder shares: the options that also run the slow tests, or as many of them as there is time for."""
 
 from __future__ import annotations
+
+from hashlib import sha256
+from time import monotonic
 
 import pytest
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", help="also run the tests that take more than a few seconds")
+    parser.addoption("--slow-minutes", type=float, help="run slow tests only, and begin none after so many minutes")
+    parser.addoption("--slow-order", default="", help="with --slow-minutes: a text, such as a commit, that orders them")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    minutes = config.getoption("--slow-minutes")
+    config.stash[ENDS] = None if minutes is None else monotonic() + 60 * minutes
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.getoption("--slow"):
+    if config.stash[ENDS] is not None:
+        others = [item for item in items if "slow" not in item.keywords]
+        order = config.getoption("--slow-order")
+        items[:] = sorted(
+            (item for item in items if "slow" in item.keywords), key=lambda item: rank(item.nodeid, order)
+        )
+    elif config.getoption("--slow"):
         return
-    slow = [item for item in items if "slow" in item.keywords]
-    if slow:
-        config.hook.pytest_deselected(items=slow)
+    else:
+        others = [item for item in items if "slow" in item.keywords]
         items[:] = [item for item in items if "slow" not in item.keywords]
+    if others:
+        config.hook.pytest_deselected(items=others)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    ends = item.config.stash[ENDS]
+    if ends is not None and monotonic() > ends:
+        pytest.skip("the share of the slow tests is over; another order has others first")
+
+
+def rank(name: str, order: str) -> str:
+    """Where a test stands: another order, another place, so that in time every test has its turn."""
+    return sha256(f"{order} {name}".encode()).hexdigest()
+
+
+ENDS = pytest.StashKey[float | None]()
