@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from treeml.backends.claims import Evidence
 from treeml.backends.contract import (
     Answer,
     Bound,
@@ -246,6 +247,7 @@ def test_back_ends_at_odd_magnitudes(way: str) -> None:
     assert solved > 8
 
 
+KNOWN = (Evidence("search bound"),)
 XOR = ("00", "01", "10", "11")
 
 
@@ -264,14 +266,15 @@ def test_what_was_proved_of_a_small_goal_is_said_of_the_users() -> None:
         assert limits.gap == 0
         value = evaluate_goals(asked, tree)
         assert on_progress is not None
-        assert on_progress(Progress(0.0, value, value[0] - 1)) is None
-        return Answer(Status.FEASIBLE, Stop.TIME, tree, value, value[0] - 1, bounded_goal=0)
+        assert on_progress(Progress(0.0, value, value[0] - 1, evidence=KNOWN)) is None
+        return Answer(Status.FEASIBLE, Stop.TIME, tree, value, value[0] - 1, bounded_goal=0, evidence=KNOWN)
 
-    step = rescaling(SMALL, "")
+    step = rescaling(SMALL)
     answer = step.around(stopped)(problem, Limits(gap=Fraction(1, 10**9)), None, lambda moment: told.append(moment))
     price = Fraction("0.01714285714285714")
     assert answer.objective == (4 * price + Fraction(1, 3),)
     assert told[0].objective == answer.objective
+    assert answer.evidence == (Evidence("rescaled", "", KNOWN),)
     assert answer.bound is not None
     assert told[0].bound == answer.bound
     assert Fraction(1, 3) <= answer.bound < answer.objective[0]
@@ -286,10 +289,10 @@ def test_a_gap_is_one_between_the_users_values() -> None:
     def inner(asked: Problem, limits: Limits, start: Node | None, on_progress: OnProgress | None) -> Answer:
         value = evaluate_goals(asked, tree)
         assert on_progress is not None
-        assert on_progress(Progress(0.0, value, value[0])) is False
-        return Answer(Status.FEASIBLE, Stop.INTERRUPTED, tree, value, value[0], bounded_goal=0)
+        assert on_progress(Progress(0.0, value, value[0], evidence=KNOWN)) is False
+        return Answer(Status.FEASIBLE, Stop.INTERRUPTED, tree, value, value[0], bounded_goal=0, evidence=KNOWN)
 
-    answer = rescaling(SMALL, "").around(inner)(problem, Limits(gap=Fraction(1, 100)), None, None)
+    answer = rescaling(SMALL).around(inner)(problem, Limits(gap=Fraction(1, 100)), None, None)
     assert answer.stop is Stop.GAP
     assert answer.bound is not None
     assert answer.objective is not None

@@ -98,6 +98,10 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             "the problem that was solved has the same trees with the same values",
             bound=[BOUND], optimal=[OPTIMAL], infeasible=[INFEASIBLE],
         ),
+        "rescaled": _resting(
+            "the problem that was solved allows the same trees and orders them alike, and its bound was carried over",
+            bound=[BOUND], optimal=[OPTIMAL], infeasible=[INFEASIBLE],
+        ),
         "fewer rows": _resting("some of the rows alone already have no tree", infeasible=[INFEASIBLE]),
         "goals in turn": _resting(
             "each goal was proved best with the earlier ones held at their best",
@@ -153,7 +157,7 @@ class Evidence:
         """One line for a reader: the rule, what it was applied to, and what is at the bottom of it."""
         own = f"{self.rule} ({self.detail})" if self.detail else self.rule
         below = dict.fromkeys(each.text for each in self.rests_on)
-        if self.rule in ("restated", "race") and not self.detail:
+        if self.rule in ("restated", "rescaled", "race") and not self.detail:
             return "; ".join(below)
         return f"{own}, by {'; '.join(below)}" if below else f"{own}: {RULES[self.rule].because}"
 

@@ -88,16 +88,19 @@ def rough_size(total: Sum, problem: Problem) -> int | None:
     sizes: list[tuple[Fraction, int]] = []
     for factor, term in total.parts:
         if isinstance(term, Predicted):
-            sizes.append((abs(factor * term.scale), largest(term.cost) * len(term.cost)))
-            continue
-        grid = term_grid(term, problem)
-        if grid is None:
-            return None
-        sizes.append((abs(factor) * grid.unit, grid.size))
+            sizes.append((factor * term.scale, largest(term.cost) * len(term.cost)))
+        elif isinstance(term, Leaves | Depth):
+            sizes.append((factor, max(1, problem.rows)))
+        else:
+            grid = term_grid(term, problem)
+            if grid is None:
+                return None
+            sizes.append((factor * grid.unit, grid.size))
     if len(sizes) == 1:
         return sizes[0][1]
-    unit = common_unit([each for each, _ in sizes])
-    return sum(int(each / unit) * size for each, size in sizes)
+    # Multiples of the inverse of a common denominator are whole, though perhaps not the smallest that are.
+    denominator = lcm(*(each.denominator for each, _ in sizes))
+    return sum(abs(each.numerator) * (denominator // each.denominator) * size for each, size in sizes)
 
 
 def term_grid(term: Term, problem: Problem) -> Grid | None:
@@ -144,22 +147,26 @@ def _largest(term: Largest, problem: Problem) -> Grid | None:
     return Grid(unit, least, max(int(grid.unit / unit) * grid.greatest for grid in grids))
 
 
-def levels_there_are(problem: Problem) -> int:
-    """No tree is deeper, whatever the bounds: what a path can ask, and a row for every leaf.
+def levels_there_are(problem: Problem, enough: int | None = None) -> int:
+    """No tree is deeper, whatever the bounds: what a path can ask, and a row for every leaf; counted up to `enough`.
 
     Seen without the answers to the tests, which may not be made yet.
     """
+    most = max(0, problem.rows - 1)
+    if enough is not None:
+        most = max(0, min(most, enough))
     asked = 0
     for feature in problem.features:
+        if asked >= most:
+            break
         levels = 2 if feature.kind == "binary" else feature.levels
         asked += min(feature.tests, levels - 1 + feature.has_missing)
-    return max(0, min(asked, problem.rows - 1))
+    return min(asked, most)
 
 
 def most_levels(problem: Problem) -> int:
     """No tree within the bounds is deeper."""
-    limit, there_are = problem.max_depth, levels_there_are(problem)
-    return there_are if limit is None else max(0, min(there_are, limit))
+    return levels_there_are(problem, problem.max_depth)
 
 
 def leaves_at(depth: int, problem: Problem) -> int:

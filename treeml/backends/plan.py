@@ -134,7 +134,7 @@ def _plan(reductions: _Reductions, backend: Backend, options: Mapping[str, Any] 
     if spreads and (any("Largest" in total.kinds() for total in _sums(lowered))):
         steps.append(rewriting("the largest of several sums is at most a limit where each of them is", spread))
     asked = [rescaled(spread(stage) if spreads else stage, can.carries) for stage in stages(lowered, can)]
-    steps.append(rescaling(can.carries, "; ".join(dict.fromkeys(said for made in asked for said in made.sentences))))
+    steps.append(rescaling(can.carries, asked))
     own = [refusal for made in asked for refusal in _size_or_own_refusals(backend, made.problem, options)]
     if own:
         return list(dict.fromkeys(own))

@@ -8,11 +8,12 @@ which of two is better, stays as it was. What a back-end proves of such a goal i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, floor, gcd
 
+from treeml.backends.claims import Evidence, Proof
 from treeml.backends.contract import (
     Answer,
     Bound,
@@ -65,6 +66,7 @@ TURNED = {"<=": ">=", ">=": "<=", "=": "="}
 class Rescaled:
     """A problem within reach, what was done to it in sentences, and for every goal the way back, if it needs one."""
 
+    asked: Problem
     problem: Problem
     sentences: tuple[str, ...] = ()
     prices: tuple[Price | None, ...] = ()
@@ -90,8 +92,10 @@ def rescaled(problem: Problem, carries: Carries | None) -> Rescaled:
             sentences.append(sentence)
     same = len(bounds) == len(problem.bounds) and all(map(_is, bounds, problem.bounds))
     if same and all(map(_is, goals, problem.goals)):
-        return Rescaled(problem)
-    return Rescaled(problem.asking(tuple(goals), tuple(bounds)), tuple(dict.fromkeys(sentences)), tuple(prices))
+        return Rescaled(problem, problem)
+    return Rescaled(
+        problem, problem.asking(tuple(goals), tuple(bounds)), tuple(dict.fromkeys(sentences)), tuple(prices)
+    )
 
 
 def _is(one: object, other: object) -> bool:
@@ -111,8 +115,8 @@ def oversized(problem: Problem, carries: Carries | None, name: str) -> Iterator[
             reach = added(purity.weight.ravel()) * max(abs(share.numerator), share.denominator)
             if reach > carries.shares:
                 yield _beyond(feature, name, reach, carries.shares)
-            continue
-        yield from _beyond_sums(bound.sum, problem, carries, feature, name)
+        elif not any(_is_only(bound, kind) for kind in COUNTED):
+            yield from _beyond_sums(bound.sum, problem, carries, feature, name)
     for goal in problem.goals:
         feature = f"the goal {goal.text}" if goal.text else "the goal"
         yield from _beyond_sums(goal.sum, problem, carries, feature, name)
@@ -191,8 +195,8 @@ def _with_small_terms(bound: Bound, problem: Problem, carries: Carries | None) -
 def _settled_limit(limit: Fraction, sense: str, term: Term, problem: Problem) -> Fraction | None:
     """The limit itself where it is small; the nearest value on its side, or one just beyond reach, where it is not."""
     if isinstance(term, Depth) and sense == "<=" and limit >= 0:
-        there_are = levels_there_are(problem)
-        return limit if limit <= there_are else Fraction(there_are)  # solvers need one
+        there_are = levels_there_are(problem, floor(limit))
+        return limit if there_are == floor(limit) else Fraction(there_are)  # solvers need one
     if isinstance(term, Leaves) and sense == "<=" and limit >= 1:
         return limit if limit < leaves_at(most_levels(problem), problem) else None
     if isinstance(term, Predicted | LeafErrors | TestCost) and _is_plain(limit / (abs(term.scale) or ONE)):
@@ -445,12 +449,13 @@ def _named(goal: Goal) -> str:
 # -- the step of a plan ---------------------------------------------------------------------
 
 
-def rescaling(carries: Carries | None, sentence: str) -> Step:
-    """Around the back-end itself, so that it also finds what the other steps ask for."""
+def rescaling(carries: Carries | None, known: Sequence[Rescaled] = ()) -> Step:
+    """Around the back-end itself, so that it also finds what the other steps ask for; `known` was planned with."""
+    sentence = "; ".join(dict.fromkeys(said for made in known for said in made.sentences))
 
     def around(inner: Solve) -> Solve:
         def solve(problem: Problem, limits: Limits, start: Node | None, on_progress: OnProgress | None) -> Answer:
-            made = rescaled(problem, carries)
+            made = next((made for made in known if made.asked is problem), None) or rescaled(problem, carries)
             if not any(made.prices):
                 return inner(made.problem, limits, start, on_progress)
             return _Lifting(problem, made, limits, on_progress).solve(inner, start)
@@ -458,6 +463,11 @@ def rescaling(carries: Carries | None, sentence: str) -> Step:
         return solve
 
     return Step(sentence, around)
+
+
+def _rescaled_too(evidence: Proof) -> Proof:
+    """What holds of the problem in small numbers, said of the user's."""
+    return tuple(Evidence("rescaled", "", (each,)) for each in evidence)
 
 
 @dataclass(slots=True)
@@ -476,18 +486,19 @@ class _Lifting:
         limits = replace(self.limits, gap=Fraction(0))
         answer = inner(self.made.problem, limits, start, self.hear if listens else None)
         trace = tuple(self.moment(moment) for moment in answer.trace)
+        answer = replace(answer, evidence=_rescaled_too(answer.evidence), trace=trace)
         if answer.tree is None:
-            return replace(answer, bound=self.bound(answer.bound, answer.bounded_goal or 0), trace=trace)
+            return replace(answer, bound=self.bound(answer.bound, answer.bounded_goal or 0))
         objective = evaluate_goals(self.problem, answer.tree)
         if answer.status is Status.OPTIMAL:
             number = -1 if answer.bounded_goal is None else answer.bounded_goal
             below = None if answer.bound is None else objective[number]
-            return replace(answer, objective=objective, bound=below, trace=trace)
+            return replace(answer, objective=objective, bound=below)
         number = answer.bounded_goal or 0
         below = self.bound(answer.bound, number)
         below = None if below is None else min(below, objective[number])
         stop = Stop.GAP if self.within_gap and answer.stop is Stop.INTERRUPTED else answer.stop
-        return replace(answer, objective=objective, bound=below, trace=trace, stop=stop)
+        return replace(answer, objective=objective, bound=below, stop=stop)
 
     def hear(self, moment: Progress) -> bool | None:
         told = self.moment(moment)
@@ -510,7 +521,7 @@ class _Lifting:
             ]
             objective = None if None in values else tuple(value for value in values if value is not None)
         bound = self.bound(moment.bound, 0) if len(self.problem.goals) == 1 else None
-        return replace(moment, objective=objective, bound=bound)
+        return replace(moment, objective=objective, bound=bound, evidence=_rescaled_too(moment.evidence))
 
     def bound(self, whole: Fraction | None, number: int) -> Fraction | None:
         price = self.made.prices[number]

@@ -18,7 +18,7 @@ from treeml.backends.encodings.cover import NEVER, Cover, pair_tree
 from treeml.backends.encodings.cover_rows import Coupling
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
@@ -61,12 +61,23 @@ class Relaxation:
             )
         ]
         self.sizes = [_magnitude(cover, number) for number in range(cover.leaf.shape[0])]
-        self.unit = max(1, min(FINEST, LARGEST // 4 // self.sizes[0]))
+        self.unit = max(1, min(FINEST, LARGEST // 4 // (self.sizes[0] + self._beside(coupling.goal))))
         states = cover.states
         starts = states.level_start
         self.levels = [(int(starts[k]), int(starts[k + 1])) for k in range(len(starts) - 1)]
         # Arcs come in the order of their parents, so those of a level lie together.
         self.arc_range = [tuple(np.searchsorted(states.parent, level)) for level in self.levels]
+
+    def _beside(self, extras: Mapping[int, int]) -> int:
+        """What further variables can add to a row or to the goal, in either sign."""
+        known = self.coupling.extras
+        return sum(abs(value) * max(abs(known[e].lower), abs(known[e].upper)) for e, value in extras.items())
+
+    def side_size(self, side: Side) -> int:
+        """No part of an inequality is larger."""
+        row = self.coupling.rows[side.row]
+        assert row.form is not None
+        return max(self.sizes[row.form], abs(side.limit)) + self._beside(row.extras)
 
     def price(self, multipliers: Whole) -> Priced:
         """The bound at these multipliers (whole, times the unit, one per side, not negative)."""
@@ -261,10 +272,9 @@ def _first_box(relaxation: Relaxation) -> float:
 
 
 def _cap(relaxation: Relaxation) -> Whole:
-    """Multipliers beyond this could overflow."""
+    """Multipliers beyond this could overflow; a side with 0 is not priced."""
     share = LARGEST // 2 // max(1, len(relaxation.sides))
-    sizes = [relaxation.sizes[relaxation.coupling.rows[side.row].form or 0] for side in relaxation.sides]
-    return np.array([max(1, share // size) for size in sizes], np.int64)
+    return np.array([share // relaxation.side_size(side) for side in relaxation.sides], np.int64)
 
 
 def _magnitude(cover: Cover, number: int) -> int:

@@ -60,7 +60,7 @@ def write_model(program: Program, deadline: Deadline = NO_DEADLINE) -> tuple[Any
         model.add_linear_constraint(expression, max(low, -FREE), min(high, FREE))
     used = np.flatnonzero(program.cost).tolist()
     goal = cp_model.LinearExpr.weighted_sum([variables[c] for c in used], program.cost[used].tolist())
-    if used:
+    if used or program.offset:  # a goal that is the same for all trees has a value too
         model.minimize(goal + program.offset)
     return model, variables
 
