@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from boosting_worlds import model, world
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treeml as tml
-from tests.ensembles.boosting_worlds import model, world
 from treeml.backends.contract import Answer, Deadline, Leaf, Limits, Problem, Refusal, Status, Stop
 from treeml.backends.encodings.asked import form_range, read_problem
 from treeml.backends.oracle import Oracle
