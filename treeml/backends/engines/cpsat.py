@@ -81,6 +81,8 @@ def run_model(
     # Its own handler of Ctrl-C, set up outside the main thread, ends the process; Python hears it and stops the search.
     solver.parameters.catch_sigint_signal = False
     solver.parameters.random_seed = orders.seed % 2**31
+    # What this detection concludes from numbers beyond 2^31 is wrong: models with solutions came out infeasible.
+    solver.parameters.auto_detect_greater_than_at_least_one_of = False
     if orders.deadline.left() < float("inf"):
         solver.parameters.max_time_in_seconds = max(0.01, orders.deadline.left())
     if orders.work is not None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     Whole = NDArray[np.int64]
 
 PROBING = 2**15  # of the rules of presolve: on flows it takes minutes, in which nothing can stop it, and gains nothing
+STUFFING = 2**16  # of columns that are in one row: in HiGHS 1.14 it is wrong beside whole columns, and optima get lost
 PATIENCE = 1.0  # seconds after Ctrl-C
 LEFT_BEHIND = Outcome(End.INTERRUPTED, raw="interrupted in a step that HiGHS does not leave")
 WHOLE = 1e-6  # an assignment this close to whole numbers is rounded, and then checked exactly
@@ -195,7 +196,7 @@ def _model(program: Program, whole: bool, threads: int, seed: int) -> Any:
         mask = np.ones(program.columns, bool) if program.whole is None else program.whole
         lp.integrality_ = [kinds[int(whole)] for whole in mask]
     highs = highspy.Highs()
-    options = {"output_flag": False, "threads": threads, "random_seed": seed, "presolve_rule_off": PROBING}
+    options = {"output_flag": False, "threads": threads, "random_seed": seed, "presolve_rule_off": PROBING | STUFFING}
     for option, value in options.items():
         highs.setOptionValue(option, value)
     highs.passModel(lp)
