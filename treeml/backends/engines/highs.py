@@ -196,7 +196,14 @@ def _model(program: Program, whole: bool, threads: int, seed: int) -> Any:
         mask = np.ones(program.columns, bool) if program.whole is None else program.whole
         lp.integrality_ = [kinds[int(whole)] for whole in mask]
     highs = highspy.Highs()
-    options = {"output_flag": False, "threads": threads, "random_seed": seed, "presolve_rule_off": PROBING | STUFFING}
+    options: dict[str, Any] = {
+        "output_flag": False,
+        "threads": threads,
+        "random_seed": seed,
+        "presolve_rule_off": PROBING | STUFFING,
+    }
+    if whole and program.whole is not None:
+        options["presolve"] = "off"  # beside whole columns others are not safe from it: optima of BinOCT got lost
     for option, value in options.items():
         highs.setOptionValue(option, value)
     highs.passModel(lp)
