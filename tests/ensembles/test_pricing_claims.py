@@ -426,3 +426,30 @@ def test_weights_that_are_simple_fractions() -> None:
     assert all(weight.denominator < 100 for weight in result.forest.weights)
     assert result.exact.objective[0].denominator < 100
     assert sum(result.forest.weights) == 1
+
+
+# -- what solvers get wrong by themselves ----------------------------------------------------------
+
+
+def test_cp_sat_with_numbers_beyond_31_bits() -> None:
+    """A detection of CP-SAT found models without solutions that have some, where numbers are so large."""
+    x = np.array([[0, 0], [1, 1], [1, 1], [1, 1], [0, 1], [0, 1]])
+    data = {"a": x[:, 0], "b": x[:, 1], "w": np.array([1, 1, 0, 2, 2, 1]), "y": np.array(list("pqqpqp"))}
+    text = "predict y weight by w require depth <= 1 ensemble by mdboost(penalty = 0.125) maximize margin solve with "
+    one, other = (tml.Model.parse(text + who).solve(data) for who in ("cpsat(encoding = rows)", "oracle"))
+    assert one.status is other.status is Status.OPTIMAL
+    assert one.objective == pytest.approx(other.objective, abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", [1205, 1210, 805, 810])
+def test_highs_beside_columns_that_are_not_whole(seed: int) -> None:
+    """Presolve of HiGHS 1.14 loses optima of BinOCT, whose errors are continuous columns."""
+    chance, bits = np.random.default_rng(seed), 12 if seed > 1000 else 8
+    rows = int(chance.integers(4, 9))
+    x, y = chance.integers(0, 2, (rows, 2)), chance.integers(0, 2, rows)
+    y[:2] = [0, 1]
+    weight = chance.integers(1, 2**bits // rows, rows)
+    data = {"a": x[:, 0], "b": x[:, 1], "w": weight, "y": np.array(["p", "q"])[y]}
+    text = "predict y weight by w minimize errors require depth <= 1 solve with "
+    one, other = (tml.Model.parse(text + who).solve(data) for who in ("mip(formulation = binoct)", "oracle"))
+    assert (one.status, one.objective) == (Status.OPTIMAL, other.objective)
