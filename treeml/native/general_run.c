@@ -265,7 +265,7 @@ static int run (struct general *general) {
     all[row >> 6] |= (uint64_t) 1 << (row & 63);
   set_worth (general);
   for (int32_t q = 0; q < general->levels; q++)
-    general->best[q] = solver->options.upper == UNLIMITED ? UNREACHABLE : solver->options.upper - solver->offset;
+    general->best[q] = solver_upper (solver, solver->offset);
   begin_with_start (general);
   int64_t leaf[most_levels];
   leaf_costs (general->leaf, all, leaf);

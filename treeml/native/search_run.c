@@ -214,8 +214,7 @@ int search_run (treeml_solver *solver) {
     shared.leaves = bounds_leaves (&solver->options) ? solver->options.leaves : 0;
     if (shared.leaves)
       shared.whole_depth = (int32_t) smaller (shared.whole_depth, shared.leaves - 1);
-    shared.value = solver->options.upper == UNLIMITED ? UNREACHABLE
-                                                      : solver->options.upper - rows.offset - solver->offset;
+    shared.value = solver_upper (solver, rows.offset + solver->offset);
     shared.tree_value = shared.value;
     solver->statistics.tests = rows.shape.tests;
     solver->statistics.rows = rows.rows;

@@ -534,11 +534,27 @@ int treeml_watch (treeml_solver *solver, treeml_progress watch, void *state) {
   return TREEML_OK;
 }
 
+static int64_t most_leaves (const treeml_solver *solver) {
+  int64_t leaves = solver->rows < solver->options.leaves ? solver->rows : solver->options.leaves;
+  if (solver->options.depth < 32 && leaves > INT64_C (1) << solver->options.depth)
+    leaves = INT64_C (1) << solver->options.depth;
+  return leaves + 1; /* a bound may count one more */
+}
+
+int64_t solver_upper (const treeml_solver *solver, int64_t offset) {
+  const int64_t upper = solver->options.upper;
+  if (upper > UNREACHABLE)
+    return UNREACHABLE;
+  return (upper < -UNREACHABLE ? -UNREACHABLE : upper) - offset;
+}
+
 int treeml_solve (treeml_solver *solver) {
   if (!has_rows (solver))
     return code_of (solver);
   if (solver->goal == goal_none)
     return solver_fail (solver, TREEML_NO_DATA, "nothing says what a leaf costs");
+  if (solver->options.leaf_price > most / most_leaves (solver))
+    return solver_fail (solver, TREEML_OVERFLOW, "the price of a leaf times the leaves exceeds 2^59");
   drop_answers (solver);
   solver->code = TREEML_OK;
   solver->message[0] = 0;

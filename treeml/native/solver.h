@@ -79,6 +79,8 @@ struct treeml_solver {
 };
 
 int solver_fail (treeml_solver *, int code, const char *format, ...);
+/* The value that trees must stay below, without what every tree costs; UNREACHABLE where any will do. */
+int64_t solver_upper (const treeml_solver *, int64_t offset);
 
 /* The moment a search must end: called by every long loop. Non-zero: unwind with the best tree so far. */
 int solver_poll (treeml_solver *, int calls_back, int64_t value, int64_t bound, int better);

@@ -303,13 +303,13 @@ class Solver:
             settings["enough"] = self._in_units(enough, "enough")
         settings.update(options or {})
         table = _initial_values()
-        for name, value in settings.items():
-            self._call("treeml_set", name.encode(), in_range(value, name))
         try:
+            for name, value in settings.items():
+                self._call("treeml_set", name.encode(), in_range(value, name))
             self._start(start)
             return self._run(on_progress, 2 * doubt)
-        finally:
-            for name in settings:
+        finally:  # the next question begins with what no question has changed
+            for name in settings.keys() & table.keys():
                 self._call("treeml_set", name.encode(), table[name])
 
     def _amount(self, units: int) -> int | Fraction | None:
