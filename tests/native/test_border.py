@@ -225,7 +225,7 @@ LARGE = 2**32  # cut to 32 bits it is nothing
         (lambda: Solver(BITS, labels=LABELS, weight=np.full(ROWS, 2**60)), OverflowError, "sum of the weights"),
         (lambda: Solver(BITS, labels=LABELS, forbidden=np.full(TESTS, 2)), ValueError, "truth values, or 0 and 1"),
         (lambda: Solver(BITS, labels=LABELS).solve(depth=2**64 + 1), OverflowError, "depth must fit in 64 bits"),
-        (lambda: Solver(BITS, labels=LABELS).solve(leaf_price=2**64 + 1), OverflowError, "leaf_price must fit"),
+        (lambda: Solver(BITS, labels=LABELS).solve(leaf_price=2**64 + 1), OverflowError, "leaf_price is too large"),
         (
             lambda: Solver(BITS, labels=LABELS).solve(leaf_price=2**60),
             OverflowError,
