@@ -35,6 +35,7 @@ from treeml.backends.contract import (
     Support,
 )
 from treeml.backends.evaluate import answers, evaluate_goals, evaluate_sum, meets
+from treeml.backends.lexicographic import lexicographic
 from treeml.backends.magnitudes import added, checked_product, grid_of, largest, levels_there_are, product_at_least
 from treeml.backends.oracle import Oracle
 from treeml.backends.plan import Plan, plan
@@ -364,3 +365,15 @@ def test_exact_sums_and_products() -> None:
         checked_product(np.array([2**40], np.int64), 2**23)
     assert checked_product(np.array([2**40], np.int64), 2**22).tolist() == [2**62]
     assert single(Leaves()).kinds() == {"Leaves"}
+
+
+def test_goals_in_turn_bound_the_last_goal_whichever_goal_a_stage_spoke_of() -> None:
+    labels = [0, 1, 1, 0]
+    problem = binary(XOR, 2, minimize(errors(labels, 2), Leaves()), (bound(Depth(), "<=", 2),))
+
+    def one_goal(asked: Problem, limits: Limits, start: Node | None, told: OnProgress | None) -> Answer:
+        return replace(Oracle().solve(asked, limits, start, told), bounded_goal=0)
+
+    answer = lexicographic(one_goal)(problem, Limits(), None, None)
+    assert answer.objective == (0, 4)
+    assert (answer.bound, answer.bounded_goal) == (4, 1)

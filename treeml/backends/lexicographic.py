@@ -75,7 +75,7 @@ def _combined(problem: Problem, stages: list[Answer]) -> Answer:
     if len(stages) < len(problem.goals):
         return replace(common, status=Status.FEASIBLE, stop=_why_short(stages), bound=None, evidence=())
     evidence = combined("goals in turn", _proofs(stages))
-    return replace(common, status=Status.OPTIMAL, stop=Stop.PROVED, evidence=evidence)
+    return replace(common, status=Status.OPTIMAL, stop=Stop.PROVED, bounded_goal=len(stages) - 1, evidence=evidence)
 
 
 def _proofs(stages: list[Answer]) -> list[Evidence]:
