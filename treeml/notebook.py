@@ -51,7 +51,7 @@ def result_html(result: Result) -> str:
     facts = {"status": status_words(result)}
     if result.objective is not None:
         values = result.objective if isinstance(result.objective, tuple) else (result.objective,)
-        facts["objective"] = ", ".join(within(value, result.tolerance) for value in values)
+        facts["objective"] = ", ".join(within(value, result.tolerance if result.forest else 0.0) for value in values)
     if not result.is_optimal and result.bound is not None:
         gap = "" if result.gap is None else f" (gap {100 * result.gap:.2f} %)"
         facts["bound"] = f"{readable(result.bound)}{gap}"

@@ -64,7 +64,8 @@ def _headline(result: Result) -> str:
         lines.append(f"{'stopped':<10} {STOP_WORDS[result.stop]}")
     if result.objective is not None:
         values = result.objective if isinstance(result.objective, tuple) else (result.objective,)
-        lines.append(f"{'objective':<10} {', '.join(within(value, result.tolerance) for value in values)}")
+        tolerance = result.tolerance if result.forest else 0.0  # the value of a tree is exact
+        lines.append(f"{'objective':<10} {', '.join(within(value, tolerance) for value in values)}")
     if result.status not in (Status.OPTIMAL, Status.INFEASIBLE) and result.bound is not None:
         gap = "" if result.gap is None else f" (gap {100 * result.gap:.2f} %)"
         lines.append(f"{'bound':<10} {readable(result.bound)}{gap}")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from treeml.spec import Spec
     from treeml.tree import Tree
     from treeml.validation import Validation
-    from treeml.verify import Verification
+    from treeml.verify import Said, Verification
 
 Number = int | float
 
@@ -139,7 +139,7 @@ def assemble(answer: Answer, chosen: Chosen, dataset: Dataset, request: Request,
             claimed = [-value if goal.negated else value for goal, value in zip(goals, answer.objective, strict=True)]
         begun_with = answer.trace[0].tree if request.spec.improve is not None and answer.trace else None
         before = None if begun_with is None else raise_tree(begun_with, chosen.lowered.questions, dataset)
-        exact = verify(tree, dataset, claimed, answer.tolerance, before)
+        exact = verify(tree, dataset, claimed, answer.tolerance, before, _said(answer, goals))
         if not exact.verified:
             raise BackendError(_not_verified(backend, exact.mismatches))
         values = tuple(plain(goal.value) for goal in exact.goals)
@@ -197,6 +197,18 @@ def refuted(ruled_out: Impossible, chosen: Chosen, request: Request, begun: floa
         evidence=(Evidence("counting", "rows that agree on every feature"),),
         seconds=monotonic() - begun,
     )
+
+
+def _said(answer: Answer, goals: tuple[Goal, ...]) -> Said:
+    """What the answer says of its goals, in the user's sense."""
+    from treeml.backends.run import bounded_goal
+    from treeml.verify import Said
+
+    is_optimal = answer.status is Status.OPTIMAL
+    if answer.bound is None or not goals:
+        return Said(is_optimal)
+    number = bounded_goal(answer)
+    return Said(is_optimal, -answer.bound if goals[number].negated else answer.bound, number)
 
 
 def _bound(answer: Answer, goals: tuple[Goal, ...]) -> tuple[Number | None, float | None]:

@@ -27,6 +27,15 @@ SHAPE_GOALS = frozenset({*SHAPE, "splits", "test_cost", "features_used"})  # goa
 
 
 @dataclass(frozen=True, slots=True)
+class Said:
+    """What is claimed of the goals beyond their values: a bound on one, in the user's sense, or that all are best."""
+
+    is_optimal: bool
+    bound: Fraction | None = None
+    goal: int = 0  # the one that the bound is on
+
+
+@dataclass(frozen=True, slots=True)
 class GoalCheck:
     """A goal in the user's sense: an accuracy is an accuracy, not a negated error."""
 
@@ -96,12 +105,13 @@ def verify(
     claimed: Sequence[Fraction] | None = None,
     tolerance: Fraction = Fraction(0),
     before: Tree | None = None,
+    said: Said | None = None,
 ) -> Verification:
     """Recompute all from the rows. `claimed` holds one value per goal in the user's sense, true within `tolerance`.
 
-    `before` is the tree that this one was made of, than which it must not be worse.
+    `before` is the tree that this one was made of, than which it must not be worse; `said` is about its goals.
     """
-    return verify_outcome(outcome_of(tree, dataset), dataset, claimed, tolerance, before)
+    return verify_outcome(outcome_of(tree, dataset), dataset, claimed, tolerance, before, said)
 
 
 def verify_outcome(
@@ -110,6 +120,7 @@ def verify_outcome(
     claimed: Sequence[Fraction] | None = None,
     tolerance: Fraction = Fraction(0),
     before: Tree | None = None,
+    said: Said | None = None,
 ) -> Verification:
     """The same for a tree that has been sent the rows of the dataset."""
     tree = outcome.tree
@@ -123,6 +134,7 @@ def verify_outcome(
         *_wrong_columns(tree, dataset),
         *_wrong_leaves(tree, dataset, outcome),
         *(_worse(goals, measures, before, dataset) if before is not None else ()),
+        *(_wrong_proof(goals, said, tolerance) if said is not None else ()),
     )
     return Verification(goals, requirements, measures, tuple(mismatches), _confusion(tree, dataset, outcome))
 
@@ -248,6 +260,23 @@ def _wrong_claims(goals: tuple[GoalCheck, ...], claimed: Sequence[Fraction] | No
     if len(claimed) != len(goals):
         wrong.append(f"{len(claimed)} values were claimed for {len(goals)} goals")
     return wrong
+
+
+def _wrong_proof(goals: tuple[GoalCheck, ...], said: Said, tolerance: Fraction) -> list[str]:
+    """A bound on the wrong side of the value, or one that leaves a gap where the tree is called optimal."""
+    if said.bound is None or not goals:
+        return []
+    if not -len(goals) <= said.goal < len(goals):
+        return [f"a bound on goal {said.goal + 1} is stated, and there are {len(goals)}"]
+    goal = goals[said.goal]
+    sign = 1 if goal.sense == "minimize" else -1
+    distance = sign * (goal.value - said.bound)
+    text, value, bound = goal.text or goal.sense, _shown(goal.value), _shown(said.bound)
+    if distance < -tolerance:
+        return [f"`{text}` is {value}, which the bound {bound} excludes"]
+    if said.is_optimal and distance > tolerance:
+        return [f"`{text}` is {value} and called optimal, but the bound {bound} leaves a gap"]
+    return []
 
 
 def _missed(requirement: RequirementCheck) -> str:

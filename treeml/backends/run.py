@@ -1,7 +1,8 @@
 """Plan, limits -> Answer, every claim of it checked.
 
-A back-end is believed in nothing that can be recomputed: the tree, its objective, every bound, and that no lower bound
-lies above what was reached. What does not hold is a failure of the back-end, not a warning.
+A back-end is believed in nothing that can be recomputed: the tree, its objective, every bound, that no lower bound
+lies above what was reached, and that no proof is contradicted by a tree that was given or told of on the way. What does
+not hold is a failure of the back-end, not a warning.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from dataclasses import replace
 from fractions import Fraction
 from time import monotonic
 
-from treeml.backends.claims import Contradiction, UnfoundedClaim
+from treeml.backends.claims import Contradiction, Evidence, UnfoundedClaim, is_sharp
 from treeml.backends.contract import (
     NO_LIMITS,
     Answer,
@@ -27,7 +28,10 @@ from treeml.backends.contract import (
 from treeml.backends.evaluate import Routed, evaluate_sum, meets
 from treeml.backends.options import settle, threaded
 from treeml.backends.plan import Plan
+from treeml.backends.shapes import at_best
 from treeml.lang.diagnostic import BackendError, Diagnostic, SpecError
+
+REAL = frozenset({"Loss", "Custom"})  # terms whose values are real numbers
 
 
 def run(
@@ -49,7 +53,7 @@ def run(
         raise BackendError(_unverified(plan.backend, "B520", str(unfounded))) from unfounded
     except Exception as error:
         raise BackendError(_failed(plan.backend, error)) from error
-    answer = checked(plan, answer)
+    answer = no_more_than_shown(plan.problem, checked(plan, answer, start))
     statistics = {"seconds": monotonic() - began, **answer.statistics}
     notes = answer.notes
     if limits.memory is not None and not plan.backend.can.keeps_memory:
@@ -57,10 +61,11 @@ def run(
     return replace(answer, statistics=statistics, notes=notes)
 
 
-def checked(plan: Plan, answer: Answer) -> Answer:
-    """The answer with its objective recomputed; raises if anything in it does not hold."""
-    fault = _wrong_status(plan, answer)
+def checked(plan: Plan, answer: Answer, start: Node | None = None) -> Answer:
+    """The answer with its objective recomputed; raises if anything in it does not hold, or `start` contradicts it."""
+    fault = _wrong_status(plan, answer) or _wrong_bound_field(plan.problem, answer)
     if answer.tree is None:
+        fault = fault or _contradicted_by_a_tree(plan.problem, answer, start)
         if fault is not None:
             raise BackendError(_unverified(plan.backend, *fault))
         return answer
@@ -70,7 +75,12 @@ def checked(plan: Plan, answer: Answer) -> Answer:
         raise BackendError(_unverified(plan.backend, *fault))
     routed = Routed(problem, tree)
     objective = tuple(evaluate_sum(goal.sum, problem, tree, routed) for goal in problem.goals)
-    fault = _empty_leaf(routed) or _broken_bound(routed) or _wrong_value(answer, objective)
+    fault = (
+        _empty_leaf(routed)
+        or _broken_bound(routed)
+        or _wrong_value(answer, objective)
+        or _contradicted_on_the_way(problem, answer, objective, start)
+    )
     if fault is not None:
         raise BackendError(_unverified(plan.backend, *fault))
     return replace(answer, objective=objective)
@@ -88,6 +98,96 @@ def _wrong_status(plan: Plan, answer: Answer) -> Fault | None:
     if (answer.status in (Status.OPTIMAL, Status.INFEASIBLE)) != (answer.stop is Stop.PROVED):
         return "B511", f"it says {answer.status.value} and stopped because: {answer.stop.value}"
     return None
+
+
+def _wrong_bound_field(problem: Problem, answer: Answer) -> Fault | None:
+    """What is wrong with how the bound is stated."""
+    if answer.tolerance < 0:
+        return "B511", f"it states a tolerance of {answer.tolerance}"
+    if answer.bound is None:
+        return None
+    if not problem.goals:
+        return "B511", "it states a bound, and nothing is minimized"
+    number, last = bounded_goal(answer), len(problem.goals) - 1
+    if not -1 <= number <= last:
+        return "B511", f"its bound is on goal {number + 1}, and there are {last + 1}"
+    if answer.status is Status.OPTIMAL and number not in (-1, last):
+        return "B511", f"it says optimal, and its bound is on goal {number + 1} of {last + 1}"
+    if answer.status is not Status.OPTIMAL and number > 0 and not any(map(_in_turn, answer.evidence)):
+        # Of a later goal something is known only where the earlier ones are held at their proved best.
+        return "B511", f"it states a bound on goal {number + 1}, and does not say that the earlier goals are proved"
+    return None
+
+
+def _in_turn(evidence: Evidence) -> bool:
+    return evidence.rule == "goals in turn" or any(map(_in_turn, evidence.rests_on))
+
+
+def _contradicted_by_a_tree(problem: Problem, answer: Answer, start: Node | None) -> Fault | None:
+    """A tree that meets the requirements, where the answer says that there is none."""
+    if answer.status is not Status.INFEASIBLE:
+        return None
+    if start is not None and _is_answer(problem, start):
+        return "B514", "it says infeasible, and the tree that it was given to start from meets every requirement"
+    if any(moment.tree is not None and _is_answer(problem, moment.tree) for moment in answer.trace):
+        return "B514", "it says infeasible, and a tree that it told of meets every requirement"
+    return None
+
+
+def _contradicted_on_the_way(
+    problem: Problem, answer: Answer, objective: tuple[Fraction, ...], start: Node | None
+) -> Fault | None:
+    """A value or a bound told of on the way, or a start, with which the claim of the end cannot both hold."""
+    slack = 2 * answer.tolerance
+    if len(problem.goals) == 1:
+        # With several goals a moment does not say which of them it speaks of.
+        value = objective[0]
+        for moment in answer.trace:
+            if moment.bound is not None and moment.bound > value + slack:
+                return "B514", f"the bound {moment.bound} that it told of lies above the value {value} of its tree"
+            if answer.status is Status.OPTIMAL and moment.objective and moment.objective[0] < value - slack:
+                return "B514", f"it says optimal with the value {value}, and told of a tree with {moment.objective[0]}"
+    if answer.status is Status.OPTIMAL and problem.goals and start is not None and _is_answer(problem, start):
+        begun_with = tuple(evaluate_sum(goal.sum, problem, start) for goal in problem.goals)
+        if begun_with < objective and begun_with[0] < objective[0] - (slack if len(objective) == 1 else 0):
+            return "B514", f"it says optimal with {_text(objective)}, and was given a tree with {_text(begun_with)}"
+    return None
+
+
+def _is_answer(problem: Problem, tree: Node) -> bool:
+    """Is it a tree of the problem that meets every requirement?"""
+    if _malformed(tree, problem) is not None:
+        return False
+    routed = Routed(problem, tree)
+    return _empty_leaf(routed) is None and _broken_bound(routed) is None
+
+
+def no_more_than_shown(problem: Problem, answer: Answer) -> Answer:
+    """Not optimal, where the tolerance of the proof is too large a share of the value to call it that.
+
+    The value that a loss can never be below is exact whatever the tolerance: 0, if the tree gets there.
+    """
+    if answer.status is not Status.OPTIMAL or not answer.tolerance or not answer.objective:
+        return answer
+    loose = [
+        value
+        for goal, value in zip(problem.goals, answer.objective, strict=True)
+        if goal.sum.kinds() & REAL and not is_sharp(answer.tolerance, value) and at_best(goal.sum, problem) != value
+    ]
+    if not loose:
+        return answer
+    note = (
+        f"no tree is better by more than {float(answer.tolerance):.3g}, which is too much beside {float(loose[0]):.6g} "
+        "to call this one optimal"
+    )
+    bound = None if answer.bound is None else answer.bound - answer.tolerance
+    return replace(
+        answer,
+        status=Status.FEASIBLE,
+        stop=Stop.FINISHED,
+        bound=bound if len(problem.goals) == 1 else None,
+        notes=(*answer.notes, note),
+    )
 
 
 def _malformed(tree: Node, problem: Problem) -> Fault | None:
@@ -146,10 +246,8 @@ def _close(claimed: tuple[Fraction, ...], exact: tuple[Fraction, ...], tolerance
 
 
 def _start_or_nothing(problem: Problem, start: Node | None) -> Answer:
-    if start is not None and _malformed(start, problem) is None:
-        routed = Routed(problem, start)
-        if _empty_leaf(routed) is None and _broken_bound(routed) is None:
-            return Answer(Status.FEASIBLE, Stop.INTERRUPTED, start)
+    if start is not None and _is_answer(problem, start):
+        return Answer(Status.FEASIBLE, Stop.INTERRUPTED, start)
     return Answer(Status.UNKNOWN, Stop.INTERRUPTED)
 
 
