@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treeml.backends.contract import Deadline, Leaf, Node, Split
+from treeml.backends.encodings.clock import NO_DEADLINE, OutOfTime, in_time
 from treeml.backends.encodings.cover import NEVER, Cover, pair_tree
 from treeml.backends.encodings.cover_rows import Coupling
 
@@ -49,8 +50,8 @@ class Priced:
 
 
 class Relaxation:
-    def __init__(self, cover: Cover, coupling: Coupling) -> None:
-        self.cover, self.coupling = cover, coupling
+    def __init__(self, cover: Cover, coupling: Coupling, deadline: Deadline = NO_DEADLINE) -> None:
+        self.cover, self.coupling, self.deadline = cover, coupling, deadline
         self.sides = [
             side
             for number, row in enumerate(coupling.rows)
@@ -111,6 +112,7 @@ class Relaxation:
             inside[cover.last :] = np.minimum(inside[cover.last :], cover.pairs[0] * self.unit)
         states = cover.states
         for level in range(len(self.levels) - 2, -1, -1):
+            in_time(self.deadline)
             first, last = self.arc_range[level]
             if first == last:
                 continue
@@ -128,6 +130,7 @@ class Relaxation:
     def _bottoms(self, weights: Whole) -> tuple[Whole, Whole, Whole]:
         """Last states x tests x labels of both sides, and last states x tests of the best split."""
         cover = self.cover
+        in_time(self.deadline)
         yes = _combine(weights, cover.yes)
         yes[~cover.yes_allowed] = NEVER
         no = _combine(weights, cover.no)
@@ -182,6 +185,7 @@ class Relaxation:
         result = np.full(states.size, NEVER, np.int64)
         result[0] = priced.constant
         for level in range(len(self.levels) - 1):
+            in_time(self.deadline)
             first, last = self.arc_range[level]
             arcs = slice(first, last)
             above = result[states.parent[arcs]] + _combine(priced.weights, cover.arc_price[:, arcs])
@@ -238,7 +242,12 @@ def ascend(
     cuts: list[tuple[float, Whole, Whole]] = []
     box = 4.0 * _first_box(relaxation)
     for _ in range(rounds):
-        priced = relaxation.price(at)
+        try:
+            priced = relaxation.price(at)
+        except OutOfTime:
+            if best is None:
+                raise
+            break
         if best is None or priced.value > best.value:
             best, best_at = priced, at
         found = relaxation.tree(priced)

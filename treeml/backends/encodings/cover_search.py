@@ -19,6 +19,7 @@ from treeml.backends.claims import Contradiction, Evidence
 from treeml.backends.contract import Node, Stop
 from treeml.backends.encodings.asked import Asked, form_range
 from treeml.backends.encodings.choices import read_choices
+from treeml.backends.encodings.clock import in_time
 from treeml.backends.encodings.cover import NEVER, Cover, couples
 from treeml.backends.encodings.cover_bound import Priced, Relaxation, ascend
 from treeml.backends.encodings.cover_program import (
@@ -51,6 +52,8 @@ if TYPE_CHECKING:
 FIRST_ROUND = 2_000  # columns
 LONG_WORK = 300_000_000  # steps of counting from which on a greedy tree comes first, in case time runs out
 LARGEST_GOAL = 10**9  # beyond, the exact bounds of the relaxation are better than what floats prove
+SHORT = 0.2  # seconds, which are too few to call a solver
+PRICED = Evidence("relaxation", "prices on the rows of the cover")
 WHOLE_FLOW = 5_000  # up to so many columns a solver gets the whole flow at once
 
 
@@ -169,8 +172,11 @@ def _whole_flow(asks: _Asks) -> Stop:
         return _by_thresholds(asks)
     if columns.size > WHOLE_FLOW:
         # The columns of best trees, by the exact bounds of the relaxation: no other column can be in one.
-        relaxation = Relaxation(cover, coupling)
-        totals = _Totals(relaxation, relaxation.price(np.zeros(0, np.int64)))
+        relaxation = Relaxation(cover, coupling, asks.search.limits.deadline)
+        priced = relaxation.price(np.zeros(0, np.int64))
+        if _is_met(asks.search, relaxation, priced):
+            return asks.search.close(_met(asks.search, PRICED))
+        totals = _Totals(relaxation, priced)
         best = take(cover, totals.keep(totals.least), coupling)
         if best.size:
             return _flow_of(asks, best, complete=False)
@@ -179,7 +185,7 @@ def _whole_flow(asks: _Asks) -> Stop:
 
 def _by_thresholds(asks: _Asks) -> Stop:
     search, cover, coupling = asks.search, asks.cover, asks.coupling
-    relaxation = Relaxation(cover, coupling)
+    relaxation = Relaxation(cover, coupling, search.limits.deadline)
     priced_by_loss = bool(search.asked.goal.losses)
     ceiling = None if priced_by_loss else form_range(search.asked.goal, search.problem, search.asked)[1]
 
@@ -190,7 +196,11 @@ def _by_thresholds(asks: _Asks) -> Stop:
     priced = ascend(relaxation, search.limits.deadline, offer)
     if priced.inside[0] >= NEVER:
         return search.no_tree(Evidence("no column"))
-    bound, why = -(-priced.value // relaxation.unit), Evidence("relaxation", "prices on the rows of the cover")
+    bound, why = -(-priced.value // relaxation.unit), PRICED
+    search.raise_bound(Proved(bound, why))
+    if search.proved:
+        search.is_built()
+        return search.close(_met(search, why))
     totals = _Totals(relaxation, priced)
     search.statistics["columns"] = float(totals.size)
     search.is_built()
@@ -240,6 +250,17 @@ def _by_thresholds(asks: _Asks) -> Stop:
         wanted *= 4
 
 
+def _is_met(search: Search, relaxation: Relaxation, priced: Priced) -> bool:
+    """Where time has run out: does the relaxation, which couples nothing here, already show its own tree to be best?"""
+    if search.limits.deadline.left() > SHORT:
+        return False
+    found = relaxation.tree(priced)
+    if found is not None:
+        search.offer(found[0])
+        search.raise_bound(Proved(-(-priced.value // relaxation.unit), PRICED))
+    return search.proved
+
+
 class _Totals:
     """For every column the least goal, in whole steps, of a tree that uses it, as far as the relaxation knows."""
 
@@ -263,6 +284,7 @@ class _Totals:
                 (int(w) * table for w, table in zip(priced.weights, cover.bottom_price, strict=True) if w),
                 np.zeros(yes.shape[:2], np.int64),
             )
+            in_time(relaxation.deadline)
             base = outside[cover.last :, None] + extra
             whole = np.minimum(base[:, :, None, None] + yes[:, :, :, None], NEVER)
             self.bottom = _steps(whole + no[:, :, None, :], unit)
@@ -271,7 +293,9 @@ class _Totals:
         if cover.pairs is not None:
             self.pair = _steps(outside[cover.last :] + cover.pairs[0] * unit, unit)
             everything.append(self.pair)
+        in_time(relaxation.deadline)
         flat = np.concatenate(everything)
+        in_time(relaxation.deadline)
         self.sorted = np.sort(flat[flat < _steps(np.array([NEVER // 2]), unit)[0]])
         self.size = len(self.sorted)
         self.least = int(self.sorted[0]) if self.size else 0

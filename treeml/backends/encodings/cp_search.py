@@ -50,7 +50,10 @@ def search_order(search: Search, order: OrderModel, run: Run) -> Stop:
             in_time(search.limits.deadline)
         model.add_bool_or([literal(number) for number in clause])
     for item in order.limits:
-        total = sum(weight * literal(number) for weight, number in item.terms)
+        in_time(search.limits.deadline)
+        total = cp_model.LinearExpr.weighted_sum(
+            [literal(number) for _, number in item.terms], [weight for weight, _ in item.terms]
+        )
         constraint = model.add(total <= item.limit) if item.terms else None
         if constraint is None:
             if item.limit < 0:
@@ -58,7 +61,10 @@ def search_order(search: Search, order: OrderModel, run: Run) -> Stop:
         elif item.condition:
             constraint.only_enforce_if([literal(number) for number in item.condition])
     if order.goal:
-        model.minimize(sum(weight * literal(number) for weight, number in order.goal) + order.goal_constant)
+        goal = cp_model.LinearExpr.weighted_sum(
+            [literal(number) for _, number in order.goal], [weight for weight, _ in order.goal]
+        )
+        model.minimize(goal + order.goal_constant)
     if search.tree is not None:
         hinted: set[int] = set()
         for number in start_literals(order, search.tree):

@@ -216,7 +216,7 @@ class _Runner:
         self.search.offer(mended_tree(choices, asked, self.search.tree, deadline))
         upper, total = self.upper(), sum(weight for weight, _ in self.items)
         cap = total if upper is None else min(upper, total)
-        outputs, extra = _count(self.items, cap, self.model.clauses.top)
+        outputs, extra = _count(self.items, cap, Clauses(self.model.clauses.top, deadline))
         sat = self.open(self.solver_name or "g4", [*self.model.clauses.clauses, *extra])
         self._hint(sat)
         while True:
@@ -303,15 +303,15 @@ class _Runner:
             sat.phases(start_literals(self.model, self.search.tree))
 
 
-def _count(items: list[tuple[int, int]], cap: int, top: int) -> tuple[dict[int, int], list[list[int]]]:
+def _count(items: list[tuple[int, int]], cap: int, clauses: Clauses) -> tuple[dict[int, int], list[list[int]]]:
     """sum -> literal that holds where the penalties reach it, up to the cap; and the clauses of it."""
     if all(weight == 1 for weight, _ in items):
         from pysat.card import ITotalizer
 
-        counter = ITotalizer(lits=[literal for _, literal in items], ubound=max(1, min(cap, len(items))), top_id=top)
+        most = max(1, min(cap, len(items)))
+        counter = ITotalizer(lits=[literal for _, literal in items], ubound=most, top_id=clauses.top)
         outputs = {place + 1: literal for place, literal in enumerate(counter.rhs)}
         return outputs, counter.cnf.clauses
-    clauses = Clauses(top)
     outputs = totalizer(clauses, items, max(1, cap))
     return outputs, clauses.clauses
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from math import gcd
 
+import numpy as np
+
 from treeml.backends.contract import Deadline
 from treeml.backends.encodings.clock import NO_DEADLINE, in_time
 
@@ -117,7 +119,8 @@ def estimate_totalizer(items: Sequence[tuple[int, int]], limit: int) -> int:
     """Clauses of a totalizer that need not tell sums beyond the limit apart."""
     if len({weight for weight, _ in items}) <= 1:
         return _estimate_uniform(len(items), limit // items[0][0] if items else 0)
-    level = [{min(weight, limit + 1)} for weight, _ in sorted(items)]
+    kind = np.int64 if limit < 2**61 else object
+    level = [np.array([min(weight, limit + 1)], kind) for weight, _ in sorted(items)]
     total = 0
     while len(level) > 1:
         merged = []
@@ -126,7 +129,8 @@ def estimate_totalizer(items: Sequence[tuple[int, int]], limit: int) -> int:
             total += len(left) * len(right) + len(left) + len(right)
             if total > MOST_TOTALIZER:
                 return total
-            merged.append(left | right | {min(a + b, limit + 1) for a in left for b in right})
+            sums = np.minimum(np.add.outer(left, right).ravel(), limit + 1)
+            merged.append(np.unique(np.concatenate([left, right, sums])))
         if len(level) % 2:
             merged.append(level[-1])
         level = merged

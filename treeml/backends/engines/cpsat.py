@@ -10,7 +10,7 @@ import numpy as np
 from treeml.backends.contract import Deadline
 from treeml.backends.encodings.clock import NO_DEADLINE, in_time
 from treeml.backends.encodings.program import FREE, Program
-from treeml.backends.engines.outcome import OnIncumbent, Orders, Outcome, cut_short, run_in_thread
+from treeml.backends.engines.outcome import LEFT, OnIncumbent, Orders, Outcome, cut_short, run_in_thread
 from treeml.backends.engines.statuses import outcome_of, told_bound
 
 if TYPE_CHECKING:
@@ -109,6 +109,8 @@ def run_model(
 
     statuses: list[Any] = []
     stopped += run_in_thread(lambda: statuses.append(solver.solve(model, listener)), solver.stop_search, orders)
+    if LEFT in stopped:
+        return Outcome(cut_short(stopped), raw="left in a step that CP-SAT does not leave")
     return _outcome(solver, model, statuses[0], variables, stopped)
 
 
@@ -121,6 +123,8 @@ def _listener(
 
     class Listener(cp_model.CpSolverSolutionCallback):  # type: ignore[misc]
         def on_solution_callback(self) -> None:
+            if stopped:
+                return
             values = np.array([self.value(variable) for variable in variables], np.int64)
             least = _whole_bound(self.best_objective_bound) if has_goal else None
             known = told_bound(NAME, "solution_callback", least)
@@ -139,8 +143,10 @@ def _whole_bound(bound: float) -> int | None:
 
 
 def _outcome(solver: Any, model: Any, status: Any, variables: list[Any], stopped: list[str]) -> Outcome:
-    response, goal = solver.response_proto, model.proto.objective
-    offset: int = round(goal.offset)
+    response = solver.response_proto
+    # To look at the objective of a model that has none would give it one.
+    goal = model.proto.objective if model.has_objective() else None
+    offset: int = 0 if goal is None else round(goal.offset)
 
     def values() -> Whole:
         return np.array([solver.value(variable) for variable in variables], np.int64)
@@ -152,6 +158,7 @@ def _outcome(solver: Any, model: Any, status: Any, variables: list[Any], stopped
         return exact if told is not None and 0 <= exact - told <= abs(exact) * 2.0**-48 else told
 
     def value_of(_: Whole) -> int:
+        assert goal is not None
         found = response.solution
         terms = zip(goal.coeffs, goal.vars, strict=True)
         return int(sum(factor * found[place] for factor, place in terms)) + offset
@@ -161,7 +168,7 @@ def _outcome(solver: Any, model: Any, status: Any, variables: list[Any], stopped
         solver.status_name(status),
         values,
         bound,
-        value_of if model.has_objective() else None,
+        value_of if goal is not None else None,
         cut_short=cut_short(stopped) if stopped else None,
         statistics={
             "nodes": float(solver.num_branches),

@@ -10,7 +10,7 @@ import numpy as np
 from treeml.backends.encodings.asked import Unsupported
 from treeml.backends.encodings.program import FREE, Program
 from treeml.backends.engines.highs import accept, goal_of
-from treeml.backends.engines.outcome import OnIncumbent, Orders, Outcome, cut_short, run_in_thread
+from treeml.backends.engines.outcome import LEFT, OnIncumbent, Orders, Outcome, cut_short, run_in_thread
 from treeml.backends.engines.statuses import GAP, Accuracy, accuracy_for, outcome_of, told_bound
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def solve_program(
     stopped: list[str] = []
 
     def told(here: Any, where: int) -> None:
-        if on_incumbent is None or where != gurobipy.GRB.Callback.MIPSOL:
+        if on_incumbent is None or stopped or where != gurobipy.GRB.Callback.MIPSOL:
             return
         values = accept(program, np.asarray(here.cbGetSolution(variables)))
         least = accuracy.whole_bound(here.cbGet(gurobipy.GRB.Callback.MIPSOL_OBJBND))
@@ -84,6 +84,8 @@ def solve_program(
             here.terminate()
 
     stopped += run_in_thread(lambda: model.optimize(told), model.terminate, orders)
+    if LEFT in stopped:
+        return Outcome(cut_short(stopped), raw="left in a step that Gurobi does not leave")
     return _outcome(gurobipy, model, variables, program, stopped, accuracy)
 
 

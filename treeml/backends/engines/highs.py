@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 PROBING = 2**15  # of the rules of presolve: on flows it takes minutes, in which nothing can stop it, and gains nothing
 STUFFING = 2**16  # of columns that are in one row: in HiGHS 1.14 it is wrong beside whole columns, and optima get lost
 PATIENCE = 1.0  # seconds after Ctrl-C
-LEFT_BEHIND = Outcome(End.INTERRUPTED, raw="interrupted in a step that HiGHS does not leave")
 WHOLE = 1e-6  # an assignment this close to whole numbers is rounded, and then checked exactly
 FINEST = 1e-10  # the least tolerance of reduced costs that HiGHS takes
 NAME, RELAXED = "HiGHS", "HiGHS (linear relaxation)"
@@ -57,7 +56,7 @@ def solve_program(
         highs.setSolution(given)
     stopped: list[str] = []
     _listen(highs, program, on_incumbent, stopped, accuracy)
-    return _outcome(highs, program, stopped, accuracy) if _run(highs, stopped, orders) else LEFT_BEHIND
+    return _outcome(highs, program, stopped, accuracy) if _run(highs, stopped, orders) else _left(stopped)
 
 
 def write_file(program: Program, path: str) -> None:
@@ -89,7 +88,7 @@ def solve_relaxation(program: Program, orders: Orders) -> Relaxed:
     stopped: list[str] = []
     _listen(highs, program, None, stopped, None)
     if not _run(highs, stopped, orders):
-        return Relaxed(LEFT_BEHIND)
+        return Relaxed(_left(stopped))
     status = highs.getModelStatus().name
     statistics = {"iterations": float(highs.getInfo().simplex_iteration_count)}
     if not row_of(RELAXED, status).bound:
@@ -240,7 +239,7 @@ def _listen(
 def _run(highs: Any, stopped: list[str], orders: Orders) -> bool:
     """HiGHS has no limit on memory of its own: it is watched, and stopped between two steps of the simplex.
 
-    False: Ctrl-C fell into presolve or the linear program at the root, where it listens to nothing.
+    False: Ctrl-C, or the deadline, fell into presolve or the linear program at the root, where it listens to nothing.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -248,6 +247,10 @@ def _run(highs: Any, stopped: list[str], orders: Orders) -> bool:
     if reasons:
         stopped[:] = reasons
     return LEFT not in reasons
+
+
+def _left(stopped: list[str]) -> Outcome:
+    return Outcome(cut_short(stopped), raw="left in a step that HiGHS does not leave")
 
 
 def holds(program: Program, values: Whole) -> bool:

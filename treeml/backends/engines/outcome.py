@@ -91,7 +91,9 @@ OnIncumbent = Callable[["Whole | None", "Proved | None"], bool | None]
 
 
 LEFT = "left"
-POLL = 0.1  # seconds between two looks at the memory and for Ctrl-C
+POLL = 0.1  # seconds between two looks at the memory, at the clock and for Ctrl-C
+LATE = 0.2  # seconds after the deadline at which a solver with a limit of its own is asked again, and more urgently
+PATIENCE = 0.5  # seconds that it then gets
 
 
 def run_in_thread(
@@ -99,8 +101,9 @@ def run_in_thread(
 ) -> list[str]:
     """Runs a solver in a thread of its own, so that Ctrl-C reaches Python, which asks it to stop and waits.
 
-    Returns why it was asked to stop: `interrupted`, `memory` (the process holds more than it may), or nothing; and
-    `left` if it was still running so many seconds after Ctrl-C: then its objects must not be touched any more.
+    Returns why it was asked to stop: `interrupted`, `time` (it went on beyond the deadline, as some do in presolve),
+    `memory` (the process holds more than it may), or nothing; and `left` if it was still running so many seconds after
+    Ctrl-C, or PATIENCE after the deadline: then its objects must not be touched any more.
     """
     reasons: list[str] = []
     failures: list[BaseException] = []
@@ -123,6 +126,10 @@ def run_in_thread(
                 reasons.append("interrupted")
                 ends = monotonic() + patience
                 interrupt()
+            if monotonic() > orders.deadline.at + LATE and "time" not in reasons:
+                reasons.append("time")
+                ends = min(ends, monotonic() + PATIENCE)
+                interrupt()
             if orders.memory is not None and resident() > orders.memory and not reasons:
                 reasons.append("memory")
                 interrupt()
@@ -137,4 +144,5 @@ def run_in_thread(
 
 def cut_short(reasons: list[str]) -> End:
     """How a search ended that was asked to stop."""
-    return End.MEMORY if reasons == ["memory"] else End.INTERRUPTED
+    first = next((reason for reason in reasons if reason != LEFT), "")
+    return {"memory": End.MEMORY, "time": End.TIME}.get(first, End.INTERRUPTED)

@@ -13,11 +13,13 @@ from threading import current_thread, main_thread
 from typing import Any
 
 from treeml.backends.contract import Stop
+from treeml.backends.encodings.clock import in_time
 from treeml.backends.engines.memory import resident
-from treeml.backends.engines.outcome import Orders, run_in_thread
+from treeml.backends.engines.outcome import LEFT, Orders, run_in_thread
 from treeml.backends.engines.statuses import SAT
 
 SLICE = 2_000
+CLAUSES_AT_ONCE = 50_000  # between two looks at the clock
 
 
 class Stopped(Exception):
@@ -45,8 +47,12 @@ class Sat:
         self.name, self.orders, self.stop = name, orders, stop
         self.left = None if orders.work is None else int(orders.work)  # conflicts
         self.solver: Any = Solver(name=name, with_proof=proof) if proof else Solver(name=name)
-        self.solver.append_formula(list(clauses))
+        self.is_left = False  # still at work in a thread of its own: not to be touched any more
         self.done = 0
+        waiting = clauses if isinstance(clauses, list) else list(clauses)
+        for first in range(0, len(waiting), CLAUSES_AT_ONCE):
+            self.solver.append_formula(waiting[first : first + CLAUSES_AT_ONCE])
+            in_time(orders.deadline)
 
     def add(self, clause: Sequence[int]) -> None:
         self.solver.add_clause(list(clause))
@@ -78,8 +84,11 @@ class Sat:
 
         if current_thread() is not main_thread():
             work()
-        elif "interrupted" in run_in_thread(work, self._interrupt, self.orders):
-            raise Stopped(Stop.INTERRUPTED)
+            return answers[0]
+        reasons = run_in_thread(work, self._interrupt, self.orders)
+        self.is_left = LEFT in reasons
+        if "interrupted" in reasons or self.is_left:
+            raise Stopped(Stop.INTERRUPTED if "interrupted" in reasons else Stop.TIME)
         return answers[0]
 
     def _interrupt(self) -> None:
@@ -110,9 +119,10 @@ class Sat:
         return list(self.solver.get_proof() or ())
 
     def statistics(self) -> dict[str, float]:
-        known = self.solver.accum_stats() or {}
+        known = {} if self.is_left else self.solver.accum_stats() or {}
         names = {"conflicts": "failures", "decisions": "nodes", "propagations": "propagations", "restarts": "restarts"}
         return {names[key]: float(value) for key, value in known.items() if key in names}
 
     def close(self) -> None:
-        self.solver.delete()
+        if not self.is_left:
+            self.solver.delete()

@@ -10,7 +10,7 @@ from treeml.backends.contract import Deadline
 from treeml.backends.encodings.clock import NO_DEADLINE, in_time
 from treeml.backends.encodings.program import FREE, Program
 from treeml.backends.engines.highs import accept, goal_of
-from treeml.backends.engines.outcome import OnIncumbent, Orders, Outcome, cut_short, run_in_thread
+from treeml.backends.engines.outcome import LEFT, OnIncumbent, Orders, Outcome, cut_short, run_in_thread
 from treeml.backends.engines.statuses import GAP, Accuracy, accuracy_for, outcome_of, told_bound
 
 if TYPE_CHECKING:
@@ -50,6 +50,8 @@ def solve_program(
         model.addSol(solution)
     stopped = _listen(model, variables, program, on_incumbent, accuracy)
     stopped += run_in_thread(model.optimizeNogil, model.interruptSolve, orders)
+    if LEFT in stopped:
+        return Outcome(cut_short(stopped), raw="left in a step that SCIP does not leave")
     return _outcome(model, variables, program, stopped, accuracy)
 
 
@@ -107,6 +109,8 @@ def _listen(
             self.model.dropEvent(SCIP_EVENTTYPE.BESTSOLFOUND, self)
 
         def eventexec(self, event: Any) -> None:
+            if stopped:
+                return
             best = self.model.getBestSol()
             found = np.array([self.model.getSolVal(best, variable) for variable in variables])
             values = accept(program, found)

@@ -1,0 +1,307 @@
+"""What a solver's status carries: every row with a solver that lies, and with the real ones brought into the status."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from treeml.backends.claims import BOUND, INFEASIBLE, OPTIMAL, Evidence, UnfoundedClaim
+from treeml.backends.contract import Deadline
+from treeml.backends.encodings.program import FREE, Program
+from treeml.backends.engines import cpsat, highs, scip
+from treeml.backends.engines.outcome import End, Orders, Outcome, Proved
+from treeml.backends.engines.statuses import (
+    SAT,
+    TABLES,
+    Meaning,
+    accuracy_for,
+    outcome_of,
+    row_of,
+    told_bound,
+    whole_bound,
+)
+
+ENGINES = {"CP-SAT": cpsat, "HiGHS": highs, "SCIP": scip}
+ROWS = [(solver, status, row) for solver, table in TABLES.items() for status, row in table.items()]
+EVER = Orders(Deadline())
+
+
+def program(columns: int = 8, rows: int = 3, feasible: bool = True, sign: int = 1) -> Program:
+    """A covering program: of every row half of what all columns hold together."""
+    make = np.random.default_rng(0)
+    held = make.integers(1, 30, (rows, columns))
+    needed = held.sum(axis=1) // 2 if feasible else held.sum(axis=1) + 1
+    return Program(
+        cost=sign * make.integers(1, 40, columns),
+        lower=np.zeros(columns, np.int64),
+        upper=np.ones(columns, np.int64),
+        start=np.arange(rows + 1, dtype=np.int64) * columns,
+        index=np.tile(np.arange(columns), rows).astype(np.int32),
+        value=held.ravel().astype(np.int64),
+        low=needed.astype(np.int64) if sign > 0 else np.full(rows, -FREE, np.int64),
+        high=np.full(rows, FREE, np.int64) if sign > 0 else needed.astype(np.int64),
+    )
+
+
+def forbidden() -> Any:
+    raise AssertionError("a field was read that the status does not carry")
+
+
+# -- a solver that lies ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("solver", "status", "row"), ROWS)
+def test_no_field_is_read_that_the_status_does_not_carry(solver: str, status: str, row: Meaning) -> None:
+    values: Callable[[], Any] = (lambda: np.array([3])) if row.values else forbidden
+    bound: Callable[[], Any] = (lambda: 3) if row.bound else forbidden
+    outcome = outcome_of(solver, status, values, bound, lambda found: int(found[0]))
+    assert (outcome.end is End.OPTIMAL) == row.optimal
+    assert (outcome.end is End.INFEASIBLE) == row.infeasible
+    assert (outcome.values is not None) == (row.values and not row.infeasible)
+    assert (outcome.bound is not None) == row.bound
+
+
+@pytest.mark.parametrize(("solver", "status", "row"), ROWS)
+def test_optimal_with_a_gap_is_not_optimal(solver: str, status: str, row: Meaning) -> None:
+    if row.values and row.bound:
+        outcome = outcome_of(solver, status, lambda: np.array([3]), lambda: 2, lambda found: int(found[0]))
+        assert outcome.end is not End.OPTIMAL
+        assert outcome.bound is not None and outcome.bound.least == 2
+
+
+@pytest.mark.parametrize(("solver", "status", "row"), ROWS)
+def test_an_optimum_below_its_own_bound_proves_neither(solver: str, status: str, row: Meaning) -> None:
+    if row.optimal:
+        outcome = outcome_of(solver, status, lambda: np.array([3]), lambda: 4, lambda found: int(found[0]))
+        assert (outcome.end, outcome.bound) == (End.FAILED, None)
+
+
+def test_an_optimum_that_is_no_solution_is_none() -> None:
+    outcome = outcome_of("HiGHS", "kOptimal", lambda: None, lambda: 3, lambda found: 3)
+    assert (outcome.end, outcome.values) == (End.FAILED, None)
+
+
+@pytest.mark.parametrize(
+    ("solver", "status"), [("HiGHS", "kUnboundedOrInfeasible"), ("SCIP", "inforunbd"), ("Gurobi", "INF_OR_UNBD")]
+)
+def test_infeasible_or_unbounded_is_infeasible_only_where_columns_are_bounded(solver: str, status: str) -> None:
+    assert outcome_of(solver, status, forbidden, forbidden, None).end is End.FAILED
+    assert outcome_of(solver, status, forbidden, forbidden, None, is_bounded=True).end is End.INFEASIBLE
+
+
+def test_an_unknown_status_is_a_failure() -> None:
+    with pytest.raises(ValueError, match="CP-SAT ends with the status SURE, of which nothing is known"):
+        row_of("CP-SAT", "SURE")
+
+
+def test_what_a_callback_passes_counts_by_its_row() -> None:
+    assert told_bound("CP-SAT", "bound_callback", None) is None
+    assert told_bound("CP-SAT", "UNKNOWN", 0) is None
+    known = told_bound("CP-SAT", "bound_callback", 5)
+    assert known is not None and known.least == 5
+
+
+def test_an_outcome_without_evidence_cannot_be_made() -> None:
+    with pytest.raises(UnfoundedClaim):
+        Outcome(End.OPTIMAL, np.array([1]))
+    with pytest.raises(UnfoundedClaim):
+        Outcome(End.INFEASIBLE, evidence=Evidence("solver bound"))
+    with pytest.raises(UnfoundedClaim):
+        Proved(3, Evidence("solver infeasible"))
+
+
+# -- floats ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("endless", [float("inf"), -float("inf"), float("nan"), 1e20, -1e20, 1e100, -1e100])
+def test_an_infinity_of_a_solver_is_no_bound(endless: float) -> None:
+    assert whole_bound(endless, 0.0) is None
+
+
+def test_what_floats_may_have_added_is_taken_off_before_rounding_up() -> None:
+    plain = accuracy_for(program(), 1e-10)
+    assert plain.whole_bound(74.0) == 74
+    assert plain.whole_bound(73.4) == 74
+    assert plain.whole_bound(74.0000001) == 74
+    wide = replace(program(), upper=np.full(8, 10**9, np.int64))
+    accuracy = accuracy_for(wide, 1e-10)
+    assert accuracy.tolerance == 1e-10
+    assert accuracy.slack(0.0) > 8e9 * 1e-10
+    # So wide that no tolerance tells one unit from the next: the bound is lowered, and nothing is proved by it.
+    assert (accuracy_for(replace(wide, upper=np.full(8, 10**12, np.int64)), 1e-10).whole_bound(74.0) or 0) < 74
+
+
+def test_duals_bound_in_whole_numbers_whatever_they_are() -> None:
+    made = program(12, 4)
+    best = highs.solve_program(made, EVER)
+    assert best.bound is not None
+    make = np.random.default_rng(1)
+    for _ in range(50):
+        bound = highs.exact_bound(made, make.normal(0, 3, made.rows))
+        assert bound is not None and bound <= best.bound.least
+
+
+# -- the real solvers --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_solved(name: str) -> None:
+    outcome = ENGINES[name].solve_program(program(), EVER)
+    assert outcome.end is End.OPTIMAL and outcome.values is not None and outcome.bound is not None
+    assert outcome.bound.least == int(program().cost @ outcome.values)
+    assert outcome.proof.supports(OPTIMAL) and not outcome.proof.supports(INFEASIBLE)
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_without_a_solution(name: str) -> None:
+    outcome = ENGINES[name].solve_program(program(feasible=False), EVER)
+    assert (outcome.end, outcome.bound, outcome.values) == (End.INFEASIBLE, None, None)
+    assert outcome.proof.supports(INFEASIBLE) and not outcome.proof.supports(BOUND)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("name", ENGINES)
+def test_stopped_by_a_limit_on_work(name: str, sign: int) -> None:
+    """The bound, if there is one, holds; a default of 0 would not where all costs are negative."""
+    hard = program(40, 20, sign=sign)
+    best = cpsat.solve_program(hard, EVER)
+    assert best.end is End.OPTIMAL and best.bound is not None
+    outcome = ENGINES[name].solve_program(hard, replace(EVER, work=1e-4 if name == "CP-SAT" else 1))
+    assert outcome.end in (End.TIME, End.OPTIMAL)
+    assert outcome.bound is None or outcome.bound.least <= best.bound.least
+    assert (outcome.evidence is not None) == (outcome.end is End.OPTIMAL)
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_stopped_by_its_listener(name: str) -> None:
+    hard = program(40, 20, sign=-1)
+    best = cpsat.solve_program(hard, EVER)
+    assert best.bound is not None
+    told: list[Proved] = []
+
+    def listen(values: Any, bound: Proved | None) -> bool:
+        told.extend([] if bound is None else [bound])
+        return values is None
+
+    outcome = ENGINES[name].solve_program(hard, EVER, None, listen)
+    assert outcome.end in (End.INTERRUPTED, End.OPTIMAL)
+    bounds = told + ([] if outcome.bound is None else [outcome.bound])
+    assert all(bound.least <= best.bound.least for bound in bounds)
+
+
+def solved_by_cpsat(seconds: float | None, stop: bool) -> tuple[str, Outcome]:
+    from ortools.sat.python import cp_model
+
+    model, variables = cpsat.write_model(program(40, 20, sign=-1))
+    solver = cp_model.CpSolver()
+    if seconds is not None:
+        solver.parameters.max_time_in_seconds = seconds
+
+    class Stops(cp_model.CpSolverSolutionCallback):  # type: ignore[misc]
+        def on_solution_callback(self) -> None:
+            if stop:
+                self.stop_search()
+
+    status = solver.solve(model, Stops())
+    return solver.status_name(status), cpsat._outcome(solver, model, status, variables, [])
+
+
+def test_cpsat_that_ends_before_it_begins_has_no_bound() -> None:
+    status, outcome = solved_by_cpsat(0.0, stop=False)
+    assert (status, outcome.end, outcome.bound, outcome.values) == ("UNKNOWN", End.TIME, None, None)
+
+
+def test_cpsat_with_a_solution_has_a_bound() -> None:
+    best = cpsat.solve_program(program(40, 20, sign=-1), EVER)
+    assert best.bound is not None
+    status, outcome = solved_by_cpsat(None, stop=True)
+    assert status in ("FEASIBLE", "OPTIMAL")
+    assert outcome.values is not None and outcome.bound is not None
+    assert outcome.bound.least <= best.bound.least
+
+
+def test_an_invalid_model_of_cpsat_is_a_failure() -> None:
+    from ortools.sat.python import cp_model
+
+    model = cp_model.CpModel()
+    huge = [model.new_int_var(-(2**62), 2**62, "") for _ in range(4)]
+    model.add(sum(2**40 * each for each in huge) >= 1)
+    model.minimize(huge[0])
+    outcome = cpsat.run_model(model, huge, EVER)
+    assert (outcome.raw, outcome.end, outcome.bound) == ("MODEL_INVALID", End.FAILED, None)
+
+
+def test_cpsat_without_an_objective_tells_no_bound() -> None:
+    made = replace(program(), cost=np.zeros(8, np.int64), offset=-8)
+    told: list[Proved | None] = []
+    outcome = cpsat.solve_program(made, EVER, None, lambda values, bound: told.append(bound))
+    assert outcome.end is End.OPTIMAL
+    assert outcome.bound is None and not any(told)
+
+
+@pytest.mark.parametrize(("option", "value", "status"), [("time_limit", 0.0, "kTimeLimit"), ("mip_max_nodes", 0, "kSolutionLimit")])  # fmt: skip
+def test_highs_that_is_stopped_at_once(option: str, value: float, status: str) -> None:
+    hard = program(40, 20, sign=-1)
+    best = cpsat.solve_program(hard, EVER)
+    assert best.bound is not None
+    solver = highs._model(hard, whole=True, threads=1, seed=0)
+    solver.setOptionValue(option, value)
+    solver.run()
+    outcome = highs._outcome(solver, hard, [], accuracy_for(hard, highs.FINEST))
+    assert (outcome.raw, outcome.end) == (status, End.TIME)
+    assert outcome.bound is None or outcome.bound.least <= best.bound.least
+
+
+def test_highs_that_never_ran_says_nothing() -> None:
+    solver = highs._model(program(), whole=True, threads=1, seed=0)
+    outcome = highs._outcome(solver, program(), [], accuracy_for(program(), highs.FINEST))
+    assert (outcome.raw, outcome.end, outcome.bound, outcome.values) == ("kNotset", End.FAILED, None, None)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value", "status"),
+    [
+        ("limits/time", 0.0, "timelimit"),
+        ("limits/totalnodes", 1, "totalnodelimit"),
+        ("limits/nodes", 1, "nodelimit"),
+        ("limits/gap", 100.0, "gaplimit"),
+    ],
+)
+def test_scip_that_is_stopped_at_once(parameter: str, value: float, status: str) -> None:
+    hard = program(40, 20, sign=-1)
+    best = cpsat.solve_program(hard, EVER)
+    assert best.bound is not None
+    model, variables = scip.write_model(hard)
+    model.setParam(parameter, value)
+    model.optimize()
+    outcome = scip._outcome(model, variables, hard, [], accuracy_for(hard, scip.FINEST))
+    assert outcome.raw in (status, "optimal")
+    assert outcome.bound is None or outcome.bound.least <= best.bound.least
+    # A gap that somebody allowed is no proof, whatever the row says of the status.
+    assert outcome.end is not End.OPTIMAL or outcome.bound is not None
+
+
+def test_scip_that_never_ran_says_nothing() -> None:
+    model, variables = scip.write_model(program())
+    outcome = scip._outcome(model, variables, program(), [], accuracy_for(program(), scip.FINEST))
+    assert (outcome.end, outcome.bound, outcome.values) == (End.FAILED, None, None)
+
+
+@pytest.mark.parametrize("name", ["g3", "g4", "m22", "mgh", "cadical153", "cadical195"])
+def test_solvers_of_clauses(name: str) -> None:
+    from pysat.solvers import Solver
+
+    pigeons = [[5 * i + j for j in range(1, 5)] for i in range(5)]
+    holes = [[-(5 * a + j), -(5 * b + j)] for j in range(1, 5) for a in range(5) for b in range(a)]
+    with Solver(name=name, bootstrap_with=[[1, 2], [-1]]) as solver:
+        assert SAT[solver.solve_limited(expect_interrupt=True)].values
+        assert SAT[solver.solve_limited(assumptions=[-2], expect_interrupt=True)].infeasible
+    with Solver(name=name, bootstrap_with=pigeons + holes) as solver:
+        solver.conf_budget(1)
+        row = SAT[solver.solve_limited(expect_interrupt=True)]
+        assert not row.values  # a budget of one conflict is not enough, or it needs no more
+    assert not SAT[None].values and not SAT[None].infeasible
