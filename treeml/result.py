@@ -68,7 +68,7 @@ class Result:
         return self.status is Status.OPTIMAL
 
     def to_json(self) -> dict[str, Any]:
-        """One object for machines; its keys are documented in docs/command-line.md and only ever grow."""
+        """One object for machines; its keys are those of docs/backends.md, and only ever grow."""
         objective = list(self.objective) if isinstance(self.objective, tuple) else self.objective
         value: dict[str, Any] = {
             "status": self.status.value,

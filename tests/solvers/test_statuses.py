@@ -70,7 +70,8 @@ def test_optimal_with_a_gap_is_not_optimal(solver: str, status: str, row: Meanin
     if row.values and row.bound:
         outcome = outcome_of(solver, status, lambda: np.array([3]), lambda: 2, lambda found: int(found[0]))
         assert outcome.end is not End.OPTIMAL
-        assert outcome.bound is not None and outcome.bound.least == 2
+        assert outcome.bound is not None
+        assert outcome.bound.least == 2
 
 
 @pytest.mark.parametrize(("solver", "status", "row"), ROWS)
@@ -102,7 +103,8 @@ def test_what_a_callback_passes_counts_by_its_row() -> None:
     assert told_bound("CP-SAT", "bound_callback", None) is None
     assert told_bound("CP-SAT", "UNKNOWN", 0) is None
     known = told_bound("CP-SAT", "bound_callback", 5)
-    assert known is not None and known.least == 5
+    assert known is not None
+    assert known.least == 5
 
 
 def test_an_outcome_without_evidence_cannot_be_made() -> None:
@@ -142,7 +144,8 @@ def test_duals_bound_in_whole_numbers_whatever_they_are() -> None:
     make = np.random.default_rng(1)
     for _ in range(50):
         bound = highs.exact_bound(made, make.normal(0, 3, made.rows))
-        assert bound is not None and bound <= best.bound.least
+        assert bound is not None
+        assert bound <= best.bound.least
 
 
 # -- the real solvers --------------------------------------------------------------
@@ -151,16 +154,20 @@ def test_duals_bound_in_whole_numbers_whatever_they_are() -> None:
 @pytest.mark.parametrize("name", ENGINES)
 def test_solved(name: str) -> None:
     outcome = ENGINES[name].solve_program(program(), EVER)
-    assert outcome.end is End.OPTIMAL and outcome.values is not None and outcome.bound is not None
+    assert outcome.end is End.OPTIMAL
+    assert outcome.values is not None
+    assert outcome.bound is not None
     assert outcome.bound.least == int(program().cost @ outcome.values)
-    assert outcome.proof.supports(OPTIMAL) and not outcome.proof.supports(INFEASIBLE)
+    assert outcome.proof.supports(OPTIMAL)
+    assert not outcome.proof.supports(INFEASIBLE)
 
 
 @pytest.mark.parametrize("name", ENGINES)
 def test_without_a_solution(name: str) -> None:
     outcome = ENGINES[name].solve_program(program(feasible=False), EVER)
     assert (outcome.end, outcome.bound, outcome.values) == (End.INFEASIBLE, None, None)
-    assert outcome.proof.supports(INFEASIBLE) and not outcome.proof.supports(BOUND)
+    assert outcome.proof.supports(INFEASIBLE)
+    assert not outcome.proof.supports(BOUND)
 
 
 @pytest.mark.parametrize("sign", [1, -1])
@@ -169,7 +176,8 @@ def test_stopped_by_a_limit_on_work(name: str, sign: int) -> None:
     """The bound, if there is one, holds; a default of 0 would not where all costs are negative."""
     hard = program(40, 20, sign=sign)
     best = cpsat.solve_program(hard, EVER)
-    assert best.end is End.OPTIMAL and best.bound is not None
+    assert best.end is End.OPTIMAL
+    assert best.bound is not None
     outcome = ENGINES[name].solve_program(hard, replace(EVER, work=1e-4 if name == "CP-SAT" else 1))
     assert outcome.end in (End.TIME, End.OPTIMAL)
     assert outcome.bound is None or outcome.bound.least <= best.bound.least
@@ -220,7 +228,8 @@ def test_cpsat_with_a_solution_has_a_bound() -> None:
     assert best.bound is not None
     status, outcome = solved_by_cpsat(None, stop=True)
     assert status in ("FEASIBLE", "OPTIMAL")
-    assert outcome.values is not None and outcome.bound is not None
+    assert outcome.values is not None
+    assert outcome.bound is not None
     assert outcome.bound.least <= best.bound.least
 
 
@@ -240,10 +249,13 @@ def test_cpsat_without_an_objective_tells_no_bound() -> None:
     told: list[Proved | None] = []
     outcome = cpsat.solve_program(made, EVER, None, lambda values, bound: told.append(bound))
     assert outcome.end is End.OPTIMAL
-    assert outcome.bound is None and not any(told)
+    assert outcome.bound is None
+    assert not any(told)
 
 
-@pytest.mark.parametrize(("option", "value", "status"), [("time_limit", 0.0, "kTimeLimit"), ("mip_max_nodes", 0, "kSolutionLimit")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("option", "value", "status"), [("time_limit", 0.0, "kTimeLimit"), ("mip_max_nodes", 0, "kSolutionLimit")]
+)
 def test_highs_that_is_stopped_at_once(option: str, value: float, status: str) -> None:
     hard = program(40, 20, sign=-1)
     best = cpsat.solve_program(hard, EVER)
@@ -304,4 +316,5 @@ def test_solvers_of_clauses(name: str) -> None:
         solver.conf_budget(1)
         row = SAT[solver.solve_limited(expect_interrupt=True)]
         assert not row.values  # a budget of one conflict is not enough, or it needs no more
-    assert not SAT[None].values and not SAT[None].infeasible
+    assert not SAT[None].values
+    assert not SAT[None].infeasible

@@ -68,7 +68,7 @@ def class_weights(problem: Problem, asked: Asked, choices: Choices) -> tuple[np.
         raise Unsupported("this problem", "BinOCT minimizes errors under a depth bound, no more", "formulation = flow")
     cost = choices.summed(goal.predicted)
     if problem.classes == 1:
-        return np.zeros_like(cost), int(cost.sum())
+        return np.zeros_like(cost), int(cost.sum()) + goal.offset
     # cost[u, c] = total[u] - weight[u, c], so total = sum of cost / (classes - 1).
     total = cost.sum(axis=1)
     if np.any(total % (problem.classes - 1)):
