@@ -318,3 +318,23 @@ def test_solvers_of_clauses(name: str) -> None:
         assert not row.values  # a budget of one conflict is not enough, or it needs no more
     assert not SAT[None].values
     assert not SAT[None].infeasible
+
+
+def test_highs_is_right_where_some_columns_need_not_be_whole() -> None:
+    """A program of nine columns whose optimum its presolve cuts off, if two of them are left continuous."""
+    upper = np.array([1, 1, 1, 1, 1, 1, 1, 6, 2])
+    mixed = Program(
+        cost=np.array([0, 0, 0, 0, 0, 0, 0, 1, 1]),
+        lower=np.zeros(9, np.int64),
+        upper=upper,
+        start=np.array([0, 2, 3, 4, 5, 6, 7, 13, 17]),
+        index=np.array([0, 1, 2, 3, 4, 5, 6, 2, 3, 4, 6, 0, 7, 3, 5, 1, 8], np.int32),
+        value=np.array([1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 3, -6, -1, 1, 1, -2, -1]),
+        low=np.array([1, 1, 1, 1, 1, 1, -FREE, -FREE]),
+        high=np.array([1, 1, 1, 1, 1, 1, 0, 0]),
+        whole=upper == 1,
+    )
+    outcome = highs.solve_program(mixed, EVER)
+    assert outcome.end is End.OPTIMAL
+    assert outcome.bound is not None
+    assert outcome.bound.least == 2

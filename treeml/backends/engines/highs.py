@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,7 +33,12 @@ def solve_program(
     start: Whole | None = None,
     on_incumbent: OnIncumbent | None = None,
 ) -> Outcome:
-    """The linear relaxation first where it is known to be whole, and whole it is an answer; else branch and bound."""
+    """The linear relaxation first where it is known to be whole, and whole it is an answer; else branch and bound.
+
+    Columns that are whole by themselves, once the others are, are declared whole too: the presolve of HiGHS 1.14 cuts
+    off the optimum of small programs with both kinds of columns, and then calls another solution optimal.
+    """
+    program = replace(program, whole=None)
     if program.integral_relaxation:
         relaxed = solve_relaxation(program, orders)
         if not relaxed.is_fractional:
