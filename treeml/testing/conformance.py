@@ -48,7 +48,7 @@ from treeml.backends.run import run
 from treeml.lang.diagnostic import RefusedError
 from treeml.testing.cases import Case, cases
 from treeml.testing.fuzz import differs
-from treeml.testing.matrix import Cell, deviation, refused, solved
+from treeml.testing.matrix import Cell, deviation, is_unproved, refused, solved
 from treeml.testing.problems import binary, bound, errors, minimize, single
 
 ROWS = [format(number, "04b") for number in range(16)]
@@ -75,8 +75,9 @@ class Conformance:
         answer = self.solve(problem)
         assert answer is not None
         assert differs(answer, case.truth(), backend) is None
-        self.check_is_settled(answer, case.expected.status)
         self.check_expected(case, solved(answer))
+        if self.options or not is_unproved(backend.name, case.name):
+            self.check_is_settled(answer, case.expected.status)
         if answer.status is Status.INFEASIBLE and self.found().can.explains:
             self.check_conflict(problem, answer)
 

@@ -100,6 +100,11 @@ def deviation(found: Cell) -> str | None:
     return f"{found.backend}, {found.case}: {found.text}, and {MATRIX.name} has {before or 'nothing'}"
 
 
+def is_unproved(backend: str, case: str) -> bool:
+    """Is it committed that the back-end has a tree for this case, and no proof?"""
+    return expected().get(backend, {}).get(case) == "a tree"
+
+
 def cells(backends: Sequence[Backend], only: Sequence[str] = ()) -> Iterator[Cell]:
     for backend in backends:
         for case in cases():
