@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treeml as tml
+from treeml.backends.claims import Evidence, UnfoundedClaim
 from treeml.backends.contract import Answer, Deadline, Leaf, Limits, Problem, Refusal, Status, Stop
 from treeml.backends.encodings.asked import form_range, read_problem
 from treeml.backends.oracle import Oracle
@@ -291,6 +292,17 @@ def test_the_count_of_pairs_is_not_believed_either(monkeypatch: pytest.MonkeyPat
     x, y = world(3, rows=30)
     with pytest.raises(tml.BackendError, match="the answer of the count of pairs does not hold"):
         model("lpboost", 2, penalty=0.1).solve(x, y)
+
+
+@pytest.mark.parametrize(("backend", "below"), [("native", "search"), ("oracle", "enumeration")])
+def test_a_claim_of_a_forest_rests_on_that_of_the_pricing(backend: str, below: str) -> None:
+    x, y = world(3, rows=30)
+    result = model("lpboost", 2, penalty=0.1).solve(x, y, backend=backend)
+    (evidence,) = result.evidence
+    assert evidence.rule == "pricing"
+    assert [each.rule for each in evidence.rests_on] == [below]
+    with pytest.raises(UnfoundedClaim):
+        Evidence("pricing")
 
 
 # -- how the loop ends ------------------------------------------------------------------------

@@ -118,8 +118,9 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "race": _resting(
             "a member of the race proved it", bound=[BOUND], optimal=[OPTIMAL], infeasible=[INFEASIBLE]
         ),
-        "pricing": _by_itself(
-            "the best tree for the prices of the rows bounds the margin of every forest", BOUND, OPTIMAL, INFEASIBLE
+        "pricing": _resting(
+            "no tree is worth more at prices of the rows, in whole numbers, and that bounds the margin of every forest",
+            bound=[BOUND], optimal=[BOUND], infeasible=[INFEASIBLE],
         ),
     }
 )  # fmt: skip

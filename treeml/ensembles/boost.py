@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treeml.backends.claims import Evidence, Proof
+from treeml.backends.claims import Proof, combined
 from treeml.backends.contract import Goal, Limits, Node, OnProgress, Predicted, Progress, Status, Stop, Sum
 from treeml.backends.options import threaded
 from treeml.ensembles.column_generation import Generated, Restricted, Round, Settings, generate
@@ -41,7 +41,6 @@ FEW, COLUMNS_OF_FEW = 400, 20  # margins that make a master so small that more t
 SMOOTHING = Fraction(7, 10)
 UNIT = 2**40  # weights are whole multiples of one part in so many
 SIMPLEST = 1000  # or fractions with denominators up to this, where these do as well
-PRICED = (Evidence("pricing"),)
 OWN_OPTIONS = ("columns", "smoothing", "tolerance", "iterations")
 
 
@@ -204,7 +203,8 @@ class _Boost:
             with one_thread():
                 found = generate(self.criterion, self.pricing, settings, on_round=self.told)
         except NoTree as none:
-            return self.empty(Status.INFEASIBLE, Stop.PROVED, built, conflict=none.conflict, evidence=PRICED)
+            evidence = combined("pricing", none.evidence)
+            return self.empty(Status.INFEASIBLE, Stop.PROVED, built, conflict=none.conflict, evidence=evidence)
         if not found.columns:
             return self.empty(Status.UNKNOWN, found.stop, built)
         return self.assembled(found, built)
@@ -221,7 +221,7 @@ class _Boost:
             int(np.count_nonzero(weights > 0)),
             moment.reduced_cost,
             1.0 if margins is None else self.error_rate(margins),
-            evidence=PRICED,
+            evidence=combined("pricing", moment.evidence),
         )
         self.trace.append(progress)
         if self.on_progress is None:
@@ -272,7 +272,7 @@ class _Boost:
         if not exact.verified:
             raise BackendError(_not_verified(self.chosen.plan.backend.name, exact.mismatches))
         return replace(
-            self.base(status, stop, built, found, () if bound is None else PRICED),
+            self.base(status, stop, built, found, combined("pricing", found.evidence)),
             forest=forest,
             exact=exact,
             verified=True,

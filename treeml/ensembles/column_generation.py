@@ -19,6 +19,7 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from treeml.backends.claims import Proof
 from treeml.backends.contract import Deadline, Stop
 from treeml.lang.diagnostic import SpecError
 
@@ -44,6 +45,7 @@ class Priced(Generic[Column]):
     bound: Fraction | None = None
     confirmed: bool = True  # False: the bound is right if a quick method is, and is to be asked for again at the end
     stop: Stop | None = None  # why pricing ended early, if it did
+    evidence: Proof = ()  # what the bound rests on
 
 
 class Master(Protocol[Taken]):
@@ -75,6 +77,7 @@ class Round:
     bound: float
     reduced_cost: float  # of the best column found
     seconds: float
+    evidence: Proof = ()  # of the bound
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -99,6 +102,7 @@ class Generated(Generic[Column]):
     rounds: tuple[Round, ...]
     failure: SpecError | None = None  # of the pricing, where that is why it stopped
     confirmed: bool = True  # False: the bound is that of a quick method, and nobody else was asked
+    evidence: Proof = ()  # of the bound
 
 
 LIES = frozenset({"B510", "B511", "B512", "B513", "B514"})  # answers that do not hold: nothing else is believed then
@@ -143,8 +147,10 @@ class _Loop(Generic[Column]):
         self.standing: tuple[Restricted, list[Column]] | None = None  # what holds if Ctrl-C comes now
         self.center: Prices | None = None  # where the best bound was found
         self.bound: Fraction | None = None
+        self.evidence: Proof = ()  # of the bound
         self.confirmed = True
         self.sure: Fraction | None = None  # the best bound that needs no confirmation
+        self.sure_by: Proof = ()
         self.patience: float = settings.patience
         self.rounds: list[Round] = []
         self.began = monotonic()
@@ -217,9 +223,10 @@ class _Loop(Generic[Column]):
         if priced.bound is None:
             return
         if priced.confirmed and (self.sure is None or priced.bound < self.sure):
-            self.sure = priced.bound
+            self.sure, self.sure_by = priced.bound, priced.evidence
         if self.bound is None or priced.bound < self.bound:
             self.bound, self.center, self.confirmed = priced.bound, prices, priced.confirmed
+            self.evidence = priced.evidence
 
     def proved(self) -> bool:
         assert self.restricted is not None
@@ -234,7 +241,7 @@ class _Loop(Generic[Column]):
             assert self.center is not None
             priced = self.pricing(self.center, inf, self.settings.deadline)
             # From here on the best bound is one that was confirmed, though it may lie above the claim.
-            self.bound, self.confirmed = self.sure, True
+            self.bound, self.evidence, self.confirmed = self.sure, self.sure_by, True
             self.take(priced, self.center)
         return self.bound is not None and distance > 0 and float(self.bound) - value <= distance
 
@@ -277,14 +284,14 @@ class _Loop(Generic[Column]):
         best = max((self.master.reduced_cost(column, restricted) for column in found), default=0.0)
         bound = inf if self.bound is None else float(self.bound)
         seconds = monotonic() - self.began
-        self.rounds.append(Round(iteration, len(self.columns), restricted.value, bound, best, seconds))
+        self.rounds.append(Round(iteration, len(self.columns), restricted.value, bound, best, seconds, self.evidence))
         return None if self.on_round is None else self.on_round(self.rounds[-1], self.columns, restricted)
 
     def generated(self, stop: Stop, failure: SpecError | None) -> Generated[Column]:
         # A search that was cut short may end with the bound of a quick method. It is a bound, but no proof rests on it.
         bound, confirmed = self.bound, self.confirmed
         if self.standing is None:
-            return Generated(stop, (), np.zeros(0), -inf, bound, tuple(self.rounds), failure, confirmed)
+            return Generated(stop, (), np.zeros(0), -inf, bound, tuple(self.rounds), failure, confirmed, self.evidence)
         restricted, columns = self.standing
         weights = restricted.weights
         used = [number for number in range(len(weights)) if weights[number] > TINY]
@@ -297,4 +304,5 @@ class _Loop(Generic[Column]):
             tuple(self.rounds),
             failure,
             confirmed,
+            self.evidence,
         )

@@ -18,6 +18,7 @@ from math import floor
 import numpy as np
 from numpy.typing import NDArray
 
+from treeml.backends.claims import Claim, Evidence, Proof, supporting
 from treeml.backends.contract import (
     Answer,
     Backend,
@@ -41,6 +42,7 @@ from treeml.native.load import missing
 
 FINEST = 2**40  # what the sizes of all prices add up to, as whole numbers
 COARSER = 4  # so many times fewer digits, where a back-end does not take numbers so large
+COUNTED = (Evidence("enumeration", "pairs of tests under every root"),)
 COARSEST = 2**12  # no bound from prices as coarse as this would ever meet a tolerance
 
 
@@ -53,6 +55,7 @@ class Best:
     stop: Stop | None = None  # why it ended early, if it did
     conflict: tuple[str, ...] = ()
     infeasible: bool = False
+    evidence: Proof = ()  # of the edge, or that there is no tree
 
 
 Voting = tuple[Making, NDArray[np.intp]]  # a tree, or how to make it, and its votes on the examples
@@ -71,9 +74,9 @@ class TooFine(Exception):
 class NoTree(Exception):
     """It was proved that no tree meets the requirements."""
 
-    def __init__(self, conflict: tuple[str, ...]) -> None:
+    def __init__(self, conflict: tuple[str, ...], evidence: Proof) -> None:
         super().__init__(*conflict)
-        self.conflict = conflict
+        self.conflict, self.evidence = conflict, evidence
 
 
 @dataclass(eq=False, slots=True)
@@ -131,7 +134,7 @@ class TreePricing:
                 self.hold(found.best, trees, whole, "the count of pairs")
                 bound = self.criterion.bound(whole, found.best)
                 if trees and bound is not None and float(bound) > enough:
-                    return Priced(self.grown(trees), bound, confirmed=False)
+                    return Priced(self.grown(trees), bound, confirmed=False, evidence=COUNTED)
             elif trees and not self.quick and self.worth(trees, whole) > enough:
                 return Priced(self.grown(trees))
         best = self.solver(whole, deadline, self.last)
@@ -139,14 +142,15 @@ class TreePricing:
         if best.infeasible:
             if trees or self.last is not None:
                 raise BackendError(_contradicted(self.backend.name, "there is no tree", "but one is known"))
-            raise NoTree(best.conflict)
+            raise NoTree(best.conflict, best.evidence)
         if best.tree is not None:
             self.last = best.tree
             trees.insert(0, (best.tree, votes_of(best.tree, self.bits)))
         if best.edge is None:
             return Priced(self.grown(trees), None, stop=best.stop)
         self.hold(best.edge, trees, whole, self.backend.name)
-        return Priced(self.grown(trees), self.criterion.bound(whole, best.edge), stop=best.stop)
+        bound = self.criterion.bound(whole, best.edge)
+        return Priced(self.grown(trees), bound, stop=best.stop, evidence=best.evidence)
 
     def hold(self, edge: int, trees: list[Voting], whole: Whole, who: str) -> None:
         """Raises if a tree that is known is worth more than what was said to be the most."""
@@ -259,7 +263,9 @@ def best_of(answer: Answer) -> Best:
     proved = answer.status in (Status.OPTIMAL, Status.INFEASIBLE)
     stop = None if proved or answer.stop is Stop.FINISHED else answer.stop
     edge = None if answer.bound is None else floor(answer.tolerance - answer.bound)
-    return Best(answer.tree, edge, stop, answer.conflict, answer.status is Status.INFEASIBLE)
+    none = answer.status is Status.INFEASIBLE
+    evidence = supporting(answer.evidence, Claim.INFEASIBLE if none else Claim.BOUND)
+    return Best(answer.tree, edge, stop, answer.conflict, none, evidence)
 
 
 def _refused(backend: str, because: str) -> Diagnostic:
