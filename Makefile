@@ -4,8 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 NATIVE := $(wildcard treeml/native/*.c treeml/native/*.h) treeml/native/CMakeLists.txt CMakeLists.txt
 SANITIZED := build/sanitized
+THREADED := build/threads
+# Every test that is about the C code alone; those of back-ends that call it are run without sanitizers.
+NATIVE_TESTS := tests/native tests/numeric tests/solvers/test_rup.py tests/solvers/test_cover_states.py \
+  tests/improvement/test_shallow.py tests/ensembles/test_pairs.py
 
-.PHONY: demo test slow-share lint docs bench fuzz clean native-sanitized
+.PHONY: demo test slow-share lint docs bench fuzz clean native-sanitized native-fuzz native-threads
 
 $(VENV)/.installed: pyproject.toml $(NATIVE)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -44,12 +48,34 @@ fuzz: $(VENV)/.installed
 
 # The C code once more, with every warning an error and under AddressSanitizer and UBSan. Python itself is not built
 # for them, so the runtime is loaded first and leaks of the interpreter are not counted.
-native-sanitized: $(VENV)/.installed
+UNDER_SANITIZERS = LD_PRELOAD=$$($(CC) -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 \
+  UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 TREEML_LIBRARY=$(CURDIR)/$(SANITIZED)/libtreeml_native.so
+
+$(SANITIZED)/libtreeml_native.so: $(VENV)/.installed $(NATIVE)
 	$(BIN)/cmake -S . -B $(SANITIZED) -DTREEML_SANITIZE=address,undefined -DTREEML_CHECK=ON \
 	  -DTREEML_OUTPUT=$(CURDIR)/$(SANITIZED) -DCMAKE_C_FLAGS=-Werror
 	$(BIN)/cmake --build $(SANITIZED) --parallel 2
-	LD_PRELOAD=$$($(CC) -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1 \
-	  TREEML_LIBRARY=$(CURDIR)/$(SANITIZED)/libtreeml_native.so $(BIN)/python -m pytest tests/native tests/numeric
+	touch $@
+
+native-sanitized: $(SANITIZED)/libtreeml_native.so
+	$(UNDER_SANITIZERS) $(BIN)/python -m pytest $(NATIVE_TESTS)
+
+# Random calls of every C entry point under the same sanitizers; SEED=7 repeats a run. What runs when it crashes is named
+# in build/native-fuzz.
+SECONDS ?= 60
+native-fuzz: $(SANITIZED)/libtreeml_native.so
+	$(UNDER_SANITIZERS) PYTHONMALLOC=malloc $(BIN)/python tests/native/fuzz_entry_points.py --seconds $(SECONDS) \
+	  --at build/native-fuzz $(if $(SEED),--seed $(SEED)) || { cat build/native-fuzz; exit 1; }
+
+# A share of the searches with several threads under ThreadSanitizer, which looks at nothing but the C code.
+# It needs addresses that are not drawn at random, where the system may grant that.
+FIXED_ADDRESSES = $(shell setarch -R true 2>/dev/null && echo setarch -R)
+native-threads: $(VENV)/.installed
+	$(BIN)/cmake -S . -B $(THREADED) -DTREEML_SANITIZE=thread -DTREEML_OUTPUT=$(CURDIR)/$(THREADED) -DCMAKE_C_FLAGS=-Werror
+	$(BIN)/cmake --build $(THREADED) --parallel 2
+	LD_PRELOAD=$$($(CC) -print-file-name=libtsan.so) TSAN_OPTIONS=halt_on_error=1 \
+	  TREEML_LIBRARY=$(CURDIR)/$(THREADED)/libtreeml_native.so \
+	  $(FIXED_ADDRESSES) $(BIN)/python tests/native/share_of_threads.py $(if $(SEED),--seed $(SEED))
 
 clean:
 	rm -rf $(VENV) build dist treeml/native/*.so
