@@ -68,7 +68,6 @@ def _real_goal(problem: Problem, total: Sum, factor: Fraction, main: Loss | Cust
     """A goal in the steps of its loss: prices become multiples of them, which need not be whole."""
     step = abs(factor) * (abs(main.scale) if isinstance(main, Loss) else 1) or Fraction(1)
     one = Objective(scale=1 / step, constant=total.constant)
-    rows = int(problem.count.sum())
     for each, term in total.parts:
         if isinstance(term, Leaves):
             one.price += each / step
@@ -80,8 +79,9 @@ def _real_goal(problem: Problem, total: Sum, factor: Fraction, main: Loss | Cust
         _check_loss(main)
     else:
         one.custom = main
-    tests = rows * sum(one.column_cost) if one.column_cost is not None else 0
-    beside = max(abs(Fraction(one.price)), abs(Fraction(tests)))
+    beside = abs(Fraction(one.price))
+    if one.column_cost is not None:
+        beside = max(beside, int(problem.count.sum()) * abs(sum(one.column_cost, Fraction(0))))
     if beside > MOST_BESIDE:
         raise OverflowError("a price beside the loss is too large for it")
     one.beside = float(beside)

@@ -9,7 +9,7 @@ import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import inf, isfinite, lcm
+from math import ceil, inf, isfinite, lcm
 from typing import Any
 
 import numpy as np
@@ -367,7 +367,9 @@ class Solver:
     def _lowered(self, bound: int, doubt: Fraction) -> int | Fraction | None:
         """A bound of the C library that holds in spite of all rounding; None where it is not known yet."""
         amount = self._amount(bound)
-        return amount if amount is None or not self._rounds else amount - self._tolerance(doubt)
+        if amount is None or not self._rounds:
+            return amount
+        return self._amount(bound - int(self._library.treeml_slack(self._handle)) - ceil(doubt))
 
     def _tolerance(self, doubt: Fraction) -> Fraction:
         slack = int(self._library.treeml_slack(self._handle))
