@@ -38,6 +38,7 @@ CASES: tuple[tuple[dict[str, list[Any]], str, str | None], ...] = (
         "2",
     ),
     (FOUR, "minimize leaves require depth <= 3 require errors + 1e30 * leaves <= 3e30", "1"),
+    (FOUR, "minimize errors + 0.3333333333333333 * leaves + 0.6666666666666666 * depth", "2.3333333333333332"),
     (SIX, "minimize errors require depth <= 2 require purity >= 0.6666666666666666", "1"),
     (SIX, "minimize leaves require depth <= 2 require purity >= 0.6666666666666667", "3"),
     (SIX, "minimize leaves require depth <= 2 require purity >= 0.6 require purity >= 0.9", None),

@@ -104,11 +104,13 @@ class SolverBackend(ABC):
         """Which encoding it will be and why, for the plan; one for every stage, if they differ."""
         from treeml.backends.lacks import needs_deepening, needs_growing
         from treeml.backends.plan import stages
+        from treeml.backends.rescale import rescaled
 
         deepens = any(needs_deepening(goal, self.can) or needs_growing(goal, self.can) for goal in problem.goals)
         said = []
         for stage in stages(problem, self.can):
-            way = self.way(stage, read_problem(stage), options)
+            small = rescaled(stage, self.can.carries).problem
+            way = self.way(small, read_problem(small), options)
             said.append(f"{self.word} {way.kind}: {way.because}")
         return ("at depth 1: " if deepens else "") + "; then ".join(dict.fromkeys(said))
 

@@ -139,8 +139,7 @@ def _plan(reductions: _Reductions, backend: Backend, options: Mapping[str, Any] 
     if own:
         return list(dict.fromkeys(own))
     remark = getattr(backend, "remark", None)
-    small = asked[0].problem if len(asked) == 1 else rescaled(lowered, can.carries).problem
-    return Plan(problem, backend, tuple(steps), remark="" if remark is None else remark(small, options or {}))
+    return Plan(problem, backend, tuple(steps), remark="" if remark is None else remark(lowered, options or {}))
 
 
 def stages(problem: Problem, can: Capabilities) -> Iterator[Problem]:
