@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from treeml.backends.claims import Evidence
 from treeml.backends.contract import Capabilities, Carries, Node, Option, Problem, Stop
-from treeml.backends.encodings.asked import LARGEST_SHARE, LARGEST_SUM, Asked, Unsupported, form_range
+from treeml.backends.encodings.asked import LARGEST_SHARE, LARGEST_SUM, Asked, Form, LeafRule, Unsupported, form_range
 from treeml.backends.frame import BOUNDS, EXPLAIN, GOALS, PRESOLVE, SolverBackend, Way, orders_of
+from treeml.backends.magnitudes import added
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 
 LARGEST_GOAL = 10**9  # up to here floats prove a goal to its last unit
+# Solvers take a row for met, and a number for whole, within 1e-7: up to here that is less than a unit of the row.
+LARGEST_ROW = 10**6
 
 
 class Mip(SolverBackend):
@@ -74,6 +77,7 @@ class Mip(SolverBackend):
                 "with floats a solver cannot prove the last unit of it",
                 "use cpsat, which counts exactly",
             )
+        _refuse_large_rows(problem, asked)
         if wanted in ("flow", "binoct"):
             takes_nodes(asked)
             flow_encoding(problem, asked)
@@ -87,6 +91,8 @@ class Mip(SolverBackend):
             way = Way(kind, because)
         if way.kind == "cover":
             takes_cover(problem, asked, whole)
+        elif max((asked.largest_share, *map(_weight, asked.leaf_rules))) > LARGEST_ROW:
+            raise _too_large("a condition on leaves")
         elif options.get("solver") == "gurobi":
             gurobi.takes(flow_columns(problem, asked), 0)
         return way
@@ -126,3 +132,30 @@ class Mip(SolverBackend):
         search.begin_with(first_trees(choices, asked, limits.deadline))
         build = build_binoct if kind == "binoct" else build_flow
         return search_nodes(search, build(problem, asked, choices, limits.deadline), run, write if path else None)
+
+
+def _refuse_large_rows(problem: Problem, asked: Asked) -> None:
+    """Raises Unsupported for sums that become rows of the model and are too large for floats."""
+    for item in asked.requirements:
+        if _reach(item.form, problem, asked) > LARGEST_ROW:
+            raise _too_large(f"the requirement {item.name}" if item.name else "a requirement")
+    for _, parts in asked.goal.largest:
+        if any(_reach(part, problem, asked) > LARGEST_ROW for part in parts):
+            raise _too_large("the largest of several sums")
+
+
+def _reach(form: Form, problem: Problem, asked: Asked) -> int:
+    return max(map(abs, form_range(form, problem, asked)))
+
+
+def _weight(rule: LeafRule) -> int:
+    """What a condition on leaves adds up at most."""
+    return 0 if rule.cost is None else added(rule.cost.max(axis=1))
+
+
+def _too_large(feature: str) -> Unsupported:
+    return Unsupported(
+        feature,
+        f"its sums reach beyond {LARGEST_ROW:,}, where floats do not tell one unit from the next",
+        "use cpsat, which counts exactly",
+    )
