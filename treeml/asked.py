@@ -22,8 +22,20 @@ if TYPE_CHECKING:
     from treeml.model import Model
 
 
-def checked(
+def checked(model: Model, *, untrusted: bool = False, **asked: Any) -> tuple[Spec, tuple[Diagnostic, ...]]:
+    """The spec of this run, and warnings. `data` are those given instead of the file that the model names."""
+    limited = untrusted or model.untrusted
+    spec, warnings = _checked(model, limited, **asked)
+    if limited:
+        from treeml.trust import capped
+
+        spec = capped(spec, within=asked.get("within") is not None, threads=asked.get("threads") is not None)
+    return spec, warnings
+
+
+def _checked(
     model: Model,
+    untrusted: bool,
     *,
     backend: str | None = None,
     within: float | str | None = None,
@@ -34,7 +46,6 @@ def checked(
     has_target: bool = False,
     data: Any = None,
 ) -> tuple[Spec, tuple[Diagnostic, ...]]:
-    """The spec of this run, and warnings. `data` are those given instead of the file that the model names."""
     asked = {"with": backend, "within": within, "gap": gap, "seed": seed, "threads": threads}
     statements = _with_request(model.statements, {name: value for name, value in asked.items() if value is not None})
     bindings = {**model.bindings, **(params or {})}
@@ -42,15 +53,15 @@ def checked(
         try:
             # With their types: True, 1 and 1.0 are equal, and `check` takes them for different things.
             given = frozenset((name, type(value), value) for name, value in bindings.items())
-            return _check_built(tuple(statements), given, model.folder, has_target)
+            return _check_built(tuple(statements), given, model.folder, has_target, untrusted)
         except TypeError:  # a param was given a value that cannot be hashed, which `check` will name
             pass
         except SpecError as refused:
-            return _with_target_of_file(refused, statements, bindings, model.folder, has_target, data)
+            return _with_target_of_file(refused, statements, bindings, model.folder, has_target, data, untrusted)
     try:
-        return _check(statements, bindings, model.folder, has_target)
+        return _check(statements, bindings, model.folder, has_target, untrusted)
     except SpecError as refused:
-        return _with_target_of_file(refused, statements, bindings, model.folder, has_target, data)
+        return _with_target_of_file(refused, statements, bindings, model.folder, has_target, data, untrusted)
 
 
 def _with_target_of_file(
@@ -60,37 +71,45 @@ def _with_target_of_file(
     folder: Path,
     has_target: bool,
     data: Any,
+    untrusted: bool,
 ) -> tuple[Spec, tuple[Diagnostic, ...]]:
     """Some formats say what is predicted, so that a spec need not; whether the file is of one is looked up only now."""
+    from treeml.confined import lies_in
     from treeml.data.recognize import names_target
 
     if has_target or not any(diagnostic.code == "T313" for diagnostic in refused.diagnostics):
         raise refused
     try:
-        spec, warnings = _check(statements, bindings, folder, True)
+        spec, warnings = _check(statements, bindings, folder, True, untrusted)
     except SpecError:
         raise refused from None
     path = data if data is not None else None if spec.data is None else folder / spec.data
-    if not isinstance(path, (str, Path)) or not names_target(Path(path)):
+    if not isinstance(path, (str, Path)) or (untrusted and data is None and not lies_in(path, folder)):
+        raise refused
+    if not names_target(Path(path)):
         raise refused
     return spec, warnings
 
 
 def _check(
-    statements: Sequence[Statement], bindings: Mapping[str, Any], folder: Path, has_target: bool
+    statements: Sequence[Statement], bindings: Mapping[str, Any], folder: Path, has_target: bool, untrusted: bool
 ) -> tuple[Spec, tuple[Diagnostic, ...]]:
     from treeml.lang.check import check
 
-    spec, warnings = check(statements, bindings, folder, has_target=has_target)
+    spec, warnings = check(statements, bindings, folder, has_target=has_target, untrusted=untrusted)
     return spec, tuple(warnings)
 
 
 @lru_cache(maxsize=32)
 def _check_built(
-    statements: tuple[Statement, ...], bindings: frozenset[tuple[str, type, Any]], folder: Path, has_target: bool
+    statements: tuple[Statement, ...],
+    bindings: frozenset[tuple[str, type, Any]],
+    folder: Path,
+    has_target: bool,
+    untrusted: bool,
 ) -> tuple[Spec, tuple[Diagnostic, ...]]:
     """Models built in Python are solved again and again, fold by fold: each is checked once."""
-    return _check(statements, {name: value for name, _, value in bindings}, folder, has_target)
+    return _check(statements, {name: value for name, _, value in bindings}, folder, has_target, untrusted)
 
 
 def _built_in_python(statements: Sequence[Statement]) -> bool:
@@ -128,7 +147,9 @@ def _parsed(name: str, value: Any, part: str) -> Any:
     from treeml.lang.parse import parse
 
     try:
-        (parsed,) = parse(Source(f"--{name}", f"solve {name} {_time(value) if name == 'within' else value}"))
+        (parsed,) = parse(
+            Source(f"--{name}", f"solve {name} {_time(value) if name == 'within' else value}", by_caller=True)
+        )
     except ValueError as error:
         raise SpecError(_unreadable(name, value)) from error
     if not isinstance(parsed, Solve):

@@ -62,6 +62,16 @@ def treeml() -> None:
 
 Command = Callable[..., Any]
 
+
+def _distrust(context: click.Context, _parameter: click.Parameter, value: bool) -> None:
+    context.meta["untrusted"] = value
+
+
+def _untrusted() -> bool:
+    """Was the command asked to trust no spec?"""
+    return bool(click.get_current_context().meta.get("untrusted"))
+
+
 spec_argument = click.argument("spec", type=click.Path(path_type=Path))
 data_option = click.option(
     "--data", metavar="FILE", help="Use this data file instead of the one the spec names.", type=click.Path()
@@ -74,6 +84,14 @@ format_option = click.option(
     default="full",
     show_default=True,
     help="How mistakes are shown.",
+)
+untrusted_option = click.option(
+    "--untrusted",
+    is_flag=True,
+    envvar="TREEML_UNTRUSTED",
+    expose_value=False,
+    callback=_distrust,
+    help="SPEC is somebody else's: it reads in its folder only, writes nothing, and its limits are tight.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress, notes or warnings.")
@@ -101,6 +119,7 @@ def _solve_options(command: Command) -> Command:
 @click.option("--fix", is_flag=True, help="Make the repairs that are safe, in the file.")
 @format_option
 @quiet_option
+@untrusted_option
 def check(spec: Path, data: str | None, settings: tuple[str, ...], fix: bool, style: str, quiet: bool) -> None:
     """Check SPEC: without data, or with --data against them too."""
     from treeml import pipeline
@@ -118,6 +137,7 @@ def check(spec: Path, data: str | None, settings: tuple[str, ...], fix: bool, st
 @click.argument("specs", nargs=-1, required=True, type=click.Path(allow_dash=True))
 @click.option("--check", "only_check", is_flag=True, help="Change nothing; exit with 1 if something would change.")
 @format_option
+@untrusted_option
 def fmt(specs: tuple[str, ...], only_check: bool, style: str) -> None:
     """Lay out .tml files in the one canonical way, comments kept; `-` reads standard input."""
     from treeml.lang.format import format_source
@@ -127,7 +147,7 @@ def fmt(specs: tuple[str, ...], only_check: bool, style: str) -> None:
     with _mistakes(style):
         for name in specs:
             from_input = name == "-"
-            source = Source("standard input", sys.stdin.read()) if from_input else read(Path(name))
+            source = Source("standard input", sys.stdin.read()) if from_input else read(Path(name), _untrusted())
             text = format_source(source)
             if from_input and not only_check:
                 # A pipe gets the text itself; a terminal would obey what a comment may hold.
@@ -159,6 +179,7 @@ def fmt(specs: tuple[str, ...], only_check: bool, style: str) -> None:
 @json_option
 @format_option
 @quiet_option
+@untrusted_option
 def solve(spec: Path, settings: tuple[str, ...], as_json: bool, style: str, quiet: bool, **asked: Any) -> None:
     """Find the best tree for SPEC, prove it, and verify it."""
     from treeml import pipeline, report
@@ -207,6 +228,7 @@ def solve(spec: Path, settings: tuple[str, ...], as_json: bool, style: str, quie
 @json_option
 @format_option
 @quiet_option
+@untrusted_option
 def compare(
     specs: tuple[Path, ...], settings: tuple[str, ...], as_json: bool, style: str, quiet: bool, **asked: Any
 ) -> None:
@@ -235,6 +257,7 @@ def compare(
 @click.option("--within", metavar="TIME", help="With --why or --parameters: stop after this long: 60s, 5min.")
 @json_option
 @format_option
+@untrusted_option
 def explain(subject: str, settings: tuple[str, ...], as_json: bool, style: str, **asked: Any) -> None:
     """Explain how a spec would be solved, `measures`, one measure, or the code of a message (N203)."""
     from treeml import explain as explanation
@@ -274,6 +297,7 @@ def explain(subject: str, settings: tuple[str, ...], as_json: bool, style: str, 
 @set_option
 @json_option
 @format_option
+@untrusted_option
 def backends(spec: Path | None, data: str | None, settings: tuple[str, ...], as_json: bool, style: str) -> None:
     """List the back-ends; with SPEC, who can solve it, and why the others cannot."""
     from treeml import explain as explanation
@@ -292,6 +316,7 @@ def backends(spec: Path | None, data: str | None, settings: tuple[str, ...], as_
 @set_option
 @json_option
 @format_option
+@untrusted_option
 def params(spec: Path, settings: tuple[str, ...], as_json: bool, style: str) -> None:
     """List the params of SPEC: value, domain, and where the value comes from."""
     from treeml import pipeline, report
@@ -353,6 +378,7 @@ def show(file: Path, form: str, output: Path | None, style: str) -> None:
 @json_option
 @format_option
 @quiet_option
+@untrusted_option
 def sweep(specs: tuple[Path, ...], as_json: bool, style: str, quiet: bool, **asked: Any) -> None:
     """Solve each SPEC for every combination of values of its params."""
     from treeml.comparison.sweep_command import sweep_specs
@@ -499,7 +525,8 @@ def completion(shell: str) -> None:
 
 
 def _load(spec: Path, settings: tuple[str, ...]) -> Model:
-    from treeml.model import load
+    from treeml.lang.source import read
+    from treeml.model import Model
 
     bindings = {}
     for setting in settings:
@@ -509,7 +536,7 @@ def _load(spec: Path, settings: tuple[str, ...]) -> Model:
         if name.strip() in bindings:
             raise click.BadParameter(f"--set gives `{name.strip()}` twice")
         bindings[name.strip()] = value.strip()
-    return load(spec, **bindings)
+    return Model.parse(read(spec, _untrusted()), untrusted=_untrusted(), params=bindings)
 
 
 def _repair(spec: Path, quiet: bool) -> None:
@@ -519,7 +546,7 @@ def _repair(spec: Path, quiet: bool) -> None:
     from treeml.lang.render import apply_fixes
     from treeml.lang.source import Source, read
 
-    source, repaired = read(spec), 0
+    source, repaired = read(spec, _untrusted()), 0
     while True:
         try:
             parse(source)
@@ -578,7 +605,8 @@ def _mistakes(style: str) -> Iterator[None]:
     from treeml.lang.diagnostic import SpecError
 
     try:
-        yield
+        with _watched(style):
+            yield
     except SpecError as error:
         for diagnostic in error.diagnostics:
             _echo(diagnostic, style)
@@ -589,6 +617,40 @@ def _mistakes(style: str) -> Iterator[None]:
     except MemoryError:
         click.echo("out of memory: use fewer rows or tests, or `solve with` a back-end that needs less", err=True)
         sys.exit(5)
+
+
+@contextmanager
+def _watched(style: str) -> Iterator[None]:
+    """A spec that is not trusted ends with the process once its limits are passed; jobs of their own have their own."""
+    context = click.get_current_context()
+    if not _untrusted() or context.info_name in ("compare", "sweep"):
+        yield
+        return
+    from treeml import trust
+    from treeml.watchdog import watched
+
+    within, memory = context.params.get("within"), context.params.get("memory")
+    with watched(
+        trust.SECONDS if within is None else _seconds(within),
+        trust.MEMORY if memory is None else _bytes(memory),
+        lambda diagnostic: _echo(diagnostic, style),
+    ):
+        yield
+
+
+def _seconds(within: str) -> float:
+    from treeml.asked import checked
+    from treeml.model import Model
+
+    spec, _ = checked(Model().satisfy(), within=within, has_target=True)
+    assert spec.within is not None
+    return spec.within
+
+
+def _bytes(memory: str) -> int:
+    from treeml.request import amount_of_memory
+
+    return amount_of_memory(memory)
 
 
 @contextmanager

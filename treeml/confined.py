@@ -68,6 +68,11 @@ def is_within(target: str, root: str) -> bool:
     return target == root or target.startswith(root.rstrip(os.sep) + os.sep)
 
 
+def lies_in(path: str | Path, folder: str | Path) -> bool:
+    """Is a path the folder, or below it, once all links are resolved?"""
+    return is_within(os.path.realpath(path), os.path.realpath(folder))
+
+
 def refuse_foreign(path: Confined) -> None:
     """Foreign where something stands that TreeML did not write; other OSErrors where no file can be written."""
     with _folder_of(path) as (folder, name):

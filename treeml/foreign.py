@@ -46,11 +46,7 @@ def read_plain(path: str | Path, most: int) -> bytes:
 
 def read_opened(handle: int, path: str | Path, most: int) -> bytes:
     """The same of a file that is open already."""
-    mode = os.fstat(handle).st_mode
-    if stat.S_ISDIR(mode):
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    if not stat.S_ISREG(mode):
-        raise NotPlain(path, mode)
+    refuse_special(handle, path)
     pieces: list[bytes] = []
     held = 0
     while held <= most:
@@ -60,6 +56,15 @@ def read_opened(handle: int, path: str | Path, most: int) -> bytes:
         pieces.append(piece)
         held += len(piece)
     raise TooLarge(path, most)
+
+
+def refuse_special(handle: int, path: str | Path) -> None:
+    """NotPlain, or IsADirectoryError, for an open descriptor of anything but a plain file."""
+    mode = os.fstat(handle).st_mode
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not stat.S_ISREG(mode):
+        raise NotPlain(path, mode)
 
 
 def read_text(path: str | Path, most: int = MOST_OF_A_TREE) -> str:

@@ -61,6 +61,7 @@ from treeml.lang.syntax import (
     WeightClass,
 )
 from treeml.lang.words import TYPES
+from treeml.trust import distrusted
 
 if TYPE_CHECKING:
     from treeml.backends.contract import OnProgress
@@ -80,24 +81,35 @@ class Model:
         *,
         folder: Path | str = "",
         bindings: Mapping[str, Any] | None = None,
+        untrusted: bool = False,
     ) -> None:
         self.statements: list[Statement] = [node for node in statements if not isinstance(node, Version)]
         self.folder = Path(folder)
         self.bindings: dict[str, Any] = dict(bindings or {})
+        self.untrusted = untrusted or distrusted()  # of somebody else: SECURITY.md says what that means
 
     @classmethod
-    def parse(cls, text: str | Source, **params: Any) -> Model:
-        """The model that a .tml text describes; SpecError with every mistake in it."""
+    def parse(
+        cls, text: str | Source, *, untrusted: bool = False, params: Mapping[str, Any] | None = None, **more: Any
+    ) -> Model:
+        """The model that a .tml text describes, with values for its params; SpecError with every mistake in it."""
         from treeml.lang.parse import parse_all
 
-        source = text if isinstance(text, Source) else Source("model", text)
+        source, given = text if isinstance(text, Source) else Source("model", text), {**(params or {}), **more}
+        untrusted = untrusted or distrusted()
+        if untrusted:
+            from treeml.lang.size import flaw_of
+
+            flaw = flaw_of(source)
+            if flaw is not None:
+                raise SpecError(flaw)
         parsed = parse_all(source)
         if parsed.diagnostics:
             from treeml.lang.check import check_source
 
-            raise SpecError(check_source(source, params)[1])
+            raise SpecError(check_source(source, given, untrusted=untrusted)[1])
         folder = source.path.parent if source.path is not None else Path()
-        return cls(parsed.statements, folder=folder, bindings=params)
+        return cls(parsed.statements, folder=folder, bindings=given, untrusted=untrusted)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Model):
@@ -311,9 +323,11 @@ class Model:
         progress: bool = False,
         start: Tree | None = None,
         weight: Any = None,
+        untrusted: bool = False,
     ) -> Result:
         """The best tree: for `data` (a path, a frame, or arrays X and `y`), or for the file that the model names.
 
+        `untrusted=True` confines what the model reads to its folder, and limits what it may take (SECURITY.md).
         `progress=True` shows a bar, in a notebook under the cell; `on_progress` is called with every step instead.
         """
         from treeml import pipeline
@@ -329,6 +343,7 @@ class Model:
             "params": params,
             "start": start,
             "weight": weight,
+            "untrusted": untrusted,
         }
         if not progress:
             return pipeline.solve(self, data, y, on_progress=on_progress, **asked)
@@ -372,14 +387,21 @@ class Model:
         raise ValueError(f"then_{sense} continues a goal: call minimize or maximize first")
 
 
-def load(path: Path | str, /, **params: Any) -> Model:
-    """The model in a .tml file, with values for its params; SpecError with every mistake in it."""
-    return Model.parse(read(path), **params)
+def load(path: Path | str, /, *, untrusted: bool = False, **params: Any) -> Model:
+    """The model in a .tml file, with values for its params; SpecError with every mistake in it.
+
+    `untrusted=True` is for the file of somebody else: it reads in its folder only, writes nothing, and its limits are
+    tight (SECURITY.md).
+    """
+    return Model.parse(read(path, untrusted or distrusted()), untrusted=untrusted, **params)
 
 
-def parse(text: str, /, **params: Any) -> Model:
-    """The model that a .tml text describes, with values for its params; SpecError with every mistake in it."""
-    return Model.parse(text, **params)
+def parse(text: str, /, *, untrusted: bool = False, **params: Any) -> Model:
+    """The model that a .tml text describes, with values for its params; SpecError with every mistake in it.
+
+    Its paths are relative to the current folder, to which `untrusted=True` confines it.
+    """
+    return Model.parse(text, untrusted=untrusted, **params)
 
 
 def _names(columns: str | Iterable[str]) -> tuple[Name, ...]:

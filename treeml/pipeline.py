@@ -82,9 +82,11 @@ def check(model: Model, data: Any = None, **asked: Any) -> tuple[Diagnostic, ...
     if data is not None:
         from treeml.data.bind import bind
         from treeml.data.problem import lower
+        from treeml.discreet import discreet_data
         from treeml.request import read_data
 
-        lower(bind(spec, read_data(spec, data)))
+        with discreet_data(spec, data):
+            lower(bind(spec, read_data(spec, data)))
     return warnings
 
 

@@ -9,6 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from treeml import trust
 from treeml.asked import checked
 from treeml.backends.contract import (
     Backend,
@@ -24,9 +25,12 @@ from treeml.backends.contract import (
     Support,
     Term,
 )
+from treeml.confined import Confined
 from treeml.data.limits import UNLIMITED, ReadingLimits
+from treeml.discreet import discreet_data, discreet_start
 from treeml.lang.diagnostic import DataError, Diagnostic, Label, RefusedError, SpecError
 from treeml.spec import Method, Spec
+from treeml.trust import reading_limits
 
 if TYPE_CHECKING:
     from treeml.backends.plan import Plan
@@ -49,6 +53,7 @@ class Request:
     write_model: Path | None = None
     proof: Path | None = None  # a file for the proof that there is no tree
     reading: ReadingLimits = UNLIMITED  # of the files that are read
+    named_data: bool = False  # the rows come from the file that the spec names
 
     def limits(self, begun: float, chosen: Method | None) -> Limits:
         """The limits of a run that began at a moment of the monotonic clock: reading and building count."""
@@ -117,22 +122,28 @@ def prepare(
 
     spec, warnings = checked(model, has_target=y is not None, data=data, **asked)
     allowed = _bytes(memory)
+    if spec.untrusted:
+        reading = reading_limits(spec) if reading is UNLIMITED else replace(reading, folder=spec.folder)
+        allowed = trust.MEMORY if allowed is None else allowed
     reading = reading.tightened(allowed, spec.within)
-    request = Request(spec, warnings, options, allowed, start, write_model, proof, reading)
-    table = read_data(spec, data, y, weight, reading)
-    return bind(spec, table, keep=keep or isinstance(spec.validate, Method)), request
+    request = Request(spec, warnings, options, allowed, start, write_model, proof, reading, data is None)
+    with discreet_data(spec, data):
+        table = read_data(spec, data, y, weight, reading)
+        return bind(spec, table, keep=keep or isinstance(spec.validate, Method)), request
 
 
 def read_data(
-    spec: Spec, data: Any = None, y: Any = None, weight: Any = None, limits: ReadingLimits = UNLIMITED
+    spec: Spec, data: Any = None, y: Any = None, weight: Any = None, limits: ReadingLimits | None = None
 ) -> Any:
-    """The table that was given, or the one that the spec names."""
+    """The table that was given, or the one that the spec names, which alone is confined to the folder of the spec."""
     from treeml.data.read import load, load_arrays
 
+    limits = reading_limits(spec) if limits is None else limits
+    given = limits if limits.folder is None else replace(limits, folder=None)
     if y is not None or weight is not None:
-        return load_arrays(data, y, weight, spec.columns, limits)
+        return load_arrays(data, y, weight, spec.columns, given)
     if data is not None:
-        return load(data, spec.columns, limits=limits)
+        return load(data, spec.columns, limits=given)
     if spec.data is None:
         raise DataError(
             Diagnostic(
@@ -175,14 +186,14 @@ def plans(
         backends = _writers(backends, request.spec, request.write_model)
     made: dict[bool, Lowered] = {}
     if not methods and not everybody:
-        made[True] = _lowered(dataset, request.spec, True)
+        made[True] = _lowered(dataset, request, True)
         first = preferred(made[True].problem)
         if first is not None:
             backends.sort(key=lambda backend: backend.name != first[0])
     for backend in backends:
         numeric = _as_they_are(backend, request)
         if numeric not in made:
-            made[numeric] = _lowered(dataset, request.spec, numeric)
+            made[numeric] = _lowered(dataset, request, numeric)
         method = methods.get(backend.name)
         outcome = plan(made[numeric].problem, backend, request.options_for(method))
         yield backend, method, outcome, made[numeric]
@@ -239,14 +250,16 @@ def _writers(backends: list[Backend], spec: Spec, path: Path) -> list[Backend]:
     return able
 
 
-def _lowered(dataset: Dataset, spec: Spec, numeric: bool) -> Lowered:
+def _lowered(dataset: Dataset, request: Request, numeric: bool) -> Lowered:
     from treeml.data.problem import lower
 
-    if spec.ensemble is not None:
-        from treeml.ensembles.boost import lower_one_tree
+    spec = request.spec
+    with discreet_data(spec, None if request.named_data else dataset):
+        if spec.ensemble is not None:
+            from treeml.ensembles.boost import lower_one_tree
 
-        return lower_one_tree(dataset, numeric)  # who can grow one tree can grow those of a forest
-    return lower(dataset, numeric=numeric)
+            return lower_one_tree(dataset, numeric)  # who can grow one tree can grow those of a forest
+        return lower(dataset, numeric=numeric)
 
 
 def asked_backends(spec: Spec) -> tuple[Method, ...]:
@@ -258,7 +271,7 @@ def asked_backends(spec: Spec) -> tuple[Method, ...]:
         options["backends"] = spec.backends
     if spec.improve_within is not None:
         options["seconds"] = spec.improve_within
-    if "checkpoint" in options:
+    if "checkpoint" in options and not isinstance(options["checkpoint"], Confined):
         options["checkpoint"] = str(spec.folder / options["checkpoint"])
     return (Method("improve", options, spec.improve.span),)
 
@@ -280,8 +293,11 @@ def starting_tree(dataset: Dataset, request: Request, lowered: Lowered) -> Node 
             free = lowered.problem.asking(lowered.problem.goals, ())
             node = _greedy_start(free, source.options)
     else:
-        path = request.spec.folder / source if isinstance(source, str) and request.start is None else source
-        node = lower_start(read_start(path, dataset), lowered, span)
+        named = isinstance(source, str) and request.start is None
+        path = request.spec.folder / source if named else source
+        confined = request.spec.folder if named and request.spec.untrusted else None
+        with discreet_start(request.spec, request.start):
+            node = lower_start(read_start(path, dataset, confined), lowered, span)
     if node is not None and request.spec.improve is not None:
         refuse_broken(node, lowered.problem, span)
     return node
@@ -306,8 +322,11 @@ def _greedy_start(problem: Problem, options: Mapping[str, Any]) -> Node | None:
 
 
 def _bytes(memory: int | str | None) -> int | None:
-    if memory is None or isinstance(memory, int):
-        return memory
+    return amount_of_memory(memory) if isinstance(memory, str) else memory
+
+
+def amount_of_memory(memory: str) -> int:
+    """Bytes of `500MB` or `2GB`; SpecError for anything else."""
     match = re.fullmatch(r"(\d{1,30}(?:\.\d{1,30})?)\s*([A-Za-z]*)", memory.strip())
     unit = match and MEMORY_UNITS.get(match[2].upper())
     if not match or not unit:

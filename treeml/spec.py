@@ -108,6 +108,7 @@ class Spec:
     """One complete, checked request."""
 
     folder: Path = Path()
+    untrusted: bool = False  # it reads in its folder only, writes nothing, and its limits are tight
     data: str | None = None
     target: str | None = None
     positive: str | None = None  # the class that counts as positive, as text

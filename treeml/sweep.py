@@ -68,7 +68,9 @@ def plan_sweep(
     combined = []
     for case, values, fold in product(cases, product(*settings.values()), numbers):
         bindings = {**case.model.bindings, **dict(zip(settings, values, strict=True))}
-        model = Model(case.model.statements, folder=case.model.folder, bindings=bindings)
+        model = Model(
+            case.model.statements, folder=case.model.folder, bindings=bindings, untrusted=case.model.untrusted
+        )
         combined.append(replace(case, model=model, fold=fold, carries=carries))
     return prepare(combined, backends or [CHOSEN], parallel=jobs, **asked)
 

@@ -11,7 +11,7 @@ from treeml.lang.codes.pages import pages
 from treeml.lang.source import Source
 
 ROOT = Path(__file__).resolve().parents[2]
-CODE = re.compile(r'"([SNTDBFL]\d{3})"')
+CODE = re.compile(r'"([SNTDBFLA]\d{3})"')
 
 
 def codes_in_source() -> set[str]:
@@ -32,7 +32,7 @@ def test_every_page_is_up_to_date_and_there_is_no_other() -> None:
 def test_entry_says_something(code: str) -> None:
     entry = CATALOGUE[code]
     assert entry.code == code
-    assert re.fullmatch(r"[SNTDBFL][1-7]\d\d", code)
+    assert re.fullmatch(r"[SNTDBFLA][1-8]\d\d", code)
     assert all((entry.title, entry.meaning.endswith("."), entry.wrong, entry.instead.endswith((".", "?"))))
 
 

@@ -436,6 +436,7 @@ class Option:
     choices: tuple[str, ...] = ()
     low: float | None = None
     high: float | None = None
+    writes: bool = False  # it names a file to be written: one that the text of a spec gives is confined to its folder
 
 
 @dataclass(frozen=True, slots=True)

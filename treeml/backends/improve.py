@@ -60,7 +60,7 @@ class Improve:
         "limits": Option(str, "d300", "rows per depth of a local instance for back-ends but native", LIMITS),
         "patience": Option(float, 10.0, "seconds for one local instance", low=0.001),
         "seconds": Option(float, None, "for all of it", low=0),
-        "checkpoint": Option(str, "", "a file to save to, and to go on from"),
+        "checkpoint": Option(str, "", "a file to save to, and to go on from", writes=True),
     }
 
     @staticmethod

@@ -12,7 +12,6 @@ from typing import Any
 from treeml.backends.contract import Backend, Limits, Option
 from treeml.lang.diagnostic import Diagnostic, RefusedError
 
-FILES = ("write", "proof")  # options that name a file to be written
 THREADS = Option(int, 1, "how many threads it may use; the same as `threads` beside it", low=1)
 
 
@@ -56,7 +55,7 @@ def _option_mistake(backend: Backend, name: str, value: Any) -> Diagnostic | Non
             helps=(f"did you mean `{near[0]}`?",) if near else (),
         )
     wanted = _wanted(known[name], value)
-    if wanted is None and name in FILES and value:
+    if wanted is None and known[name].writes and value:
         wanted = _wanted_file(backend.can.writes if name == "write" else (), Path(value))
     if wanted is None:
         return None

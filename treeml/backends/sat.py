@@ -60,8 +60,10 @@ class PlainSat(ClauseBackend):
         ),
         "solver": Option(str, "g4", "which solver of python-sat", ("g3", "g4", "cadical153", "cadical195")),
         "conflicts": CONFLICTS,
-        "proof": Option(str, "", "a file for the DRUP proof that there is no tree; its clauses go beside it (.cnf)"),
-        "write": Option(str, "", "a file to write the clauses to (.cnf)"),
+        "proof": Option(
+            str, "", "a file for the DRUP proof that there is no tree; its clauses go beside it (.cnf)", writes=True
+        ),
+        "write": Option(str, "", "a file to write the clauses to (.cnf)", writes=True),
         "explain": EXPLAIN,
     }  # fmt: skip
 

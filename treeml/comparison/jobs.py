@@ -9,7 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from treeml import trust
 from treeml.comparison.record import Record
+from treeml.confined import lies_in, open_within
+from treeml.foreign import read_opened, read_plain
 from treeml.lang.diagnostic import BackendError, Diagnostic, SpecError
 
 if TYPE_CHECKING:
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from treeml.model import Model
     from treeml.spec import Spec
 
+MOST_OF_A_FILE = 1 << 40  # bytes; some files of the system claim more, and never end
 # Back-ends that run others: in a comparison of all they would compete with their own members.
 MADE_OF_OTHERS = frozenset({"race", "boost", "improve", "deepen"})
 
@@ -55,6 +59,7 @@ class Job:
             "statements": model.statements,
             "folder": model.folder,
             "bindings": model.bindings,
+            "untrusted": model.untrusted,
             "data": case.data,
             "y": case.y,
             "asked": dict(self.asked),
@@ -115,17 +120,24 @@ def fingerprint(case: Case, params: Mapping[str, Any] | None = None) -> str:
     from treeml.lang.include import resolve_includes
 
     model = case.model
-    statements = resolve_includes(model.statements, model.folder, Findings()).statements
+    statements = resolve_includes(model.statements, model.folder, Findings(), model.untrusted).statements
     digest = hashlib.sha256(format_statements(statements).encode())
     digest.update(repr((sorted({**model.bindings, **(params or {})}.items()), case.fold)).encode())
     path = data_path(case)
     if path is None:
         digest.update(pickle.dumps((case.data, case.y)))
-    elif path.is_file():
+    elif path.is_file() and path.stat().st_size <= MOST_OF_A_FILE and _may_be_read(case, path):
         with path.open("rb") as file:
             while chunk := file.read(1 << 20):
                 digest.update(chunk)
     return digest.hexdigest()[:16]
+
+
+def _may_be_read(case: Case, path: Path) -> bool:
+    """A file that lies outside the folder of a spec that is not trusted is not touched; the job will say so."""
+    if case.data is not None or not case.model.untrusted:
+        return True
+    return lies_in(path, case.model.folder)
 
 
 def data_path(case: Case) -> Path | None:
@@ -174,7 +186,14 @@ def _can_be_sent(case: Case) -> None:
 
 def _file(case: Case) -> tuple[str, bytes] | None:
     path = data_path(case)
-    return None if path is None else (path.name, path.read_bytes())
+    if path is None:
+        return None
+    if case.data is not None:
+        return path.name, path.read_bytes()
+    if not case.model.untrusted:
+        return path.name, read_plain(path, MOST_OF_A_FILE)
+    with open_within(path, case.model.folder) as handle:
+        return path.name, read_opened(handle, path, trust.MEMORY)
 
 
 def _cannot_be_sent(error: Exception) -> Diagnostic:

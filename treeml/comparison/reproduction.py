@@ -57,7 +57,7 @@ def _spec(case: Case, target: Path) -> str:
 
     model = case.model
     statements: list[Statement] = []
-    for statement in resolve_includes(model.statements, model.folder, Findings()).statements:
+    for statement in resolve_includes(model.statements, model.folder, Findings(), model.untrusted).statements:
         if isinstance(statement, Start) and isinstance(statement.source, String):
             shutil.copy(model.folder / statement.source.text, target / Path(statement.source.text).name)
             statement = replace(statement, source=String(Path(statement.source.text).name))

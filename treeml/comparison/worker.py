@@ -159,7 +159,7 @@ def _solve(job: dict[str, Any], watch: Watch) -> Result:
 def _model(job: dict[str, Any]) -> Model:
     from treeml.model import Model
 
-    return Model(job["statements"], folder=job["folder"], bindings=job["bindings"])
+    return Model(job["statements"], folder=job["folder"], bindings=job["bindings"], untrusted=job["untrusted"])
 
 
 @contextmanager

@@ -11,9 +11,11 @@ from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 
+from treeml.confined import Outside, open_within
 from treeml.data.limits import PIECE, UNLIMITED, ReadingLimits
 from treeml.data.mistake import file_mistake
 from treeml.data.table import BitColumns, Table
+from treeml.foreign import NotPlain, open_plain, refuse_special
 from treeml.lang.diagnostic import DataError
 from treeml.lang.source import Span
 from treeml.spec import ColumnSpec
@@ -78,6 +80,16 @@ def file_bytes(path: Path, span: Span | None, limits: ReadingLimits = UNLIMITED)
         return _bytes_within(path, span, limits)
     except DataError:
         raise
+    except Outside:
+        raise file_mistake(
+            "A801",
+            f"{path.name} leads out of the folder of the specification, which is not trusted",
+            "not read",
+            path.name,
+            span,
+        ) from None
+    except NotPlain as problem:
+        raise file_mistake("D403", f"{path.name} cannot be read", str(problem.strerror), path.name, span) from None
     except FileNotFoundError:
         raise _gone(path, span) from None
     except IsADirectoryError:
@@ -101,14 +113,30 @@ def file_bytes(path: Path, span: Span | None, limits: ReadingLimits = UNLIMITED)
 
 
 def _bytes_within(path: Path, span: Span | None, limits: ReadingLimits) -> bytes:
-    """A regular file is read piece by piece; of a pipe or a device, only what comes before the deadline."""
+    """A regular file is read piece by piece; of a pipe or a device, only what comes before the deadline.
+
+    What a spec names has to be a regular file, and in the folder of a spec that is not trusted.
+    """
+    if limits.folder is not None:
+        with open_within(path, limits.folder) as handle:
+            refuse_special(handle, path)
+            return _read_opened(os.dup(handle), path, span, limits)
     patient = limits.deadline == float("inf")
+    if span is not None:
+        with open_plain(path) as handle:
+            refuse_special(handle, path)
+            return _read_opened(os.dup(handle), path, span, limits)
 
     def opened(name: str, flags: int) -> int:
         # Opening a pipe that nobody writes to would wait for ever.
         return os.open(name, flags if patient else flags | getattr(os, "O_NONBLOCK", 0))
 
-    with open(path, "rb", buffering=0, opener=opened) as file:
+    return _read_opened(opened(str(path), os.O_RDONLY), path, span, limits)
+
+
+def _read_opened(handle: int, path: Path, span: Span | None, limits: ReadingLimits) -> bytes:
+    patient = limits.deadline == float("inf")
+    with open(handle, "rb", buffering=0) as file:
         known = os.fstat(file.fileno())
         if stat.S_ISREG(known.st_mode):
             limits.size(path.name, span, known.st_size)

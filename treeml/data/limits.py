@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
+from pathlib import Path
 from time import monotonic
 
 from treeml.data.mistake import file_mistake
@@ -29,6 +30,7 @@ class ReadingLimits:
     columns: int | None = None
     cells: int | None = None
     name_length: int | None = None  # characters of a column's name or of a level
+    folder: Path | None = None  # that every file has to lie in, links followed
 
     def tightened(self, memory: int | None, within: float | None) -> ReadingLimits:
         """The same limits, and those of a run that begins now where they are narrower."""

@@ -23,7 +23,7 @@ Counted = Mapping[Any, Fraction]
 def read_spec(spec: Any) -> Model:
     """The model in a text, in a .tml file (its path), or a Model itself."""
     if isinstance(spec, Model):
-        return Model(spec.statements, folder=spec.folder, bindings=spec.bindings)
+        return Model(spec.statements, folder=spec.folder, bindings=spec.bindings, untrusted=spec.untrusted)
     if isinstance(spec, Path) or (isinstance(spec, str) and spec.endswith(".tml") and "\n" not in spec):
         return load(spec)
     if isinstance(spec, str):

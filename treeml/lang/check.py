@@ -14,7 +14,7 @@ from typing import Any
 
 from treeml.lang.columns import columns_of
 from treeml.lang.contradictions import report_contradictions
-from treeml.lang.diagnostic import Diagnostic, InfeasibleError, SpecError
+from treeml.lang.diagnostic import Diagnostic, InfeasibleError, Label, SpecError
 from treeml.lang.expressions import Scope, evaluate
 from treeml.lang.findings import Findings
 from treeml.lang.include import lost_params, resolve_includes
@@ -23,10 +23,12 @@ from treeml.lang.params import Params, bind_params
 from treeml.lang.quantities import Quantity
 from treeml.lang.requests import requests_of
 from treeml.lang.requirements import plain_text, requirements_of
+from treeml.lang.size import too_large
 from treeml.lang.source import Source
 from treeml.lang.syntax import Data, Objective, Predict, Require, Satisfy, Statement
 from treeml.lang.tasks import is_weighted, report_tasks
 from treeml.lang.twice import report_twice
+from treeml.lang.writing import confine_writes
 from treeml.spec import Goal, Spec
 
 
@@ -37,15 +39,17 @@ def check(
     *,
     origin: str | None = None,
     has_target: bool = False,
+    untrusted: bool = False,
 ) -> tuple[Spec, list[Diagnostic]]:
     """The checked spec, and warnings; SpecError with every error and warning where something is wrong.
 
     `bindings` are values of params, as text or as Python values, and `origin` is what messages call their giver: unless
     it is stated, `--set` gives text, and a call the rest.
-    `has_target` says that the target comes with the data (arrays X and y), so that no `predict` is needed.
+    `has_target` says that the target comes with the data (arrays X and y), so that no `predict` is needed;
+    `untrusted` confines what the spec touches to its folder.
     Requirements that contradict each other whatever the data raise InfeasibleError, if nothing else is wrong.
     """
-    spec, diagnostics = _examine(_placed(statements), bindings, folder, origin, has_target, None)
+    spec, diagnostics = _examine(_placed(statements), bindings, folder, origin, has_target, None, untrusted)
     _raise_errors(diagnostics)
     return spec, diagnostics
 
@@ -57,6 +61,7 @@ def check_source(
     *,
     origin: str | None = None,
     has_target: bool = False,
+    untrusted: bool = False,
 ) -> tuple[Spec | None, list[Diagnostic]]:
     """Like `check`, for the text of a file, and raising nothing: what cannot be parsed is reported beside the rest.
 
@@ -67,7 +72,7 @@ def check_source(
     parsed = parse_all(source)
     where = folder if folder is not None else source.path.parent if source.path is not None else Path()
     lost = lost_params(source) if parsed.diagnostics else None
-    spec, found = _examine(parsed.statements, bindings, where, origin, has_target, lost)
+    spec, found = _examine(parsed.statements, bindings, where, origin, has_target, lost, untrusted)
     diagnostics = _merged(source, parsed.diagnostics, found)
     return (None if any(diagnostic.is_error for diagnostic in diagnostics) else spec), diagnostics
 
@@ -101,14 +106,22 @@ def _merged(source: Source, syntax: Sequence[Diagnostic], meaning: Sequence[Diag
 
 
 def _placed(statements: Iterable[Statement]) -> list[Statement]:
-    """Statements that were built in Python have no places: print and read them, so that messages can quote them."""
+    """Statements that were built in Python have no places: print and read them, so that messages can quote them.
+
+    Those that came from a text keep their place in it, which also says that no caller has said them.
+    """
     found = list(statements)
-    if all(statement.span is not None for statement in found):
+    built = [statement for statement in found if statement.span is None]
+    if not built:
         return found
     from treeml.lang.parse import parse
     from treeml.lang.write import write
 
-    return parse(Source("the model", "".join(f"{write(statement)}\n" for statement in found)))
+    read = parse(Source("the model", "".join(f"{write(statement)}\n" for statement in built), by_caller=True))
+    if len(read) != len(built):  # a version says nothing, and is read as nothing
+        return [*read, *(statement for statement in found if statement.span is not None)]
+    again = iter(read)
+    return [next(again) if statement.span is None else statement for statement in found]
 
 
 def _examine(
@@ -118,11 +131,14 @@ def _examine(
     origin: str | None,
     has_target: bool,
     lost: frozenset[str] | None,
+    untrusted: bool,
 ) -> tuple[Spec, list[Diagnostic]]:
     """`lost` is not None where some statements could not be parsed: then nothing is said to be missing."""
     findings = Findings()
-    included = resolve_includes(statements, folder, findings)
+    included = resolve_includes(statements, folder, findings, untrusted)
     everything = included.statements
+    if untrusted and too_large(everything, findings):
+        return Spec(folder=folder, untrusted=True), _shown(findings.in_order(included.sources))
     complete = lost is None and included.sound
     report_twice(everything, findings)
     params = _params(everything, bindings, origin, complete, findings)
@@ -145,15 +161,30 @@ def _examine(
         report_lint(everything, goals, requirements, columns, params, "".join(included.sources[:1]), findings)
     spec = Spec(
         folder=folder,
+        untrusted=untrusted,
         data=next((statement.path for statement in everything if isinstance(statement, Data)), None),
         goals=tuple(goals),
         requirements=tuple(requirements),
         params=_plain(params),
         spans={**columns.spans, **requests.spans},
         **columns.fields,
-        **requests.fields,
+        **confine_writes(requests.fields, folder, untrusted, findings),
     )
-    return spec, findings.in_order(included.sources)
+    return spec, _shown(findings.in_order(included.sources))
+
+
+def _shown(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
+    """Of a mistake in a file whose lines are not shown, what the catalogue says of such mistakes."""
+    return [_told(found) if any(label.span.source.hidden for label in found.labels) else found for found in diagnostics]
+
+
+def _told(found: Diagnostic) -> Diagnostic:
+    from treeml.lang.codes import CATALOGUE
+
+    hidden = next(label.span.source for label in found.labels if label.span.source.hidden)
+    labels = tuple(Label(label.span, label.text if not label.span.source.hidden else "") for label in found.labels)
+    note = f"the lines of {hidden.name} are not shown"
+    return replace(found, title=CATALOGUE[found.code].title, labels=labels, notes=(note,), helps=(), fix=())
 
 
 def _params(

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 
 from treeml.lang.diagnostic import Diagnostic, Fix, Label, Severity
 from treeml.lang.source import Span
 
 Place = tuple[Span | None, str]
 Lines = str | tuple[str, ...]
+
+MOST_ALIKE = 50  # findings of one code that are all shown; of more than these,
+SHOWN_ALIKE = 10  # so many
 
 
 class Findings:
@@ -44,7 +49,23 @@ class Findings:
             span = diagnostic.labels[0].span
             return rank.get(span.source.name, len(rank)), span.start
 
-        return sorted(dict.fromkeys(self._found), key=key)
+        return _grouped(sorted(dict.fromkeys(self._found), key=key))
+
+
+def _grouped(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
+    """All of them; of a code that is found again and again the first few, the last of which says how many more."""
+    count = Counter((found.code, found.severity) for found in diagnostics)
+    seen: Counter[tuple[str, Severity]] = Counter()
+    shown = []
+    for found in diagnostics:
+        kind = found.code, found.severity
+        seen[kind] += 1
+        if count[kind] <= MOST_ALIKE or seen[kind] < SHOWN_ALIKE:
+            shown.append(found)
+        elif seen[kind] == SHOWN_ALIKE:
+            note = f"and {count[kind] - SHOWN_ALIKE:,} more like this"
+            shown.append(replace(found, notes=(*found.notes, note)))
+    return shown
 
 
 def _diagnostic(

@@ -8,8 +8,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
+from treeml import trust
+from treeml.confined import Outside, lies_in, open_within
+from treeml.foreign import read_opened, read_plain
 from treeml.lang.findings import Findings
-from treeml.lang.source import Source, Span, decode
+from treeml.lang.source import MOST_BYTES, Source, Span, decode
 from treeml.lang.syntax import Data, Include, Start, Statement, String, Validate, Version
 
 MAXIMUM_FILES = 200
@@ -23,9 +26,11 @@ class Included:
     lost: frozenset[str]  # params of the included files whose declaration could not be read
 
 
-def resolve_includes(statements: Sequence[Statement], folder: Path, findings: Findings) -> Included:
+def resolve_includes(
+    statements: Sequence[Statement], folder: Path, findings: Findings, untrusted: bool = False
+) -> Included:
     """Paths in an included file are relative to it; they come back relative to `folder`."""
-    resolver = _Resolver(findings)
+    resolver = _Resolver(findings, folder, untrusted)
     first = next((statement.span for statement in statements if statement.span is not None), None)
     if first is not None:
         resolver.names.append(first.source.name)
@@ -37,8 +42,10 @@ def resolve_includes(statements: Sequence[Statement], folder: Path, findings: Fi
 
 
 class _Resolver:
-    def __init__(self, findings: Findings) -> None:
+    def __init__(self, findings: Findings, folder: Path, untrusted: bool) -> None:
         self.findings = findings
+        self.folder, self.untrusted = folder, untrusted
+        self.most_files = trust.FILES if untrusted else MAXIMUM_FILES
         self.names: list[str] = []
         self.open: list[
             tuple[str, Span | None]
@@ -65,10 +72,13 @@ class _Resolver:
         if source is None:
             self.sound = False
             return
-        from treeml.lang.parse import parse_all
+        from treeml.lang.parse import Parsed, parse_all
 
-        parsed = parse_all(source)
-        self.findings.extend(parsed.diagnostics)
+        parsed = parse_all(source) if not self.untrusted or len(source.text) <= trust.CHARACTERS else Parsed()
+        if source.hidden and parsed.diagnostics:
+            self._no_specification(include, len(parsed.diagnostics))
+        else:
+            self.findings.extend(parsed.diagnostics)
         if parsed.diagnostics:
             self.sound = False
             self.lost |= lost_params(source)
@@ -98,8 +108,13 @@ class _Resolver:
                 help="remove one of the two: every statement in it would be said twice",
             )
             return True
-        if len(self.seen) >= MAXIMUM_FILES:
-            self.findings.error("N209", f"more than {MAXIMUM_FILES} files are included", (include.span, "one too many"))
+        if len(self.seen) >= self.most_files:
+            title = f"more than {self.most_files} files are included"
+            self.findings.error("N209", title, (include.span, "one too many"))
+            return True
+        if self.untrusted and len(self.open) > trust.NESTING:
+            title = f"files that are not trusted include each other more than {trust.NESTING} deep"
+            self.findings.error("A805", title, (include.span, "one too many"))
             return True
         self.seen[identity] = include.span
         return False
@@ -109,7 +124,14 @@ class _Resolver:
         if include.span is not None:
             name = (PurePath(include.span.source.name).parent / include.path).as_posix()
         try:
-            return Source(name, decode(path.read_bytes()), path)
+            return Source(name, decode(self._content(path)), path, hidden=self._is_hidden(path))
+        except Outside:
+            self.findings.error(
+                "A801",
+                f'"{include.path}" leads out of the folder of the specification, which is not trusted',
+                (include.span, "included here"),
+            )
+            return None
         except UnicodeDecodeError:
             reason, help = "is not text in UTF-8", "save it as plain text in UTF-8"
         except FileNotFoundError:
@@ -120,6 +142,31 @@ class _Resolver:
             reason, help = f"cannot be read: {getattr(error, 'strerror', None) or error}", f"looked for {name}"
         self.findings.error("N208", f'"{include.path}" {reason}', (include.span, "included here"), help=help)
         return None
+
+    def _content(self, path: Path) -> bytes:
+        if not self.untrusted:
+            return read_plain(path, MOST_BYTES)
+        with open_within(path, self.folder) as handle:
+            return read_opened(handle, path, MOST_BYTES)
+
+    def _is_hidden(self, path: Path) -> bool:
+        """Lines are shown of specifications only, and only of those that belong to this one."""
+        inside = lies_in(path, self.folder)
+        return self.untrusted or path.suffix != ".tml" or not inside
+
+    def _no_specification(self, include: Include, mistakes: int) -> None:
+        why = (
+            "a specification that is not trusted shows no lines of other files"
+            if self.untrusted
+            else "lines are shown of files that end in .tml and lie in the folder of the specification"
+        )
+        self.findings.error(
+            "A806",
+            f'"{include.path}" is no specification',
+            (include.span, "included here"),
+            note=(f"{mistakes} of its statements cannot be read" if mistakes > 1 else "it cannot be read", why),
+            help="name a file that holds a specification",
+        )
 
 
 def lost_params(source: Source) -> frozenset[str]:

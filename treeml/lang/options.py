@@ -25,15 +25,17 @@ class Known:
     choices: tuple[str, ...] = ()
     low: float | None = None
     high: float | None = None
+    writes: bool = False  # it names a file
 
 
 def options_of(name: str) -> Mapping[str, Known] | None:
     """What a back-end takes; None where that shows only when it runs: it is not installed, or asks a library."""
-    from treeml.backends.options import taken
     from treeml.backends.registry import BUILT_IN, get, names
 
     if name in BUILT_IN:
         return _table().get(name)
+    from treeml.backends.options import taken
+
     if name not in names():
         return None
     try:
@@ -45,7 +47,7 @@ def options_of(name: str) -> Mapping[str, Known] | None:
 def declared(options: Mapping[str, Any]) -> dict[str, Known]:
     """The options of a back-end in the form of the table."""
     return {
-        name: Known(option.type.__name__, tuple(option.choices), option.low, option.high)
+        name: Known(option.type.__name__, tuple(option.choices), option.low, option.high, option.writes)
         for name, option in options.items()
     }
 
@@ -55,7 +57,7 @@ def _table() -> Mapping[str, Mapping[str, Known]]:
     stored = json.loads(TABLE.read_text(encoding="utf-8"))
     return {
         backend: {
-            name: Known(option["type"], tuple(option["choices"]), option["low"], option["high"])
+            name: Known(option["type"], tuple(option["choices"]), option["low"], option["high"], option["writes"])
             for name, option in options.items()
         }
         for backend, options in stored.items()

@@ -41,9 +41,9 @@ def apply_fixes(source: Source, diagnostics: Iterable[Diagnostic]) -> str:
 
 def _full(diagnostic: Diagnostic) -> str:
     lines = [f"{diagnostic.severity.value}[{diagnostic.code}]: {_sentence(diagnostic.title)}"]
-    places = _places(diagnostic.labels)
+    places = _places(tuple(label for label in diagnostic.labels if not label.span.source.hidden))
     gutter = " " * max((len(str(place.line)) for place in places), default=1)
-    if places:
+    if diagnostic.labels:
         lines.append(f"{gutter}--> {_sentence(str(diagnostic.labels[0].span))}")
     elif diagnostic.place:
         lines.append(f"{gutter}--> {_sentence(diagnostic.place)}")

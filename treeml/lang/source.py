@@ -15,6 +15,8 @@ class Source:
     name: str
     text: str = field(repr=False)
     path: Path | None = None
+    by_caller: bool = False  # said on the command line or in Python, and not in the text of a spec
+    hidden: bool = False  # its lines are not quoted: it is no business of who reads the message
 
     @cached_property
     def starts(self) -> list[int]:
@@ -52,11 +54,14 @@ class Span:
         return self.source.text[self.start : self.end]
 
 
-def read(path: Path | str) -> Source:
+MOST_BYTES = 4_000_000  # of a specification; the parser takes a million characters
+
+
+def read(path: Path | str, untrusted: bool = False) -> Source:
     """The text of a .tml file; SpecError when there is none to be had."""
     path = Path(path)
     try:
-        return Source(str(path), decode(path.read_bytes()), path)
+        return Source(str(path), decode(_content(path, untrusted)), path)
     except UnicodeDecodeError as error:
         reason = f"byte {error.start + 1} does not belong to a text in UTF-8"
         title, help = f"{path} is not text in UTF-8", "save the specification as plain text in UTF-8"
@@ -72,6 +77,19 @@ def read(path: Path | str) -> Source:
     raise SpecError(
         Diagnostic(code, title, notes=(reason,) if reason else (), helps=(help,) if help else (), place=str(path))
     )
+
+
+def _content(path: Path, untrusted: bool) -> bytes:
+    """A spec may come through a pipe, but not without end; one that is not trusted is a plain file."""
+    from treeml.foreign import TooLarge, read_plain
+
+    if untrusted:
+        return read_plain(path, MOST_BYTES)
+    with path.open("rb") as file:
+        content = file.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise TooLarge(path, MOST_BYTES)
+    return content
 
 
 def decode(content: bytes) -> str:

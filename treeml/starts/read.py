@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from treeml.backends import contract
 from treeml.backends.evaluate import Routed, evaluate_sum, meets
 from treeml.backends.evaluate import answers as test_answers
+from treeml.confined import Outside, open_within
 from treeml.data.table import label_text, listed
+from treeml.foreign import MOST_OF_A_TREE, read_opened, read_text
 from treeml.lang.diagnostic import DataError, Diagnostic, Label
 from treeml.lang.source import Span
 from treeml.report import readable
@@ -17,6 +19,7 @@ from treeml.starts.iti import looks_like_iti, read_iti
 from treeml.starts.sketch import Origin, raise_sketch, unreadable
 from treeml.starts.weka import read_weka
 from treeml.tree import Branch, Node, Test, Tree, lower_tree
+from treeml.tree_json import read_tree
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,26 +29,38 @@ if TYPE_CHECKING:
     from treeml.data.table import Dataset
 
 
-def read_start(source: Any, dataset: Dataset) -> Tree:
-    """A Tree from a Tree, a fitted estimator, or a file: JSON, or the text of Weka's J48 or of ITI."""
+def read_start(source: Any, dataset: Dataset, folder: Path | None = None) -> Tree:
+    """A Tree from a Tree, a fitted estimator, or a file: JSON, or the text of Weka's J48 or of ITI.
+
+    A file has to lie in `folder`, where one is given.
+    """
     if isinstance(source, Tree):
         return source
     if is_estimator(source):
         return raise_sketch(read_estimator(source, dataset), dataset, ORIGIN)
     path = Path(source)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = _text(path, folder)
+    except Outside:
+        refuse_start("A801", f"{path.name} leads out of the folder of the specification, which is not trusted", None)
     except OSError as error:
         unreadable(path, error.strerror or str(error))
     except UnicodeDecodeError:
         unreadable(path, "it is not UTF-8 text")
     if text.lstrip()[:1] in ("{", "["):
-        return Tree.read(path)
+        return read_tree(text, str(path))
     if looks_like_iti(text):
         origin = Origin(str(path), "ITI")
         return raise_sketch(read_iti(text, origin), dataset, origin)
     origin = Origin(str(path), "Weka")
     return raise_sketch(read_weka(text, origin), dataset, origin)
+
+
+def _text(path: Path, folder: Path | None) -> str:
+    if folder is None:
+        return read_text(path)
+    with open_within(path, folder) as handle:
+        return read_opened(handle, path, MOST_OF_A_TREE).decode("utf-8")
 
 
 def lower_start(tree: Tree, lowered: Lowered, span: Span | None = None) -> contract.Node:

@@ -1,7 +1,7 @@
 """A code -> what it means, an example that is wrong, and what to do about it.
 
     S  syntax      N  names        T  types and units     D  data
-    B  back-ends   F  feasibility  L  lint
+    B  back-ends   F  feasibility  L  lint                A  access
 
 The pages under docs/diagnostics are made from these entries by `python -m treeml.lang.codes.pages`.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from treeml.lang.codes.access import ACCESS
 from treeml.lang.codes.backends import BACKENDS
 from treeml.lang.codes.data import DATA
 from treeml.lang.codes.entry import Entry
@@ -23,5 +24,5 @@ from treeml.lang.codes.types import TYPES
 __all__ = ["CATALOGUE", "Entry"]
 
 CATALOGUE: Mapping[str, Entry] = {
-    entry.code: entry for entry in (*SYNTAX, *NAMES, *TYPES, *DATA, *FORESTS, *BACKENDS, *FEASIBILITY, *LINT)
+    entry.code: entry for entry in (*SYNTAX, *NAMES, *TYPES, *DATA, *FORESTS, *BACKENDS, *FEASIBILITY, *LINT, *ACCESS)
 }

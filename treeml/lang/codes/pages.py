@@ -16,6 +16,7 @@ LETTERS = {
     "B": "Back-ends: what they refuse, and how they fail",
     "F": "Feasibility: requirements that nothing meets",
     "L": "Lint: allowed, but probably not meant",
+    "A": "Access: what a specification may touch and take",
 }
 
 
