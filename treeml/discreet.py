@@ -25,6 +25,10 @@ _TABLES = (
 )
 
 
+class UnreadError(DataError):
+    """A file of which nothing was read, so that a message about it shows nothing of it."""
+
+
 @contextmanager
 def discreet_data(spec: Spec, data: Any, name: str | None = None) -> Iterator[None]:
     """Mistakes in the data that were given, or in the file that the spec names: its `data`, or another `name`."""
@@ -44,6 +48,8 @@ def discreet_start(spec: Spec, given: Any) -> Iterator[None]:
 def _discreet(spec: Spec, named: str | None, is_table: bool) -> Iterator[None]:
     try:
         yield
+    except UnreadError:
+        raise
     except DataError as error:
         reason = _reason(spec, None if named is None else spec.folder / named, is_table)
         if not reason:

@@ -297,7 +297,7 @@ def starting_tree(dataset: Dataset, request: Request, lowered: Lowered) -> Node 
         path = request.spec.folder / source if named else source
         confined = request.spec.folder if named and request.spec.untrusted else None
         with discreet_start(request.spec, request.start):
-            node = lower_start(read_start(path, dataset, confined), lowered, span)
+            node = lower_start(read_start(path, dataset, confined, span), lowered, span)
     if node is not None and request.spec.improve is not None:
         refuse_broken(node, lowered.problem, span)
     return node

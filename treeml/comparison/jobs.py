@@ -99,6 +99,8 @@ def jobs_of(
             limit = spec.within if spec.within is not None else default_within
             for number in range(repeat):
                 seed = (spec.seed or 0) + number
+                if memory is None and spec.untrusted:
+                    held = min(trust.MEMORY, held or trust.MEMORY)
                 given = {**asked, "backend": name or None, "within": limit, "memory": held, "seed": seed}
                 about = _about(case, spec, name, number, seed, limit, memory, mark)
                 about["limits"]["memory"] = held

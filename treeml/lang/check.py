@@ -175,7 +175,12 @@ def _examine(
 
 def _shown(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
     """Of a mistake in a file whose lines are not shown, what the catalogue says of such mistakes."""
-    return [_told(found) if any(label.span.source.hidden for label in found.labels) else found for found in diagnostics]
+    return [_told(found) if _is_hidden(found) else found for found in diagnostics]
+
+
+def _is_hidden(found: Diagnostic) -> bool:
+    """Refusals of access quote no names, and say what was refused."""
+    return not found.code.startswith("A") and any(label.span.source.hidden for label in found.labels)
 
 
 def _told(found: Diagnostic) -> Diagnostic:

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from treeml.data.table import Dataset
 
 
-def read_start(source: Any, dataset: Dataset, folder: Path | None = None) -> Tree:
+def read_start(source: Any, dataset: Dataset, folder: Path | None = None, span: Span | None = None) -> Tree:
     """A Tree from a Tree, a fitted estimator, or a file: JSON, or the text of Weka's J48 or of ITI.
 
-    A file has to lie in `folder`, where one is given.
+    A file has to lie in `folder`, where one is given; `span` is where a spec names it.
     """
     if isinstance(source, Tree):
         return source
@@ -42,7 +42,7 @@ def read_start(source: Any, dataset: Dataset, folder: Path | None = None) -> Tre
     try:
         text = _text(path, folder)
     except Outside:
-        refuse_start("A801", f"{path.name} leads out of the folder of the specification, which is not trusted", None)
+        refuse_start("A801", f"{path.name} leads out of the folder of the specification, which is not trusted", span)
     except OSError as error:
         unreadable(path, error.strerror or str(error))
     except UnicodeDecodeError:

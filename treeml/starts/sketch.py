@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from treeml.data.table import Column, Dataset, label_text, listed
+from treeml.discreet import UnreadError
 from treeml.lang.diagnostic import DataError, Diagnostic
 from treeml.tree import Branch, Leaf, Node, Test, Tree, field_of, plain_value
 
@@ -78,7 +79,7 @@ def raise_sketch(sketch: Sketch, dataset: Dataset, origin: Origin) -> Tree:
 
 
 def unreadable(path: Path, reason: str) -> NoReturn:
-    Origin(str(path), "").refuse("D481", f"{path} cannot be read: {reason}")
+    raise UnreadError(Diagnostic("D481", f"{path} cannot be read: {reason}", place=str(path)))
 
 
 def _column(node: Asks, dataset: Dataset, origin: Origin, known: dict[str, Column]) -> Column:
