@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -84,7 +83,7 @@ def replacing_confined(path: Confined) -> Iterator[IO[bytes]]:
     """A file to write to, which takes the place of `path` when the block ends well; raises OSError."""
     with _folder_of(path) as (folder, name):
         _refuse_foreign(path, folder, name)
-        new = f".{name[:80]}.{secrets.token_hex(8)}"
+        new = f".{name[:80]}.{os.urandom(8).hex()}"
         handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _no_links(), 0o666, dir_fd=folder)
         try:
             with os.fdopen(handle, "wb") as file:
