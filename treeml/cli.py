@@ -642,7 +642,7 @@ def _seconds(within: str) -> float:
     from treeml.asked import checked
     from treeml.model import Model
 
-    spec, _ = checked(Model().satisfy(), within=within, has_target=True)
+    spec, _ = checked(Model.parse("satisfy"), within=within, has_target=True)
     assert spec.within is not None
     return spec.within
 
