@@ -46,9 +46,7 @@ class CpSat(SolverBackend):
         ),
         "presolve": PRESOLVE,
         "deterministic": Option(float, 0.0, "a limit in CP-SAT's own measure of work, to repeat a run; 0: none", low=0),
-        "write": Option(
-            str, "", "a file to write the model to, as text (.txt) or as a protocol buffer (.pb)", writes=True
-        ),
+        "write": Option(str, "", "a file to write the model to, as text (.txt) or as a protocol buffer (.pb)"),
         "explain": EXPLAIN,
     }  # fmt: skip
 

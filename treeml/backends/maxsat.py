@@ -111,7 +111,7 @@ class MaxSat(ClauseBackend):
         "margin": MARGIN,
         "solver": SOLVER,
         "conflicts": CONFLICTS,
-        "write": Option(str, "", "a file to write the weighted clauses to (.wcnf)", writes=True),
+        "write": Option(str, "", "a file to write the weighted clauses to (.wcnf)"),
         "explain": EXPLAIN,
     }  # fmt: skip
 

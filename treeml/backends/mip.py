@@ -54,7 +54,7 @@ class Mip(SolverBackend):
         ),
         "presolve": PRESOLVE,
         "nodes": Option(int, 0, "a limit in nodes of the search, to repeat a run; 0: none", low=0),
-        "write": Option(str, "", "a file to write the model to (.lp or .mps)", writes=True),
+        "write": Option(str, "", "a file to write the model to (.lp or .mps)"),
         "explain": EXPLAIN,
     }  # fmt: skip
 

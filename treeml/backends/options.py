@@ -16,8 +16,11 @@ THREADS = Option(int, 1, "how many threads it may use; the same as `threads` bes
 
 
 def taken(backend: Backend) -> Mapping[str, Option]:
-    """The options of a back-end, and `threads` for every one that uses several."""
-    return {**backend.options, "threads": THREADS} if backend.can.threads else backend.options
+    """The options of a back-end, and `threads` for every one that uses several; `write` names a file that it writes."""
+    options = backend.options
+    if backend.can.writes and "write" in options:
+        options = {**options, "write": replace(options["write"], writes=True)}
+    return {**options, "threads": THREADS} if backend.can.threads else options
 
 
 def threaded(backend: Backend, limits: Limits) -> Limits:

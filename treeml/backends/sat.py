@@ -63,7 +63,7 @@ class PlainSat(ClauseBackend):
         "proof": Option(
             str, "", "a file for the DRUP proof that there is no tree; its clauses go beside it (.cnf)", writes=True
         ),
-        "write": Option(str, "", "a file to write the clauses to (.cnf)", writes=True),
+        "write": Option(str, "", "a file to write the clauses to (.cnf)"),
         "explain": EXPLAIN,
     }  # fmt: skip
 
