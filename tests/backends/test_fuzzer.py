@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from random import Random
 
@@ -15,7 +16,7 @@ from treeml.backends.evaluate import evaluate_goals
 from treeml.backends.oracle import Oracle
 from treeml.testing.cases import load_problem
 from treeml.testing.fuzz import Disagreement, fuzz, main, store
-from treeml.testing.problems import binary, minimize, random_problem
+from treeml.testing.problems import Sizes, binary, minimize, random_problem
 from treeml.testing.stored import from_json, to_json
 
 
@@ -70,6 +71,17 @@ def test_problems_survive_being_written() -> None:
         assert to_json(again) == written
         one, other = Oracle().solve(problem), Oracle().solve(again)
         assert (one.status, one.objective) == (other.status, other.objective)
+
+
+def test_extreme_problems_survive_too() -> None:
+    for seed in range(40):
+        problem = random_problem(Random(seed), Sizes(is_extreme=True))
+        assert to_json(from_json(json.loads(json.dumps(to_json(problem))))) == to_json(problem)
+    limits = {
+        bound.limit for seed in range(40) for bound in random_problem(Random(seed), Sizes(is_extreme=True)).bounds
+    }
+    assert max(limits) > 2**63
+    assert Fraction("0.6666666666666666") in limits
 
 
 def test_a_function_cannot_be_written() -> None:

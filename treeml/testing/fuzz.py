@@ -238,9 +238,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1, help="of the first problem; the next ones count up")
     parser.add_argument("--rows", type=int, default=Sizes().rows, help="at most, in a problem")
     parser.add_argument("--columns", type=int, default=Sizes().columns, help="at most, in a problem")
+    parser.add_argument("--extreme", action="store_true", help="magnitudes at which words of a machine end")
     parser.add_argument("--into", type=Path, default=Path("found"), help="folder for the shrunk cases")
     asked = parser.parse_args(arguments)
-    sizes = Sizes(rows=asked.rows, columns=asked.columns)
+    sizes = Sizes(rows=asked.rows, columns=asked.columns, is_extreme=asked.extreme)
     wrong = 0
     for name in asked.backend or [name for name in registry.names() if name != "oracle"]:
         tally, ends = Tally(), monotonic() + asked.seconds

@@ -146,6 +146,7 @@ class Sizes:
     depth: int = 3
     bounds: int = 3
     goals: int = 2
+    is_extreme: bool = False  # weights, prices, targets and limits from 1e-9 to beyond 64 bits, and of 16 digits
 
 
 def random_problem(random: Random, sizes: Sizes | None = None, kinds: Sequence[str] | None = None) -> Problem:
@@ -159,7 +160,7 @@ def random_problem(random: Random, sizes: Sizes | None = None, kinds: Sequence[s
     numbers = random.random() < 0.2 and (kinds is None or "Loss" in kinds)
     classes = 0 if numbers else random.randint(1 if random.random() < 0.1 else 2, sizes.classes)
     shell = from_columns(columns, classes, (), (), count)
-    terms = _Terms(random, shell, kinds)
+    terms = _Extreme(random, shell, kinds) if sizes.is_extreme else _Terms(random, shell, kinds)
     goals = tuple(Goal(terms.goal()) for _ in range(random.choice((0, 1, 1, 1, 1, sizes.goals))))
     bounds = [bound(Depth(), "<=", random.randint(0, sizes.depth), "depth")] if random.random() < 0.8 else []
     for number in range(random.randint(0, sizes.bounds)):
@@ -315,3 +316,44 @@ class _Terms:
 
     def custom(self) -> Custom:
         return Custom(PriceSpread(tuple(self.random.randint(0, 4) for _ in range(self.problem.rows))))
+
+
+WEIGHTS = (1, 3, 7, 10**9, 10**15 + 1)
+PRICES = ("1e-9", "0.01714285714285714", "0.3333333333333333", "1", "1e9", "1e15", "1e30")
+LIMITS = ("0.6666666666666666", "0.3333333333333333", "1e-9", "1e9", "9223372036854775808", "1e30")
+
+
+class _Extreme(_Terms):
+    """The same at magnitudes where products and sums leave 64 bits, or floats lose places."""
+
+    def __init__(self, random: Random, problem: Problem, kinds: Sequence[str] | None) -> None:
+        super().__init__(random, problem, kinds)
+        self.weight = [random.choice(WEIGHTS) for _ in range(problem.rows)]
+
+    def goal(self) -> Sum:
+        total = super().goal()
+        if self.random.random() < 0.4 and "Leaves" in self.makers and "Leaves" not in total.kinds():
+            return Sum((*total.parts, (Fraction(self.random.choice(PRICES)), Leaves())), total.constant)
+        return total
+
+    def usual(self, kind: str) -> tuple[str, Fraction]:
+        sense, limit = super().usual(kind)
+        if kind == "Purity":
+            return sense, Fraction(self.random.choice(LIMITS[:2]))
+        if kind not in ("Monotone", "Used", "Support") and self.random.random() < 0.4:
+            return sense, Fraction(self.random.choice(LIMITS))
+        return sense, limit
+
+    def purity(self) -> Purity:
+        weight = np.zeros((self.problem.rows, self.problem.classes), dtype=np.int64)
+        for row, truth in enumerate(self.actual):
+            weight[row, truth] = self.weight[row]
+        return Purity(weight)
+
+    def loss(self) -> Loss:
+        usual = super().loss()
+        far = self.random.choice((0, 0, 10**6, 10**9))
+        targets = usual.targets + far
+        targets[self.random.randrange(len(targets))] += self.random.choice((0, 10**6))
+        scale = self.random.choice((Fraction(1), Fraction(1, 10**6), Fraction(1, 4)))
+        return Loss(usual.kind, targets, usual.weight, scale, usual.level)
