@@ -55,6 +55,7 @@ STATUS = {
 }
 DEEPEST = 1_000_000  # the solver goes no deeper where depth is not bounded
 MOST_CASES = 20_000_000  # up to here doubts of a fast search are settled by a slow one, in about a second
+ROUNDING = Fraction(1, 2**40)  # of an amount beside a loss, at most, over all leaves of a tree
 STOP = {"proved": Stop.PROVED, "time": Stop.TIME, "interrupted": Stop.INTERRUPTED, "memory": Stop.MEMORY}
 
 
@@ -68,6 +69,7 @@ class Run:
     kernel: str = "binary"
     trace: list[Progress] = field(default_factory=list)
     reached_gap: bool = False
+    tells: bool = True  # are the values of the search those of the goal?
 
     @property
     def ended(self) -> Proof:
@@ -244,10 +246,14 @@ class Run:
 
     def progress(self, objective: Objective, value: Any, bound: Any) -> bool:
         """False stops the search."""
-        if value is None or not self.problem.goals:
+        if value is None or not self.problem.goals or not self.tells:
             return not (self.on_progress is not None and self.on_progress(Progress(monotonic() - self.began)) is False)
         reached = self.first_goal(objective, Fraction(value), objective.later_least)
         below = None if bound is None else self.first_goal(objective, Fraction(bound), objective.later_most)
+        if objective.beside is not None:
+            # Amounts were rounded to units: what is told on the way stays on the safe side of what the tree has.
+            reached += abs(reached - objective.constant) * ROUNDING
+            below = None if below is None else below - abs(below - objective.constant) * ROUNDING
         last = self.trace[-1] if self.trace else None
         if last is None or last.objective != (reached,) or last.bound != below:
             moment = Progress(monotonic() - self.began, (reached,), below, evidence=self.stopped_at)
@@ -271,6 +277,7 @@ class Run:
         """The fewest leaves of a tree within the bounds: one leaf, two, and so on."""
         factor, constant = self.problem.goals[0].sum.parts[0][0], self.problem.goals[0].sum.constant
         most = settings.get("leaves", self.problem.rows)
+        self.tells = False  # what it minimizes is the sum of a bound
         for leaves in range(1, most + 1):
             found = self.run(solver, Objective(), {**settings, "leaves": leaves})
             if found is None or found.status == "unknown":
