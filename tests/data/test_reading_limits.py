@@ -245,3 +245,19 @@ def test_pieces_of_parquet_make_the_same_frame(monkeypatch: pytest.MonkeyPatch) 
 def test_amounts_read_well() -> None:
     sizes = (999, 1000, 50_000_000, 9_600_000_000, 168_123_456, 10**12)
     assert [memory_text(size) for size in sizes] == ["999 bytes", "1 kB", "50 MB", "9.6 GB", "168 MB", "1000 GB"]
+
+
+def test_many_columns_take_time_and_memory(tmp_path: Path) -> None:
+    path = tmp_path / "wide.csv"
+    path.write_text(",".join(f"c{i}" for i in range(10_000)) + "\n" + ",".join("1" * 10_000) + "\n", encoding="utf-8")
+    assert len(load(path).columns) == 10_000
+    assert "D412" in refusal(path, deadline=monotonic() - 1)
+    assert "reading wide.csv would take about 20 MB" in refusal(path, memory=10_000_000)
+
+
+def test_repeated_names_are_told_a_few_times(tmp_path: Path) -> None:
+    path = tmp_path / "wide.csv"
+    path.write_text(",".join("a" for _ in range(1000)) + "\n" + ",".join("1" * 1000) + "\n", encoding="utf-8")
+    found = refusal(path)
+    assert found.count("error[D408]") == 8
+    assert "= note: and 991 more columns have a name twice" in found

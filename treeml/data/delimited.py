@@ -26,6 +26,7 @@ from treeml.lang.source import Span
 from treeml.spec import ColumnSpec
 
 _AS_TEXT = ("category", "text", "ordered")
+_COLUMN = 4096  # a column takes as long as so many cells
 _AT_ONCE = 4 * PIECE  # bytes that are parsed between two looks at the clock
 _WHOLE = r"^[+-]?\d+$"
 _COMMA_NUMBER = r"^([+-]?\d*)(?:,(\d*))?$"
@@ -79,7 +80,7 @@ def typed_table(
     columns: dict[str, Column] = {}
     typed = 0
     for series in frame.iter_columns():
-        typed += frame.height
+        typed += frame.height + _COLUMN
         if typed > PIECE:
             limits.late(name, span)
             typed = 0

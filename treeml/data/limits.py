@@ -17,6 +17,7 @@ from treeml.lang.source import Span
 
 PIECE = 1 << 24  # bytes that are read or parsed between two looks at the clock
 _CELL = 8  # bytes of a number in a table
+_COLUMN = 2000  # bytes of a column beside its cells
 _ROW = 32  # bytes of a row beside its cells: its number, class, weight and count
 
 
@@ -112,7 +113,7 @@ UNLIMITED = ReadingLimits()
 
 def table_bytes(rows: int, columns: int) -> int:
     """What a table takes once its columns have types."""
-    return rows * (_CELL * columns + _ROW)
+    return rows * (_CELL * columns + _ROW) + columns * _COLUMN
 
 
 def memory_text(size: int) -> str:

@@ -7,6 +7,7 @@ through narwhals. Arrays of 0 and 1 stay one matrix all the way to the back-end.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import replace
 from datetime import date, time
 from decimal import Decimal
 from fractions import Fraction
@@ -27,6 +28,7 @@ from treeml.spec import ColumnSpec
 
 NOTHING_DECLARED = ColumnSpec()
 _MISSING_TYPES = ("NAType", "NaTType", "MaskedConstant")  # of pandas, which is not imported for this, and of numpy
+_MOST_REPEATS = 8  # that are named
 _PLAIN = (str, bool, int, float, np.bool_, np.integer, np.floating, Decimal, Fraction)
 _DATES = (date, time, np.datetime64)  # a moment is a date too
 
@@ -482,9 +484,12 @@ def _finished(
 def refuse_repeats(names: Sequence[str], source: str, span: Span | None) -> None:
     """Two columns of one name cannot be told apart, so neither can be meant."""
     seen: dict[str, int] = {}
-    mistakes = []
+    mistakes: list[Diagnostic] = []
+    more = 0
     for position, name in enumerate(names, start=1):
-        if name in seen:
+        if name in seen and len(mistakes) == _MOST_REPEATS:
+            more += 1
+        elif name in seen:
             title = f"{source} has two columns called `{name}`"
             where = f"columns {seen[name]} and {position}"
             helps = ("rename one of them in the header",)
@@ -492,5 +497,7 @@ def refuse_repeats(names: Sequence[str], source: str, span: Span | None) -> None
             notes = (where,) if span is None else ()
             mistakes.append(Diagnostic("D408", title, labels, notes, helps, place=source))
         seen.setdefault(name, position)
+    if more:
+        mistakes[-1] = replace(mistakes[-1], notes=(*mistakes[-1].notes, f"and {more} more columns have a name twice"))
     if mistakes:
         raise DataError(mistakes)
