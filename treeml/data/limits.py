@@ -8,9 +8,11 @@ a large file they ask whether there is time left.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 from treeml.data.mistake import file_mistake
 from treeml.lang.source import Span
@@ -92,11 +94,11 @@ class ReadingLimits:
                 )
         self.size(name, span, decoded + table_bytes(rows, columns))
 
-    def texts(self, name: str, span: Span | None, texts: object, what: str) -> None:
+    def texts(self, name: str, span: Span | None, texts: Iterable[Any], what: str) -> None:
         """Refuse names that are too long to be names."""
         if self.name_length is None:
             return
-        for text in texts if isinstance(texts, (list, tuple)) else ():
+        for text in texts:
             if isinstance(text, str) and len(text) > self.name_length:
                 raise file_mistake(
                     "D413",
