@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from random import Random
 
 from hypothesis import given, settings
@@ -54,3 +55,23 @@ def test_rows_of_a_group_share_a_leaf(seed: int) -> None:
     leaves = [set(numbers[rows].tolist()) for _, _, rows in Routed(problem, answer.tree).leaves]
     assert all(leaves)
     assert sum(map(len, leaves)) == len(set(numbers.tolist()))
+
+
+def test_a_gap_is_never_below_nothing() -> None:
+    import numpy as np
+
+    from treeml.backends.contract import Goal, Largest, Predicted, Sum
+    from treeml.backends.shapes import at_best
+    from treeml.testing.problems import binary
+
+    problem = binary(("00", "01", "10", "11"), 2, ())
+    cost = np.array([[0, 3], [0, -1], [0, 0], [0, -2]])
+    parts = tuple(Sum(((Fraction(1, 6), Predicted(sign * cost)),)) for sign in (1, -1))
+    gap = Sum(((Fraction(2), Largest(parts)),), Fraction(1))
+    assert at_best(gap, problem) == at_best(gap, problem, row_by_row=True) == 1
+    # Alone a part says no more than its rows do, and a largest that is to be large is not bounded from below.
+    alone = Sum(((Fraction(2), Largest(parts[:1])),))
+    assert at_best(alone, problem) == 2 * Fraction(-3, 6)
+    assert at_best(Sum(((Fraction(-1), Largest(parts)),)), problem) is None
+    best = Oracle().solve(problem.asking((Goal(gap),), ())).objective
+    assert best == (1,)

@@ -245,12 +245,24 @@ def test_an_invalid_model_of_cpsat_is_a_failure() -> None:
 
 
 def test_cpsat_without_an_objective_tells_no_bound() -> None:
-    made = replace(program(), cost=np.zeros(8, np.int64), offset=-8)
+    from ortools.sat.python import cp_model
+
+    model = cp_model.CpModel()
+    either = [model.new_bool_var("") for _ in range(2)]
+    model.add_bool_or(either)
     told: list[Proved | None] = []
-    outcome = cpsat.solve_program(made, EVER, None, lambda values, bound: told.append(bound))
+    outcome = cpsat.run_model(model, either, EVER, on_incumbent=lambda values, bound: told.append(bound))
     assert outcome.end is End.OPTIMAL
     assert outcome.bound is None
     assert not any(told)
+
+
+def test_a_goal_that_is_the_same_for_all_is_bounded_by_itself() -> None:
+    made = replace(program(), cost=np.zeros(8, np.int64), offset=-8)
+    for engine in ENGINES.values():
+        outcome = engine.solve_program(made, EVER)
+        assert outcome.end is End.OPTIMAL
+        assert outcome.bound is None or outcome.bound.least == -8
 
 
 @pytest.mark.parametrize(

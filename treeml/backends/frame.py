@@ -18,6 +18,7 @@ from treeml.backends.contract import (
     NO_LIMITS,
     Answer,
     Capabilities,
+    Leaf,
     Limits,
     Node,
     OnProgress,
@@ -146,6 +147,8 @@ class SolverBackend(ABC):
         except KeyboardInterrupt:
             return Stop.INTERRUPTED
         except OutOfTime:
+            for label in range(max(1, search.problem.classes)) if search.tree is None else ():
+                search.offer(Leaf(label if search.problem.classes else -1))
             return Stop.TIME
         except MemoryError:
             search.notes.append("the model does not fit in memory")

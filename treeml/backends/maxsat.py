@@ -150,6 +150,8 @@ def prepare(search: Search, start: Node | None) -> OrderModel | Stop:
     in_time(limits.deadline)
     choices = read_choices(problem, binary=limits.options.get("encoding") == "binary")
     search.begin_with(first_trees(choices, asked, limits.deadline))
+    if search.is_met and not limits.options.get("write"):
+        return search.close(Evidence("bound meets tree", "", search.bound_by))
     if limits.memory is not None and estimate_clauses(asked, choices) * BYTES_PER_CLAUSE > limits.memory:
         search.notes.append(f"about {estimate_clauses(asked, choices):,} clauses do not fit in the memory allowed")
         return Stop.MEMORY

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from treeml.backends.contract import (
     Bound,
+    Largest,
     LeafErrors,
     Leaves,
     Loss,
@@ -77,12 +78,38 @@ def at_best(total: Sum, problem: Problem, row_by_row: bool = False) -> Fraction 
             low = _least_of_rows(term, share) if row_by_row else _least_predicted(term, share, problem)
         elif factor >= 0 and isinstance(term, Leaves | Support):
             low = factor
+        elif factor >= 0 and isinstance(term, Largest):
+            least = _least_of_largest(term, problem, row_by_row)
+            low = None if least is None else factor * least
         elif factor >= 0 and _never_negative(term):
             low = Fraction(0)
         if low is None:
             return None
         result += low
     return result
+
+
+def _least_of_largest(term: Largest, problem: Problem, row_by_row: bool) -> Fraction | None:
+    """The largest is not below any of its parts; of a difference and its opposite, as in a gap, one is not below 0."""
+    known = [at_best(part, problem, row_by_row) for part in term.parts]
+    values = [value for value in known if value is not None]
+    if any(_are_opposite(term.parts[0], part) for part in term.parts[1:]):
+        values.append(Fraction(0))
+    return max(values, default=None)
+
+
+def _are_opposite(one: Sum, other: Sum) -> bool:
+    import numpy as np
+
+    if one.constant != -other.constant or len(one.parts) != 1 or len(other.parts) != 1:
+        return False
+    (factor, term), (other_factor, other_term) = one.parts[0], other.parts[0]
+    if not isinstance(term, Predicted) or not isinstance(other_term, Predicted):
+        return False
+    share, other_share = factor * term.scale, other_factor * other_term.scale
+    if share == other_share:
+        return bool(np.array_equal(term.cost, -other_term.cost))
+    return share == -other_share and bool(np.array_equal(term.cost, other_term.cost))
 
 
 def impossible(problem: Problem) -> Bound | None:

@@ -89,6 +89,8 @@ def minimize(search: Search, model: OrderModel, make: Make, strategy: str, solve
         if strategy == "auto":
             strategy = runner.strategy()
         search.notes.append(f"strategy {strategy}")
+        if search.is_met:
+            return search.close(Evidence("bound meets tree", "", search.bound_by))
         return runner.core() if strategy == "core" else runner.descend()
     except Stopped as stopped:
         return stopped.stop
@@ -224,6 +226,8 @@ class _Runner:
             for value, literal in sorted(outputs.items()):
                 if upper is not None and value >= upper:
                     sat.add([-literal])
+            if self.search.is_met:
+                return self.search.close(Evidence("bound meets tree", "", self.search.bound_by))
             if self.search.within_gap:
                 return Stop.GAP
             if self.search.stopped:

@@ -151,8 +151,13 @@ class Search:
 
     @property
     def enough(self) -> bool:
-        """Should the solver stop: because the listener said so, or because the gap is small enough?"""
-        return self.stopped or self.within_gap
+        """Should the solver stop: the listener said so, the gap is small enough, or there is none?"""
+        return self.stopped or self.within_gap or self.is_met
+
+    @property
+    def is_met(self) -> bool:
+        """Does the best tree have the value of the bound, perhaps of what the rows alone tell?"""
+        return len(self.problem.goals) == 1 and bool(self.objective) and self.bound == (self.objective or (None,))[0]
 
     @property
     def cut_short(self) -> Stop:
