@@ -330,6 +330,8 @@ class Run:
             )
         goals = self.claimed(found, objective, tree)
         tolerance = self.doubt(found, objective, goals)
+        if found.tolerance:
+            self.trace = [_within(moment, goals[0], status is Status.OPTIMAL) for moment in self.trace]
         if status is Status.OPTIMAL:
             statistics = self.statistics(found, goals[-1], goals[-1])
             return Answer(
@@ -392,6 +394,15 @@ class Run:
         if bound is not None:
             own["objective_bound"] = float(bound)
         return own
+
+
+def _within(moment: Progress, value: Fraction, is_best: bool) -> Progress:
+    """What was told of rounded values, in the light of the exact value of the tree: no bound is above it, and no tree
+    on the way to the best was better."""
+    reached, bound = moment.objective, moment.bound
+    if is_best and reached is not None:
+        reached = (max(reached[0], value), *reached[1:])
+    return replace(moment, objective=reached, bound=None if bound is None else min(bound, value))
 
 
 def _flat(tree: Node) -> tuple[list[int], list[int], list[int]]:
