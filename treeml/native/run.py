@@ -252,8 +252,9 @@ class Run:
         below = None if bound is None else self.first_goal(objective, Fraction(bound), objective.later_most)
         if objective.beside is not None:
             # Amounts were rounded to units: what is told on the way stays on the safe side of what the tree has.
-            reached += abs(reached - objective.constant) * ROUNDING
-            below = None if below is None else below - abs(below - objective.constant) * ROUNDING
+            largest = abs(reached - objective.constant) + Fraction(objective.beside) / abs(objective.scale)
+            reached += largest * ROUNDING
+            below = None if below is None else below - largest * ROUNDING
         last = self.trace[-1] if self.trace else None
         if last is None or last.objective != (reached,) or last.bound != below:
             moment = Progress(monotonic() - self.began, (reached,), below, evidence=self.stopped_at)
