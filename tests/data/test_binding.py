@@ -104,9 +104,26 @@ def test_class_weights_and_costs_are_exact() -> None:
 
 
 def test_weights_that_do_not_fit_are_rounded_and_that_is_said() -> None:
-    dataset = bind(Spec(target="y", weight_column="w", goals=(ERRORS,)), load({**ROWS, "w": [1e-30, 1e10, 3.3, 0.7]}))
+    dataset = bind(Spec(target="y", weight_column="w", goals=(ERRORS,)), load({**ROWS, "w": [1 / 3, 10.0, 3.3, 0.7]}))
     assert 0 < int(dataset.weight.sum()) <= EXACT
-    assert any("their total moves by at most 1e-30" in note for note in dataset.notes)
+    assert any("their total moves by at most 3.3e-15" in note for note in dataset.notes)
+
+
+def test_weights_that_would_lose_their_digits_are_exact_or_refused() -> None:
+    spec = Spec(target="y", weight_column="w", goals=(ERRORS,))
+    exact = bind(spec, load({**ROWS, "w": [1e-8, 2.5e9, 3.3, 0.7]}))
+    assert int(exact.weight.min()) * exact.weight_scale == Fraction(1, 10**8)
+    assert not exact.notes
+    for gone in (1e-30, 1e-12):
+        with pytest.raises(DataError) as refused:
+            bind(spec, load({**ROWS, "w": [gone, 1e10, 3.3, 0.7]}))
+        assert str(refused.value) == (
+            "error[D463]: the weights have more digits than 64 bits hold\n"
+            " --> the data\n"
+            "  = note: too far apart\n"
+            "  = note: from the first digit of the largest to the last digit of the smallest\n"
+            "  = help: round them to a few digits"
+        )
 
 
 def test_costs_that_do_not_fit_are_rounded_and_that_is_said() -> None:
@@ -117,11 +134,11 @@ def test_costs_that_do_not_fit_are_rounded_and_that_is_said() -> None:
 
 
 def test_costs_leave_weights_their_digits() -> None:
-    """Costs of 2**53 and weights of many digits have no common whole numbers, which is a message and no crash."""
+    """Costs of 2**53 and weights of many digits have no common whole numbers, which is a message and not a crash."""
     costs = {("a", "b"): Fraction("1.4142135623730951"), ("b", "a"): Fraction(10**15)}
     spec = Spec(target="y", weight_column="w", mistake_costs=costs, goals=(goal("mistake_cost"),))
     table = load({"x": [1, 2, 2], "y": ["a", "b", "a"], "w": [0.3333333333333333, 0.25, 0.1]})
-    with pytest.raises(DataError, match="`mistake_cost` needs numbers beyond 64 bits"):
+    with pytest.raises(DataError, match="the costs of mistakes have more digits than 64 bits hold"):
         lower(bind(spec, table))
 
 

@@ -226,6 +226,13 @@ def no_weight(spec: Spec, table: Table, name: str | None) -> Diagnostic:
     return _at("D415", title, span, label, table, (), ("give at least one class that occurs a weight above zero",))
 
 
+def too_many_digits(what: str, table: Table, span: Span | None) -> Diagnostic:
+    """D463: rounding numbers so far apart to what fits in 64 bits would change the small ones."""
+    title = f"the {what} have more digits than 64 bits hold"
+    notes = ("from the first digit of the largest to the last digit of the smallest",)
+    return _at("D463", title, span, "too far apart", table, notes, ("round them to a few digits",))
+
+
 def unknown_class(label: str, classes: Sequence[Any], table: Table, span: Span | None) -> Diagnostic:
     texts = [label_text(each) for each in classes]
     close = _close(label, texts)

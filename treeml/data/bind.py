@@ -22,6 +22,7 @@ MOST_CLASSES = 20  # a column of so many whole numbers still can name classes
 _SAFE = 2**62  # sums of targets stay below this
 _LARGEST = 2**58  # and each of them below this, so that solvers can move them about
 LEAST_DIGITS = 1_000_000  # a weight is never rounded more coarsely than to this share of the mean
+_KEPT = 10**9  # rounding leaves every weight and cost at least this many units, or is not done
 _TRUTHS = (("0", "1"), ("false", "true"), ("no", "yes"))
 
 
@@ -226,7 +227,11 @@ def _mistake_costs(
             costs[number[predicted]][number[real]] = cost
     whole, scale = whole_fractions([cost for row in costs for cost in row])
     if max(map(abs, whole), default=0) > EXACT:
-        whole, scale, moved = fit([cost for row in costs for cost in row], [1] * size * size, EXACT, EXACT)
+        exact = [cost for row in costs for cost in row]
+        whole, scale, moved = fit(exact, [1] * size * size, EXACT, EXACT)
+        if any(cost and abs(cost) < _KEPT * scale for cost in exact):
+            spans = (spec.spans.get(f"cost predicted:{each}") for each, _ in spec.mistake_costs)
+            mistakes.append(against.too_many_digits("costs of mistakes", table, next(spans, None)))
         notes.append(
             f"costs of mistakes were rounded to multiples of {float(scale):g}; "
             f"their total moves by at most {float(moved):.2g}"
@@ -246,7 +251,8 @@ def _weights(
 ) -> tuple[Whole, Fraction]:
     """Row weights in whole numbers: times the largest cost they add up to less than 2**53, if that leaves them digits.
 
-    Where it does not, the product is too large for whole numbers, and the measure that needs it says so.
+    Where it does not, the product is too large for whole numbers, and the measure that needs it says so. Weights are
+    rounded only where all keep their first digits; else they are exact, though larger than some back-ends take.
     """
     most = max(EXACT // max(1, int(np.abs(costs).max(initial=1))), LEAST_DIGITS * table.rows)
     if name is None and not spec.class_weights:
@@ -255,6 +261,8 @@ def _weights(
     values = np.ones(table.rows) if column is None else against.numbers_of(column)
     if not spec.class_weights:
         weight, scale, moved = whole_numbers(values, most, EXACT)
+        if moved and _least(weight) < _KEPT:
+            weight, scale, moved = whole_numbers(values, _LARGEST, _LARGEST)
     else:
         number = {label_text(label): code for code, label in enumerate(classes)}
         factors = [Fraction(1)] * len(classes)
@@ -270,15 +278,24 @@ def _weights(
         )
         products = [exact[pair // len(classes)] * factors[pair % len(classes)] for pair in pairs.tolist()]
         fitted, scale, moved = fit(products, counts.tolist(), most, EXACT)
+        if moved and _least(np.array(fitted)) < _KEPT:
+            fitted, scale, moved = fit(products, counts.tolist(), _LARGEST, _LARGEST)
         weight = np.array(fitted, dtype=np.int64)[where.reshape(-1)]
     if not weight.any():
         mistakes.append(against.no_weight(spec, table, name))
-    if moved:
+    if moved and (_least(weight) < _KEPT or bool(((weight == 0) & (values != 0)).any())):
+        mistakes.append(against.too_many_digits("weights", table, spec.spans.get("weight")))
+    elif moved:
         notes.append(
             f"weights were rounded to multiples of {float(scale):g} to be exact whole numbers; "
             f"their total moves by at most {float(moved):.2g}"
         )
     return weight, scale
+
+
+def _least(whole: Whole) -> int:
+    """The smallest of the numbers that are not 0."""
+    return int(np.abs(whole[whole != 0]).min(initial=_KEPT))
 
 
 def _targets(outputs: list[Column], rows: int, notes: list[str]) -> tuple[Whole, Fraction]:
