@@ -308,7 +308,7 @@ def test_a_result_says_what_it_rests_on(backend: str) -> None:
     assert result.status is Status.OPTIMAL
     assert any(each.supports(Claim.OPTIMAL) for each in result.evidence)
     assert result.to_json()["evidence"] == [each.to_json() for each in result.evidence]
-    assert f"proved by  {result.evidence[0].text}" in str(result)
+    assert f"proved by  {result.evidence[0].name}" in str(result)
 
 
 def test_a_result_without_a_proof_shows_no_evidence_of_one() -> None:

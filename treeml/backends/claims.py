@@ -7,7 +7,7 @@ the rule needs, so that a bound which nobody proved cannot become a proof on the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
@@ -154,13 +154,24 @@ class Evidence:
         return bool(self.rests_on) and all(any(map(below.supports, needed)) for below in self.rests_on)
 
     @property
-    def text(self) -> str:
-        """One line for a reader: the rule, what it was applied to, and what is at the bottom of it."""
+    def name(self) -> str:
+        """A few words for a reader: the rule, what it was applied to, and the names of what it rests on."""
         own = f"{self.rule} ({self.detail})" if self.detail else self.rule
-        below = dict.fromkeys(each.text for each in self.rests_on)
+        below = "; ".join(dict.fromkeys(each.name for each in self.rests_on))
         if self.rule in ("restated", "rescaled", "race") and not self.detail:
-            return "; ".join(below)
-        return f"{own}, by {'; '.join(below)}" if below else f"{own}: {RULES[self.rule].because}"
+            return below
+        return f"{own}, by {below}" if below else own
+
+    @property
+    def text(self) -> str:
+        """The name, and why the rules at the bottom of it are sound."""
+        return f"{self.name}: {'; '.join(dict.fromkeys(self._reasons()))}"
+
+    def _reasons(self) -> Iterator[str]:
+        if not self.rests_on:
+            yield RULES[self.rule].because
+        for each in self.rests_on:
+            yield from each._reasons()
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Evidence:
