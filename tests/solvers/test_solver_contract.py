@@ -235,7 +235,7 @@ def test_gurobi_is_refused_where_it_is_not_installed(monkeypatch: Any) -> None:
 def test_gurobi_solves_small_models(formulation: str) -> None:
     answer = solve("mip", parity(3, 2), solver="gurobi", formulation=formulation, presolve=False)
     assert (answer.status, answer.objective) == (Status.OPTIMAL, (4,))
-    assert answer.raw_status.startswith("status")
+    assert answer.raw_status == "OPTIMAL"
 
 
 @pytest.mark.skipif(find_spec("gurobipy") is None, reason="gurobipy is not installed")
