@@ -164,11 +164,11 @@ def _folds(
     from sklearn.ensemble import AdaBoostClassifier
     from sklearn.tree import DecisionTreeClassifier
 
-    from treeml.data.take import take
+    from treeml.data.take import held_out, take
     from treeml.ensembles.boost import boost
     from treeml.validation import scores
 
-    dataset, request = prepare(model, str(path), backend=backend, within=within)
+    dataset, request = prepare(model, str(path), backend=backend, within=within, keep=True)
     order = np.random.default_rng(seed).permutation(dataset.rows)
     order = order[np.argsort(dataset.actual[order], kind="stable")]
     fold = np.empty(dataset.rows, dtype=np.intp)
@@ -189,7 +189,7 @@ def _folds(
         ada = AdaBoostClassifier(DecisionTreeClassifier(max_depth=max(depth, 3)), n_estimators=100, random_state=seed)
         ada.fit(x[train], dataset.actual[train])
         right = 100 * float((ada.predict(x[test]) == dataset.actual[test]).mean())
-        yield 100 * scores(result.forest, take(dataset, test))["accuracy"], right, penalty
+        yield 100 * scores(result.forest, held_out(dataset, test))["accuracy"], right, penalty
 
 
 def _model(criterion: str, depth: int, penalty: str) -> tml.Model:

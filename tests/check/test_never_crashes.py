@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from treeml.lang.check import check_source
 from treeml.lang.codes import CATALOGUE
 from treeml.lang.render import render
+from treeml.lang.shown import visible
 from treeml.lang.source import Source
 from treeml.measures import MEASURES
 
@@ -90,7 +91,9 @@ def test_well_formed_nonsense(statements: list[str], bindings: dict[str, str]) -
     assert (spec is None) == any(diagnostic.is_error for diagnostic in diagnostics)
     for diagnostic in diagnostics:
         assert diagnostic.code in CATALOGUE
-        assert render(diagnostic).startswith(f"{diagnostic.severity.value}[{diagnostic.code}]: {diagnostic.title}")
+        assert render(diagnostic).startswith(
+            f"{diagnostic.severity.value}[{diagnostic.code}]: {visible(diagnostic.title)}"
+        )
         for label in diagnostic.labels:
             assert 0 <= label.span.start <= label.span.end <= len(text)
             assert label.text

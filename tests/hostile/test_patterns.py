@@ -98,8 +98,8 @@ def files() -> list[str]:
 
 def test_the_files_with_patterns_are_found() -> None:
     names = {Path(file).name for file in files()}
-    assert {"weka.py", "iti.py", "formats.py", "params.py", "mistakes.py", "words.py"} <= names
-    assert any(isinstance(pattern, bytes) for pattern, _ in patterns_of(f"{PACKAGE}/data/formats.py"))
+    assert {"weka.py", "iti.py", "recognize.py", "params.py", "mistakes.py", "words.py"} <= names
+    assert any(isinstance(pattern, bytes) for pattern, _ in patterns_of(f"{PACKAGE}/data/recognize.py"))
 
 
 @pytest.mark.parametrize("letters", LETTERS)

@@ -267,7 +267,7 @@ def test_a_checkpoint_with_a_damaged_tree_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_in_no_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(tml.DataError, match=r"D482.*cannot be written"):
+    with pytest.raises(tml.RefusedError, match=r"B503.*\n.*in a folder that exists"):
         improved(faultless(5), None, checkpoint=str(tmp_path / "nowhere" / "deep.json"))
 
 

@@ -163,7 +163,11 @@ def stages(problem: Problem, can: Capabilities) -> Iterator[Problem]:
 
 
 def _held(goal: Goal) -> Bound:
-    return Bound(goal.sum, "<=", Fraction(0))
+    """A goal held at a value that is not known yet: at 0, but leaves at two, since no tree has none."""
+    limit = Fraction(0)
+    if goal.sum.kinds() == {"Leaves"}:
+        limit = goal.sum.constant + 2 * sum(factor for factor, _ in goal.sum.parts)
+    return Bound(goal.sum, "<=", limit)
 
 
 def _sums(problem: Problem) -> list[Sum]:

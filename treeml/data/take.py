@@ -29,7 +29,7 @@ def take(dataset: Dataset, rows: NDArray[Any]) -> Dataset:
     except DataError as refused:
         where = f"among the {len(rows)} rows that a part of `validate` is trained on"
         raise DataError([replace(each, notes=(*each.notes, where)) for each in refused.diagnostics]) from None
-    return replace(part, spec=dataset.spec, row_numbers=numbers)
+    return replace(part, spec=dataset.spec, row_numbers=numbers, given=dataset.given)
 
 
 def held_out(dataset: Dataset, rows: NDArray[Any]) -> Dataset:

@@ -30,6 +30,7 @@ from treeml.testing.fuzz import differs
 MATRIX = FOLDER / "matrix.json"
 SECONDS = 60.0  # within which a case is to be settled, on a busy machine too
 WRONG = "wrong"
+BY_CHANCE = frozenset({"race"})  # whoever is first decides whether a real value is proved exactly or to a tolerance
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +96,13 @@ def deviation(found: Cell) -> str | None:
     if row is None:
         return None
     before = row.get(found.case)
-    if before == found.text:
+    if before == found.text or (found.backend in BY_CHANCE and _is_proof(before) and _is_proof(found.text)):
         return None
     return f"{found.backend}, {found.case}: {found.text}, and {MATRIX.name} has {before or 'nothing'}"
+
+
+def _is_proof(text: str | None) -> bool:
+    return text is not None and text.split()[0] == "optimal"
 
 
 def is_unproved(backend: str, case: str) -> bool:
