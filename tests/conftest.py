@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from hashlib import sha256
 from time import monotonic
 
@@ -15,6 +16,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # A shell starts background jobs with Ctrl-C ignored, and children inherit that: the tests of Ctrl-C need it heard.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     minutes = config.getoption("--slow-minutes")
     config.stash[ENDS] = None if minutes is None else monotonic() + 60 * minutes
 
