@@ -14,6 +14,7 @@ import numpy as np
 
 from treeml.backends.claims import BOUND, INFEASIBLE, OPTIMAL, Evidence, UnfoundedClaim
 from treeml.backends.contract import Deadline
+from treeml.backends.engines.exits import exit_without_destructors
 from treeml.backends.engines.memory import resident
 from treeml.backends.interrupt import listening
 
@@ -134,6 +135,7 @@ def run_in_thread(
                 reasons.append("memory")
                 interrupt()
             if monotonic() > ends:
+                exit_without_destructors()
                 return [*reasons, LEFT]
         if pressed() and "interrupted" not in reasons:
             reasons.append("interrupted")
