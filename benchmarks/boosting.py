@@ -23,8 +23,8 @@ import click
 import numpy as np
 
 import treeml as tml
-from treeml.ensembles.tuning import tune_dataset
-from treeml.request import prepare
+from treeml.forests.tuning import tune_dataset
+from treeml.solving.request import prepare
 
 SETS = (
     "hepatitis", "lymph", "tic-tac-toe", "primary-tumor", "audiology", "heart-cleveland", "soybean", "vote", "zoo-1",
@@ -164,9 +164,9 @@ def _folds(
     from sklearn.ensemble import AdaBoostClassifier
     from sklearn.tree import DecisionTreeClassifier
 
-    from treeml.data.take import held_out, take
-    from treeml.ensembles.boost import boost
-    from treeml.validation import scores
+    from treeml.data.subset import held_out, take
+    from treeml.forests.boost import boost
+    from treeml.solving.validation import scores
 
     dataset, request = prepare(model, str(path), backend=backend, within=within, keep=True)
     order = np.random.default_rng(seed).permutation(dataset.rows)

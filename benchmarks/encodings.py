@@ -20,20 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from treeml.backends.contract import (
-    Answer,
-    Bound,
-    Deadline,
-    Depth,
-    Feature,
-    Goal,
-    Limits,
-    Predicted,
-    Problem,
-    Status,
-    Sum,
-    Test,
-)
+from treeml.backends.contract import Answer, Deadline, Limits, Status
+from treeml.problem.problem import Bound, Feature, Goal, Problem, Test
+from treeml.problem.terms import Depth, Predicted, Sum
 
 ONE = Fraction(1)
 
@@ -194,10 +183,10 @@ def fairness(folder: Path, limit: float) -> Iterator[Line]:
 
 def building(folder: Path, limit: float) -> Iterator[Line]:
     """From the problem to every column of its cover, priced in every form, and the program of them."""
-    from treeml.backends.encodings.asked import read_problem
-    from treeml.backends.encodings.cover_program import all_columns, take, write_program
-    from treeml.backends.encodings.cover_rows import couple
-    from treeml.backends.encodings.cover_tables import build_cover
+    from treeml.backends.solvers.encodings.cover_program import all_columns, take, write_program
+    from treeml.backends.solvers.encodings.cover_rows import couple
+    from treeml.backends.solvers.encodings.cover_tables import build_cover
+    from treeml.backends.solvers.encodings.integer_form import read_problem
 
     problem = fair(folder, "german-credit", 3, Fraction("0.01"), "parity")
     began, spent = perf_counter(), process_time()
@@ -222,7 +211,7 @@ ACCURACY = {  # (set, depth) -> errors and the seconds of Shati, Cohen and McIlr
 
 def least_depth(folder: Path, limit: float) -> Iterator[Line]:
     """A perfect tree of depth 0, 1, 2, ... until there is one."""
-    from treeml.backends.plan import Plan, plan
+    from treeml.backends.planning.plan import Plan, plan
     from treeml.backends.registry import get
 
     for name, (best, bar) in LEAST_DEPTH.items():

@@ -22,7 +22,7 @@ STATEMENTS = {
     "a model built": "import treeml as tml; tml.Model().predict('a').maximize(tml.accuracy).require(tml.depth <= 2)",
     "a spec parsed": "import treeml as tml; tml.parse('predict a maximize accuracy require depth <= 2')",
     "the estimators": "import treeml.sklearn",
-    "the command line": "import treeml.cli",
+    "the command line": "import treeml.cli.main",
 }
 
 

@@ -19,10 +19,10 @@ from typing import Any
 import click
 
 import treeml as tml
-from treeml.report import table_text
-from treeml.request import prepare
-from treeml.starts.read import read_start
-from treeml.validation import scores
+from treeml.solving.report import table_text
+from treeml.solving.request import prepare
+from treeml.solving.validation import scores
+from treeml.trees.importing.read import read_start
 
 # Depth and test accuracy of the start and of DT-SLIM with d800, c800: means over five folds.
 PUBLISHED = {

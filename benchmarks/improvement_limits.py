@@ -19,15 +19,16 @@ import numpy as np
 
 import treeml as tml
 from treeml.backends import registry
-from treeml.backends.contract import Deadline, Limits, Problem
-from treeml.data.problem import lower
-from treeml.improvement.growth import Vertex, grow
-from treeml.improvement.inner import ByBackend
-from treeml.improvement.instance import Instance, Reach, cut_instance
-from treeml.improvement.limits import SETS, reach_of
-from treeml.report import table_text
-from treeml.request import prepare
-from treeml.starts.read import lower_start, read_start
+from treeml.backends.contract import Deadline, Limits
+from treeml.backends.improve.growth import Vertex, grow
+from treeml.backends.improve.inner import ByBackend
+from treeml.backends.improve.instance import Instance, Reach, cut_instance
+from treeml.backends.improve.limits import SETS, reach_of
+from treeml.measures.lower_dataset import lower
+from treeml.problem.problem import Problem
+from treeml.solving.report import table_text
+from treeml.solving.request import prepare
+from treeml.trees.importing.read import lower_start, read_start
 
 ROWS = (10, 15, 20, 30, 45, 70, 100, 150, 225, 350, 500, 1000)
 

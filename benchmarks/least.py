@@ -23,8 +23,10 @@ from time import perf_counter, process_time
 import numpy as np
 
 import treeml as tml
-from treeml.backends.contract import Bound, Deadline, Depth, Feature, Limits, Predicted, Problem, Status, Sum, Test
-from treeml.result import Result
+from treeml.backends.contract import Deadline, Limits, Status
+from treeml.problem.problem import Bound, Feature, Problem, Test
+from treeml.problem.terms import Depth, Predicted, Sum
+from treeml.solving.result import Result
 
 
 @dataclass(frozen=True)

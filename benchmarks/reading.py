@@ -16,10 +16,10 @@ import click
 import numpy as np
 import polars as pl
 
-from treeml.data.binarize import binarize
 from treeml.data.bind import bind
 from treeml.data.read import load
-from treeml.spec import Binarization, Goal, Linear, Spec, Use
+from treeml.lang.spec import Binarization, Goal, Linear, Spec, Use
+from treeml.measures.binarize import binarize
 
 
 @click.command()

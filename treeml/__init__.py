@@ -19,30 +19,30 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from treeml.backends.contract import Status as Status
     from treeml.backends.contract import Stop as Stop
-    from treeml.distillation import distill as distill
-    from treeml.forest import Forest as Forest
-    from treeml.formula import between as between
-    from treeml.formula import column as column
-    from treeml.formula import hours as hours
-    from treeml.formula import method as method
-    from treeml.formula import minutes as minutes
-    from treeml.formula import param as param
-    from treeml.formula import percent as percent
-    from treeml.formula import quantity as quantity
-    from treeml.formula import rows as rows
-    from treeml.formula import seconds as seconds
+    from treeml.estimators.distillation import distill as distill
     from treeml.lang.diagnostic import BackendError as BackendError
     from treeml.lang.diagnostic import DataError as DataError
     from treeml.lang.diagnostic import Diagnostic as Diagnostic
     from treeml.lang.diagnostic import InfeasibleError as InfeasibleError
     from treeml.lang.diagnostic import RefusedError as RefusedError
     from treeml.lang.diagnostic import SpecError as SpecError
+    from treeml.lang.formula import between as between
+    from treeml.lang.formula import column as column
+    from treeml.lang.formula import hours as hours
+    from treeml.lang.formula import method as method
+    from treeml.lang.formula import minutes as minutes
+    from treeml.lang.formula import param as param
+    from treeml.lang.formula import percent as percent
+    from treeml.lang.formula import quantity as quantity
+    from treeml.lang.formula import rows as rows
+    from treeml.lang.formula import seconds as seconds
     from treeml.model import Model as Model
     from treeml.model import load as load
     from treeml.model import parse as parse
-    from treeml.pipeline import solve as solve
-    from treeml.result import Result as Result
-    from treeml.tree import Tree as Tree
+    from treeml.solving.pipeline import solve as solve
+    from treeml.solving.result import Result as Result
+    from treeml.trees.forest import Forest as Forest
+    from treeml.trees.tree import Tree as Tree
 
 __version__ = "0.1.0"
 
@@ -50,11 +50,11 @@ _HOMES = {
     "Model": "treeml.model",
     "load": "treeml.model",
     "parse": "treeml.model",
-    "solve": "treeml.pipeline",
-    "Result": "treeml.result",
-    "Forest": "treeml.forest",
-    "Tree": "treeml.tree",
-    "distill": "treeml.distillation",
+    "solve": "treeml.solving.pipeline",
+    "Result": "treeml.solving.result",
+    "Forest": "treeml.trees.forest",
+    "Tree": "treeml.trees.tree",
+    "distill": "treeml.estimators.distillation",
     "Status": "treeml.backends.contract",
     "Stop": "treeml.backends.contract",
     "Diagnostic": "treeml.lang.diagnostic",
@@ -63,16 +63,16 @@ _HOMES = {
     "RefusedError": "treeml.lang.diagnostic",
     "InfeasibleError": "treeml.lang.diagnostic",
     "BackendError": "treeml.lang.diagnostic",
-    "between": "treeml.formula",
-    "column": "treeml.formula",
-    "hours": "treeml.formula",
-    "method": "treeml.formula",
-    "minutes": "treeml.formula",
-    "param": "treeml.formula",
-    "percent": "treeml.formula",
-    "quantity": "treeml.formula",
-    "rows": "treeml.formula",
-    "seconds": "treeml.formula",
+    "between": "treeml.lang.formula",
+    "column": "treeml.lang.formula",
+    "hours": "treeml.lang.formula",
+    "method": "treeml.lang.formula",
+    "minutes": "treeml.lang.formula",
+    "param": "treeml.lang.formula",
+    "percent": "treeml.lang.formula",
+    "quantity": "treeml.lang.formula",
+    "rows": "treeml.lang.formula",
+    "seconds": "treeml.lang.formula",
 }
 
 
@@ -80,17 +80,17 @@ def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     if not name.startswith("_"):
-        from treeml.measures import MEASURES
+        from treeml.lang.measures import MEASURES
 
         if name in MEASURES:
-            from treeml.formula import measure
+            from treeml.lang.formula import measure
 
             return measure(name)
     raise AttributeError(_unknown(name))
 
 
 def __dir__() -> list[str]:
-    from treeml.measures import MEASURES
+    from treeml.lang.measures import MEASURES
 
     return sorted({*_HOMES, *MEASURES, "__version__"})
 

@@ -9,7 +9,7 @@ STOPPED = 4  # the exit code of a run that was ended before there was a tree
 
 def main() -> None:
     try:
-        from treeml.cli import run
+        from treeml.cli.main import run
 
         run()
     except KeyboardInterrupt:

@@ -13,7 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from treeml.formula import (
+from treeml.lang.diagnostic import SpecError
+from treeml.lang.formula import (
     Formula,
     Method,
     as_method,
@@ -25,8 +26,7 @@ from treeml.formula import (
     label,
     methods,
 )
-from treeml.lang.depth import MAXIMUM_DEPTH, deepest
-from treeml.lang.diagnostic import SpecError
+from treeml.lang.nesting import MAXIMUM_DEPTH, deepest
 from treeml.lang.source import Source, read
 from treeml.lang.syntax import (
     Binarize,
@@ -60,16 +60,16 @@ from treeml.lang.syntax import (
     WeightBy,
     WeightClass,
 )
+from treeml.lang.trust import distrusted
 from treeml.lang.words import TYPES
-from treeml.trust import distrusted
 
 if TYPE_CHECKING:
     from treeml.backends.contract import OnProgress
-    from treeml.compare import Comparison
-    from treeml.conflict import Why
     from treeml.lang.diagnostic import Diagnostic
-    from treeml.result import Result
-    from treeml.tree import Tree
+    from treeml.solving.result import Result
+    from treeml.solving.why import Why
+    from treeml.studies.compare import Comparison
+    from treeml.trees.tree import Tree
 
 
 class Model:
@@ -98,7 +98,7 @@ class Model:
         source, given = text if isinstance(text, Source) else Source("model", text), {**(params or {}), **more}
         untrusted = untrusted or distrusted()
         if untrusted:
-            from treeml.lang.size import flaw_of
+            from treeml.lang.size_limits import flaw_of
 
             flaw = flaw_of(source)
             if flaw is not None:
@@ -330,7 +330,7 @@ class Model:
         `untrusted=True` confines what the model reads to its folder, and limits what it may take (SECURITY.md).
         `progress=True` shows a bar, in a notebook under the cell; `on_progress` is called with every step instead.
         """
-        from treeml import pipeline
+        from treeml.solving import pipeline
 
         asked = {
             "backend": backend,
@@ -349,32 +349,32 @@ class Model:
             return pipeline.solve(self, data, y, on_progress=on_progress, **asked)
         if on_progress is not None:
             raise ValueError("progress=True shows progress and on_progress is told of it: give one of them")
-        from treeml.progress import progress_shown
+        from treeml.solving.progress import progress_shown
 
         with progress_shown() as show:
             return pipeline.solve(self, data, y, on_progress=show, **asked)
 
     def compare(self, data: Any = None, backends: Sequence[str] | None = None, **asked: Any) -> Comparison:
         """The same model solved by several back-ends, side by side."""
-        from treeml import pipeline
+        from treeml.solving import pipeline
 
         return pipeline.compare(self, data, backends, **asked)
 
     def check(self, data: Any = None, **asked: Any) -> tuple[Diagnostic, ...]:
         """Warnings about the model, alone or with data; SpecError where something is wrong."""
-        from treeml import pipeline
+        from treeml.solving import pipeline
 
         return pipeline.check(self, data, **asked)
 
     def explain(self, data: Any = None, **asked: Any) -> str:
         """Who can solve this model, and what each back-end would be given."""
-        from treeml import pipeline
+        from treeml.solving import pipeline
 
         return pipeline.explain(self, data, **asked)
 
     def why(self, data: Any = None, nearest: Sequence[str] = (), **asked: Any) -> Why:
         """Which requirements conflict, if no tree meets them all, and how far those in `nearest` would have to give."""
-        from treeml import pipeline
+        from treeml.solving import pipeline
 
         return pipeline.why(self, data, nearest=nearest, **asked)
 

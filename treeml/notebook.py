@@ -18,14 +18,14 @@ from html import escape
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from treeml.lang.shown import MOST_OF_A_SENTENCE, shown
+from treeml.lang.display import MOST_OF_A_SENTENCE, shown
 
 if TYPE_CHECKING:
     from treeml.backends.contract import OnProgress, Progress
-    from treeml.distillation import Distilled
-    from treeml.forest import Forest
+    from treeml.estimators.distillation import Distilled
     from treeml.model import Model
-    from treeml.result import Result
+    from treeml.solving.result import Result
+    from treeml.trees.forest import Forest
 
 MOST_TREES = 6  # of a forest that are drawn
 USAGE = "%%treeml [name] [--data variable] [--with back-end] [--within time] [--set name=value] [--quiet]"
@@ -39,14 +39,14 @@ def model_html(model: Model) -> str:
     from pygments import highlight
     from pygments.formatters import HtmlFormatter
 
-    from treeml.lexer import TreemlLexer
+    from treeml.lang.lexer import TreemlLexer
 
     return str(highlight(str(model), TreemlLexer(), HtmlFormatter(noclasses=True, nobackground=True)))
 
 
 def result_html(result: Result) -> str:
     """The headline as a table, the tree or forest as drawings, measures and requirements below."""
-    from treeml.report import readable, status_words, within
+    from treeml.solving.report import readable, status_words, within
 
     facts = {"status": status_words(result)}
     if result.objective is not None:
@@ -114,7 +114,7 @@ def notebook_progress() -> Iterator[OnProgress]:
 
     def show(moment: Progress) -> None:
         nonlocal last
-        from treeml.progress import closed, progress_text
+        from treeml.solving.progress import closed, progress_text
 
         if monotonic() - last >= _SECONDS_BETWEEN_UPDATES and shown is not None:
             last = monotonic()

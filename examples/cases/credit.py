@@ -8,7 +8,7 @@
 from pathlib import Path
 
 import treeml as tml
-from treeml.plots import Plot, Series, draw
+from treeml.studies.plots import Plot, Series, draw
 
 HERE = Path(__file__).parent
 model = tml.load(HERE / "credit.tml")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 import treeml as tml
-from treeml.plots import Plot, Series, draw, margins
+from treeml.studies.plots import Plot, Series, draw, margins
 
 HERE = Path(__file__).parent
 model = tml.load(HERE / "messages.tml")

@@ -8,29 +8,16 @@ from random import Random
 import numpy as np
 import pytest
 
-from treeml.backends.cart import Cart, greedy_tree
-from treeml.backends.contract import (
-    Deadline,
-    Depth,
-    Feature,
-    Leaf,
-    Leaves,
-    Limits,
-    Loss,
-    Predicted,
-    Problem,
-    Purity,
-    Split,
-    Status,
-    Stop,
-    Sum,
-    Support,
-)
-from treeml.backends.contract import Test as Question
-from treeml.backends.evaluate import evaluate_goals, evaluate_term, meets_all
-from treeml.backends.impurity import CRITERIA
-from treeml.backends.plan import Plan, plan
+from treeml.backends.contract import Deadline, Limits, Status, Stop
+from treeml.backends.heuristics.cart import Cart, greedy_tree
+from treeml.backends.heuristics.impurity import CRITERIA
+from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.run import run
+from treeml.problem.evaluate import evaluate_goals, evaluate_term, meets_all
+from treeml.problem.problem import Feature, Problem
+from treeml.problem.problem import Test as Question
+from treeml.problem.terms import Depth, Leaves, Loss, Predicted, Purity, Sum, Support
+from treeml.problem.tree import Leaf, Split
 from treeml.testing.problems import binary, bound, errors, minimize, random_problem
 
 ROWS = [format(number, "04b") for number in range(16)]

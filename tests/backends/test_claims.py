@@ -20,31 +20,17 @@ from treeml.backends.claims import (
     combined,
     is_sharp,
 )
-from treeml.backends.contract import (
-    NO_LIMITS,
-    Answer,
-    Bound,
-    Goal,
-    Leaf,
-    Leaves,
-    Limits,
-    Loss,
-    Node,
-    OnProgress,
-    Problem,
-    Progress,
-    Split,
-    Status,
-    Stop,
-    Sum,
-)
-from treeml.backends.encodings.asked import read_problem
-from treeml.backends.encodings.search import Search
-from treeml.backends.engines.outcome import Proved
-from treeml.backends.oracle import Oracle
-from treeml.backends.plan import Plan
+from treeml.backends.contract import NO_LIMITS, Answer, Limits, OnProgress, Progress, Status, Stop
+from treeml.backends.oracle.backend import Oracle
+from treeml.backends.planning.plan import Plan
 from treeml.backends.run import run
+from treeml.backends.solvers.encodings.integer_form import read_problem
+from treeml.backends.solvers.encodings.solve_state import Search
+from treeml.backends.solvers.engines.outcome import Proved
 from treeml.lang.diagnostic import BackendError
+from treeml.problem.problem import Bound, Goal, Problem
+from treeml.problem.terms import Leaves, Loss, Sum
+from treeml.problem.tree import Leaf, Node, Split
 from treeml.testing.problems import binary, bound, errors, minimize
 
 ZERO, ONE, TWO = Fraction(0), Fraction(1), Fraction(2)

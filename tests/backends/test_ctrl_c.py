@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from treeml.backends.interrupt import listening, noting
+from treeml.system.interrupt import listening, noting
 
 
 def test_what_is_raised_and_lost_was_noted() -> None:

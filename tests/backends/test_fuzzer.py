@@ -11,9 +11,12 @@ from random import Random
 import pytest
 
 from treeml.backends.claims import Evidence
-from treeml.backends.contract import NO_LIMITS, Answer, Custom, Leaf, Limits, Node, OnProgress, Problem, Status, Stop
-from treeml.backends.evaluate import evaluate_goals
-from treeml.backends.oracle import Oracle
+from treeml.backends.contract import NO_LIMITS, Answer, Limits, OnProgress, Status, Stop
+from treeml.backends.oracle.backend import Oracle
+from treeml.problem.evaluate import evaluate_goals
+from treeml.problem.problem import Problem
+from treeml.problem.terms import Custom
+from treeml.problem.tree import Leaf, Node
 from treeml.testing.cases import load_problem
 from treeml.testing.fuzz import Disagreement, fuzz, main, store
 from treeml.testing.problems import Sizes, binary, minimize, random_problem

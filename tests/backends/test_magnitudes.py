@@ -12,36 +12,18 @@ import numpy as np
 import pytest
 
 from treeml.backends.claims import Evidence
-from treeml.backends.contract import (
-    Answer,
-    Bound,
-    Carries,
-    Deadline,
-    Depth,
-    Leaf,
-    LeafErrors,
-    Leaves,
-    Limits,
-    Node,
-    OnProgress,
-    Predicted,
-    Problem,
-    Progress,
-    Purity,
-    Split,
-    Status,
-    Stop,
-    Sum,
-    Support,
-)
-from treeml.backends.evaluate import answers, evaluate_goals, evaluate_sum, meets
-from treeml.backends.lexicographic import lexicographic
-from treeml.backends.magnitudes import added, checked_product, grid_of, largest, levels_there_are, product_at_least
-from treeml.backends.oracle import Oracle
-from treeml.backends.plan import Plan, plan
+from treeml.backends.contract import Answer, Carries, Deadline, Limits, OnProgress, Progress, Status, Stop
+from treeml.backends.oracle.backend import Oracle
+from treeml.backends.planning.lexicographic import lexicographic
+from treeml.backends.planning.plan import Plan, plan
+from treeml.backends.planning.rescale import oversized, rescaled, rescaling
 from treeml.backends.registry import get
-from treeml.backends.rescale import oversized, rescaled, rescaling
 from treeml.backends.run import run
+from treeml.problem.evaluate import answers, evaluate_goals, evaluate_sum, meets
+from treeml.problem.magnitudes import added, checked_product, grid_of, largest, levels_there_are, product_at_least
+from treeml.problem.problem import Bound, Problem
+from treeml.problem.terms import Depth, LeafErrors, Leaves, Predicted, Purity, Sum, Support
+from treeml.problem.tree import Leaf, Node, Split
 from treeml.testing.problems import binary, bound, errors, from_columns, minimize, random_problem, single
 
 SMALL = Carries(sums=10**4, goals=10**4, shares=10**4)

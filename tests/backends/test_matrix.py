@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from treeml.backends import registry
-from treeml.cli import treeml
+from treeml.cli.main import treeml
 from treeml.testing import matrix
 from treeml.testing.cases import Case, cases
 from treeml.testing.matrix import Cell, deviation, expected, solved, write
@@ -92,8 +92,8 @@ OWN = """
 from dataclasses import replace
 from fractions import Fraction
 from treeml.backends.contract import Leaf
-from treeml.backends.evaluate import evaluate_goals
-from treeml.backends.oracle import Oracle
+from treeml.problem.evaluate import evaluate_goals
+from treeml.backends.oracle.backend import Oracle
 
 class Modest(Oracle):
     name = "modest"

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from treeml.backends.neighbors import alike, greatest_to, least_from, neighbors, simplest_between
+from treeml.problem.neighbors import alike, greatest_to, least_from, neighbors, simplest_between
 
 
 def fractions(top: int, bottom: int) -> list[Fraction]:

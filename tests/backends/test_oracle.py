@@ -10,23 +10,12 @@ from random import Random
 import numpy as np
 import pytest
 
-from treeml.backends.contract import (
-    EVERY_TERM,
-    Deadline,
-    Depth,
-    Leaf,
-    Leaves,
-    Limits,
-    Monotone,
-    Node,
-    Problem,
-    Ratio,
-    Split,
-    Status,
-    Stop,
-)
-from treeml.backends.evaluate import evaluate_goals, meets_all
-from treeml.backends.oracle import Oracle, estimate
+from treeml.backends.contract import Deadline, Limits, Status, Stop
+from treeml.backends.oracle.backend import Oracle, estimate
+from treeml.problem.evaluate import evaluate_goals, meets_all
+from treeml.problem.problem import Problem
+from treeml.problem.terms import EVERY_TERM, Depth, Leaves, Monotone, Ratio
+from treeml.problem.tree import Leaf, Node, Split
 from treeml.testing.problems import Sizes, binary, bound, errors, from_columns, minimize, random_problem, single
 
 SMALL = Sizes(rows=6, columns=2, classes=2, depth=2, bounds=3)
@@ -140,7 +129,7 @@ def test_monotone_is_judged_on_inputs_that_no_row_has() -> None:
 def test_numbers_beyond_64_bits() -> None:
     cost = np.full((3, 2), 2**62, dtype=np.int64)
     cost[:, 0] -= 1
-    from treeml.backends.contract import Predicted
+    from treeml.problem.terms import Predicted
 
     answer = Oracle().solve(binary(("0", "0", "1"), 2, minimize(Predicted(cost))))
     assert answer.objective == (3 * (2**62 - 1),)

@@ -15,25 +15,20 @@ from treeml.backends.contract import (
     Answer,
     Capabilities,
     Deadline,
-    Depth,
-    Largest,
-    Leaf,
-    Leaves,
     Limits,
-    Node,
     OnProgress,
-    Problem,
     Progress,
     Refusal,
-    Split,
     Status,
     Stop,
-    Sum,
 )
-from treeml.backends.oracle import Oracle
-from treeml.backends.plan import Plan, plan
+from treeml.backends.oracle.backend import Oracle
+from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.run import run
 from treeml.lang.diagnostic import BackendError, RefusedError
+from treeml.problem.problem import Problem
+from treeml.problem.terms import Depth, Largest, Leaves, Sum
+from treeml.problem.tree import Leaf, Node, Split
 from treeml.testing.fuzz import Tally, fuzz
 from treeml.testing.problems import binary, bound, errors, minimize, random_problem, single
 

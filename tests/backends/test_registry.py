@@ -29,7 +29,7 @@ def test_every_built_in_loads_under_its_name() -> None:
 def test_listing_and_loading_import_no_solver() -> None:
     code = (
         "import sys; from treeml.backends import registry; registry.names();"
-        "assert not {'treeml.backends.oracle', 'numpy'} & set(sys.modules), 'names';"
+        "assert not {'treeml.backends.oracle.backend', 'numpy'} & set(sys.modules), 'names';"
         "registry.all();"
         "solvers = {'ortools', 'pyscipopt', 'pysat', 'highspy', 'gurobipy', 'sklearn'} & set(sys.modules);"
         "assert not solvers, solvers"
@@ -50,9 +50,9 @@ def test_an_unknown_name_gets_a_suggestion() -> None:
     ("target", "words"),
     [
         ("no_such_module:Thing", "No module named"),
-        ("treeml.backends.oracle:Orcale", "has no attribute"),
+        ("treeml.backends.oracle.backend:Orcale", "has no attribute"),
         ("treeml.backends.contract:Deadline", "which the contract asks for"),
-        ("treeml.backends.oracle:Oracle", "calls itself `oracle`"),
+        ("treeml.backends.oracle.backend:Oracle", "calls itself `oracle`"),
     ],
 )
 def test_a_broken_back_end_is_told_and_harms_no_other(monkeypatch: pytest.MonkeyPatch, target: str, words: str) -> None:

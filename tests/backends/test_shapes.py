@@ -8,10 +8,12 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treeml.backends.contract import Depth, Goal, Status
-from treeml.backends.evaluate import Routed, evaluate_sum
-from treeml.backends.oracle import Oracle
-from treeml.backends.shapes import at_best, deepest, groups, impossible
+from treeml.backends.contract import Status
+from treeml.backends.oracle.backend import Oracle
+from treeml.problem.evaluate import Routed, evaluate_sum
+from treeml.problem.problem import Goal
+from treeml.problem.shapes import at_best, deepest, groups, impossible
+from treeml.problem.terms import Depth
 from treeml.testing.problems import random_problem, single
 
 SEEDS = st.integers(0, 10**6)
@@ -60,8 +62,9 @@ def test_rows_of_a_group_share_a_leaf(seed: int) -> None:
 def test_a_gap_is_never_below_nothing() -> None:
     import numpy as np
 
-    from treeml.backends.contract import Goal, Largest, Predicted, Sum
-    from treeml.backends.shapes import at_best
+    from treeml.problem.problem import Goal
+    from treeml.problem.shapes import at_best
+    from treeml.problem.terms import Largest, Predicted, Sum
     from treeml.testing.problems import binary
 
     problem = binary(("00", "01", "10", "11"), 2, ())

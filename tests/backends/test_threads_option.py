@@ -8,11 +8,13 @@ import pytest
 
 import treeml as tml
 from treeml.backends import registry
-from treeml.backends.contract import NO_LIMITS, Answer, Limits, Node, OnProgress, Problem
-from treeml.backends.oracle import Oracle
-from treeml.backends.plan import Plan, plan
+from treeml.backends.contract import NO_LIMITS, Answer, Limits, OnProgress
+from treeml.backends.oracle.backend import Oracle
+from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.run import run
 from treeml.lang.diagnostic import SpecError
+from treeml.problem.problem import Problem
+from treeml.problem.tree import Node
 from treeml.testing.problems import binary, errors, minimize
 
 X, Y = [[0], [1], [2], [3]], ["a", "b", "a", "b"]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from treeml.backends.contract import Backend, Status
-from treeml.backends.plan import Plan, plan
+from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.run import run
 from treeml.testing import Conformance
 from treeml.testing.problems import binary, bound, errors, minimize
@@ -32,7 +32,7 @@ class TestStumps(Conformance):
 
 
 def test_it_solves_what_it_takes() -> None:
-    from treeml.backends.contract import Depth
+    from treeml.problem.terms import Depth
 
     problem = binary(["00", "01", "10"], 2, minimize(errors([0, 1, 0], 2)), (bound(Depth(), "<=", 1),))
     planned = plan(problem, written())

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from treeml.data.bind import bind
-from treeml.data.problem import lower
 from treeml.data.read import load
 from treeml.lang.check import check_source
 from treeml.lang.diagnostic import DataError
 from treeml.lang.source import Source
+from treeml.measures.lower_dataset import lower
 
 HERE = Path(__file__).parent
 CASES = sorted(path.stem for path in HERE.glob("*.tml"))

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from treeml.bench.figures import FIGURES
-from treeml.bench.generated import GENERATED
-from treeml.bench.suites import SUITES, entries
-from treeml.cli import treeml
+from treeml.cli.main import treeml
+from treeml.studies.bench.figures import FIGURES
+from treeml.studies.bench.generated import GENERATED
+from treeml.studies.bench.suites import SUITES, entries
 
 
 @pytest.mark.parametrize(

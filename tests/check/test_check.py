@@ -12,9 +12,9 @@ from treeml.lang.check import check, check_source
 from treeml.lang.diagnostic import Diagnostic, InfeasibleError, SpecError
 from treeml.lang.parse import parse
 from treeml.lang.source import Source, read
+from treeml.lang.spec import Binarization, ColumnSpec, Condition, Linear, Method, Requirement, Spec, Use
 from treeml.lang.syntax import Comparison, Name, Number, Objective, Predict, Require
 from treeml.lang.syntax import Goal as GoalNode
-from treeml.spec import Binarization, ColumnSpec, Condition, Linear, Method, Requirement, Spec, Use
 
 ROOT = Path(__file__).resolve().parents[2]
 HEAD = 'data "heart.csv"\npredict disease is "ill"\n'
@@ -316,7 +316,7 @@ def test_options_of_an_installed_back_end_are_checked() -> None:
 
 
 def test_start_takes_the_options_of_the_greedy_back_end() -> None:
-    from treeml.backends.cart import Cart
+    from treeml.backends.heuristics.cart import Cart
     from treeml.lang.methods import FAMILIES
 
     rules = {rule.name: rule for rule in FAMILIES["start"].methods["cart"]}

@@ -10,7 +10,7 @@ from treeml.lang.check import check_source
 from treeml.lang.params import given_value
 from treeml.lang.quantities import Quantity, decimal
 from treeml.lang.source import Source
-from treeml.spec import Linear
+from treeml.lang.spec import Linear
 
 MEASURES = ("errors", "leaves", "depth", "splits")
 COMPARE = {"<=": le, ">=": ge, "=": eq, "<": lt, ">": gt}

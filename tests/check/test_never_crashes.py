@@ -5,10 +5,10 @@ from hypothesis import strategies as st
 
 from treeml.lang.check import check_source
 from treeml.lang.codes import CATALOGUE
+from treeml.lang.display import visible
+from treeml.lang.measures import MEASURES
 from treeml.lang.render import render
-from treeml.lang.shown import visible
 from treeml.lang.source import Source
-from treeml.measures import MEASURES
 
 NUMBERS = st.sampled_from(["0", "1", "3", "3.5", "-1", "0.01", "5%", "120%", "20 rows", "5 min", "1e-9", "2_000"])
 VALUES = st.one_of(NUMBERS, st.sampled_from(['"ill"', '""', "yes", "price", "`a b`", "limit"]))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from treeml.cli import treeml
+from treeml.cli.main import treeml
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 PLAIN = str(EXAMPLES / "plain" / "plain.tml")
@@ -227,7 +227,7 @@ def test_completion_scripts_complete_treeml(shell: str) -> None:
 
 def test_check_imports_no_data_library_and_no_solver() -> None:
     code = (
-        "import sys; from click.testing import CliRunner; from treeml.cli import treeml\n"
+        "import sys; from click.testing import CliRunner; from treeml.cli.main import treeml\n"
         f"assert CliRunner().invoke(treeml, ['check', {PLAIN!r}]).exit_code == 0\n"
         "heavy = {'numpy', 'polars', 'narwhals', 'pandas', 'ortools', 'pyscipopt', 'pysat', 'highspy', 'sklearn'}\n"
         "print(sorted(heavy & set(sys.modules)))"

@@ -30,7 +30,7 @@ def spec(tmp_path: Path) -> Path:
 TELLING = """
 import sys
 from contextlib import contextmanager
-import treeml.progress
+import treeml.solving.progress
 
 @contextmanager
 def told(quiet):
@@ -39,15 +39,15 @@ def told(quiet):
             print("there is a tree", file=sys.stderr, flush=True)
     yield tell
 
-treeml.progress.progress_line = told
-import treeml.__main__, treeml.cli
-begin = treeml.cli.run
+treeml.solving.progress.progress_line = told
+import treeml.__main__, treeml.cli.main
+begin = treeml.cli.main.run
 
 def run():
     print("begun", file=sys.stderr, flush=True)
     begin()
 
-treeml.cli.run = run
+treeml.cli.main.run = run
 treeml.__main__.main()
 """
 

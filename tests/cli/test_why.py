@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from treeml.cli import treeml
+from treeml.cli.main import treeml
 
 # Odd parity of three columns: no tree of depth 2 is better than half.
 ROWS = [(a, b, c, (a + b + c) % 2) for a in (0, 1) for b in (0, 1) for c in (0, 1)]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from treeml.cli import treeml
+from treeml.cli.main import treeml
 
 ROWS = [(a, b, c, (a + b + c) % 2 if c else a) for a in (0, 1) for b in (0, 1) for c in (0, 1)]
 

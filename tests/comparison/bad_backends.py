@@ -10,7 +10,7 @@ from dataclasses import replace
 from fractions import Fraction
 from treeml.backends.claims import Evidence
 from treeml.backends.contract import *
-from treeml.backends.oracle import Oracle
+from treeml.backends.oracle.backend import Oracle
 
 class Base(Oracle):
     options = {}
@@ -56,7 +56,7 @@ def fill(answer, on_progress):
 def boast(answer, on_progress):
     # A tree that is not the best, called optimal with its own value as the bound.
     worse = Leaf(0)
-    from treeml.backends.evaluate import evaluate_goals
+    from treeml.problem.evaluate import evaluate_goals
     value = evaluate_goals(PROBLEM[0], worse)
     return Answer(Status.OPTIMAL, Stop.PROVED, worse, value, value[-1], evidence=(Evidence("search"),))
 

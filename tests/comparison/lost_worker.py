@@ -10,10 +10,10 @@ import threading
 import time
 from pathlib import Path
 
-from treeml.comparison.jobs import Case
-from treeml.comparison.journal import Journal
 from treeml.model import load
-from treeml.sweep import sweep
+from treeml.studies.comparison.jobs import Case
+from treeml.studies.comparison.journal import Journal
+from treeml.studies.sweep import sweep
 
 
 def main(spec: Path, kept: Path) -> None:

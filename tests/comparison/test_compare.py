@@ -16,10 +16,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 import treeml as tml
-from treeml.cli import treeml
-from treeml.comparison.contradictions import contradict, contradictions
-from treeml.comparison.jobs import split_names
-from treeml.comparison.journal import read_records
+from treeml.cli.main import treeml
+from treeml.studies.comparison.contradictions import contradict, contradictions
+from treeml.studies.comparison.jobs import split_names
+from treeml.studies.comparison.journal import read_records
 
 
 def run(*arguments: object) -> Result:
@@ -77,8 +77,8 @@ def test_the_end_of_one_harms_no_other(spec: Path, bad_backends: Path, name: str
 
 
 def test_a_back_end_that_sleeps_for_ever_is_ended(spec: Path, bad_backends: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr("treeml.comparison.pool.GRACE", 0.2)
-    monkeypatch.setattr("treeml.comparison.pool.SECONDS_TO_STOP", 0.2)
+    monkeypatch.setattr("treeml.studies.comparison.pool.GRACE", 0.2)
+    monkeypatch.setattr("treeml.studies.comparison.pool.SECONDS_TO_STOP", 0.2)
     records, result = compared(spec, "--with", "sleep,oracle", "--within", "6s", "--parallel", 2)
     assert records[0]["stop"] == "failed"
     assert "did not end within its 6 s" in records[0]["because"]
@@ -99,8 +99,8 @@ def test_a_back_end_that_sleeps_for_ever_is_ended(spec: Path, bad_backends: Path
 def test_what_a_lost_back_end_had_told_of_is_kept_and_verified(
     spec: Path, bad_backends: Path, monkeypatch: Any, name: str, because: str, stop: str
 ) -> None:
-    monkeypatch.setattr("treeml.comparison.pool.GRACE", 0.2)
-    monkeypatch.setattr("treeml.comparison.pool.SECONDS_TO_STOP", 0.2)
+    monkeypatch.setattr("treeml.studies.comparison.pool.GRACE", 0.2)
+    monkeypatch.setattr("treeml.studies.comparison.pool.SECONDS_TO_STOP", 0.2)
     records, result = compared(spec, "--with", f"{name},oracle", "--within", "6s", "--memory", "400MB", "--parallel", 2)
     lost, oracle = records
     assert lost["backend"] == name

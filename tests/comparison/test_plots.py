@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from treeml.cli import treeml
+from treeml.cli.main import treeml
 from treeml.lang.diagnostic import DataError
-from treeml.plots import Plot, Series, cactus, draw, margins, timeline, tradeoff
+from treeml.studies.plots import Plot, Series, cactus, draw, margins, timeline, tradeoff
 
 
 def record(backend: str, **more: Any) -> dict[str, Any]:

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 import treeml as tml
-from treeml.comparison.child import _family
 from treeml.lang.diagnostic import BackendError
+from treeml.system.child import _family
 
 
 def started(spec: Path, folder: Path, *arguments: str, **streams: Any) -> subprocess.Popen[bytes]:

@@ -10,11 +10,12 @@ import pytest
 
 import treeml as tml
 from treeml.backends.claims import Evidence
-from treeml.backends.contract import Deadline, Depth, Limits, Progress, Status, Stop
-from treeml.backends.oracle import Oracle
-from treeml.backends.plan import Plan, plan
+from treeml.backends.contract import Deadline, Limits, Progress, Status, Stop
+from treeml.backends.oracle.backend import Oracle
+from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.race import Race
 from treeml.backends.run import run
+from treeml.problem.terms import Depth
 from treeml.testing import Conformance
 from treeml.testing.problems import binary, bound, errors, minimize
 

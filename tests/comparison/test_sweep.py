@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from treeml.cli import treeml
-from treeml.comparison.journal import read_records
+from treeml.cli.main import treeml
 from treeml.lang.diagnostic import SpecError
-from treeml.sweep import values_of
+from treeml.studies.comparison.journal import read_records
+from treeml.studies.sweep import values_of
 
 
 @pytest.fixture
@@ -181,7 +181,7 @@ def test_interrupt_ends_the_sweep_and_keeps_what_was_finished(
 
 
 def test_interrupt_without_a_file_says_how_to_keep_results() -> None:
-    from treeml.comparison.sweep_command import _interrupted
+    from treeml.cli.sweep import _interrupted
 
     said = _interrupted(1, None, False)
     assert said.title == "the sweep was interrupted after 1 job"

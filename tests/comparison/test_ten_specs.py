@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from treeml.backends import registry
-from treeml.compare import prepare, run
-from treeml.comparison.jobs import MADE_OF_OTHERS, Case
-from treeml.comparison.record import has_failed, has_tree, is_proof, is_refused
 from treeml.model import load
+from treeml.studies.compare import prepare, run
+from treeml.studies.comparison.jobs import MADE_OF_OTHERS, Case
+from treeml.studies.comparison.record import has_failed, has_tree, is_proof, is_refused
 
 SPECS = {
     "plain": "predict ill maximize accuracy require depth <= 2",

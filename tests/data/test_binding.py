@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treeml.data.bind import bind
-from treeml.data.problem import lower
 from treeml.data.read import load, load_arrays
-from treeml.data.whole import EXACT, fit, whole_fractions, whole_numbers
+from treeml.data.scaling import EXACT, fit, whole_fractions, whole_numbers
 from treeml.lang.diagnostic import DataError
-from treeml.spec import ColumnSpec, Goal, Linear, Spec, Use
+from treeml.lang.spec import ColumnSpec, Goal, Linear, Spec, Use
+from treeml.measures.lower_dataset import lower
 
 
 def goal(measure: str, *arguments: Any) -> Goal:

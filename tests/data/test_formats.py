@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from treeml.data.bind import bind
-from treeml.data.problem import lower
 from treeml.data.read import load
-from treeml.spec import ColumnSpec, Spec
+from treeml.lang.spec import ColumnSpec, Spec
+from treeml.measures.lower_dataset import lower
 
 
 def test_cp4im(tmp_path: Path) -> None:

@@ -11,13 +11,13 @@ import polars as pl
 import pytest
 
 import treeml
-from treeml.comparison.fold import prepare_fold
-from treeml.data.problem import lower
+from treeml.data.subset import held_out, take
 from treeml.data.table import Dataset
-from treeml.data.take import held_out, take
 from treeml.lang.diagnostic import DataError
-from treeml.request import prepare
-from treeml.validation import cross_validated, scores, splits
+from treeml.measures.lower_dataset import lower
+from treeml.solving.request import prepare
+from treeml.solving.validation import cross_validated, scores, splits
+from treeml.studies.comparison.fold import prepare_fold
 
 ROWS = 24
 TRAIN = np.array([i for i in range(ROWS) if i % 3])

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from treeml.data.read import load, load_arrays
 from treeml.data.table import Column, Table
 from treeml.lang.diagnostic import DataError
-from treeml.spec import ColumnSpec
+from treeml.lang.spec import ColumnSpec
 
 
 def csv(

@@ -11,27 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treeml.backends import contract
-from treeml.backends.contract import (
-    Bound,
-    Feature,
-    Goal,
-    Largest,
-    Leaf,
-    LeafErrors,
-    Leaves,
-    Loss,
-    Monotone,
-    Node,
-    Predicted,
-    Problem,
-    Purity,
-    Split,
-    Sum,
-    Term,
-    Used,
-)
-from treeml.data.reduce import reduce
+from treeml.problem import problem as problems
+from treeml.problem import terms
+from treeml.problem.problem import Bound, Feature, Goal, Problem
+from treeml.problem.reduce import reduce
+from treeml.problem.terms import Largest, LeafErrors, Leaves, Loss, Monotone, Predicted, Purity, Sum, Term, Used
+from treeml.problem.tree import Leaf, Node, Split
 
 ONE = Fraction(1)
 
@@ -47,7 +32,7 @@ def problem_of(bits: np.ndarray, actual: np.ndarray, *terms: tuple[Fraction, Ter
     goal = Goal(Sum(((ONE, Predicted(cost)), *terms)))
     return Problem(
         tuple(features),
-        tuple(contract.Test(t // per_feature, "level", (t % per_feature,)) for t in range(tests)),
+        tuple(problems.Test(t // per_feature, "level", (t % per_feature,)) for t in range(tests)),
         np.ones(rows, dtype=np.int64),
         2,
         (goal,),
@@ -91,7 +76,7 @@ def value(problem: Problem, node: Node, total: Sum) -> Fraction:
                 got = term.scale * sum(int(term.cost[rows, label].sum()) for label, rows, _ in reached)
             case Leaves():
                 got = Fraction(len(reached))
-            case contract.TestCost():
+            case terms.TestCost():
                 got = Fraction(
                     sum(int(problem.count[rows].sum()) * sum(term.costs[f] for f in path) for _, rows, path in reached)
                 )
@@ -164,7 +149,7 @@ def test_errors_and_leaves(table: tuple[list[list[bool]], list[int]]) -> None:
 @settings(max_examples=60, deadline=None)
 def test_costs_of_tests(table: tuple[list[list[bool]], list[int]], costs: list[int], per_feature: int) -> None:
     bits, actual = np.array(table[0]), np.array(table[1])
-    check(problem_of(bits, actual, (Fraction(1, 4), contract.TestCost(tuple(costs))), per_feature=per_feature))
+    check(problem_of(bits, actual, (Fraction(1, 4), terms.TestCost(tuple(costs))), per_feature=per_feature))
 
 
 @given(repeated, st.frozensets(st.integers(0, 3)), st.sampled_from([Fraction(1, 4), Fraction(-1, 4)]))
@@ -228,7 +213,7 @@ def test_only_what_is_asked_for_is_reduced() -> None:
 
 def test_features_that_terms_know_are_told_apart() -> None:
     assert len(reduce(problem_of(BITS, ACTUAL, (ONE, Used(frozenset(range(5))))))[0].tests) == 4
-    assert len(reduce(problem_of(BITS, ACTUAL, (ONE, contract.TestCost((1, 0, 0, 0, 0)))))[0].tests) == 3
+    assert len(reduce(problem_of(BITS, ACTUAL, (ONE, terms.TestCost((1, 0, 0, 0, 0)))))[0].tests) == 3
     monotone = Bound(Sum(((ONE, Monotone(0, True, 1)),)), ">=", ONE)
     assert len(reduce(replace(problem_of(BITS, ACTUAL), bounds=(monotone,)))[0].tests) == 4
 

@@ -21,7 +21,7 @@ import pytest
 from click.testing import CliRunner
 
 import treeml as tml
-from treeml.cli import treeml as command
+from treeml.cli.main import treeml as command
 from treeml.lang.parse import parse
 from treeml.lang.source import Source
 from treeml.lang.words import VERBS

@@ -18,8 +18,8 @@ from boosting_worlds import all_votes
 
 import treeml as tml
 from treeml.backends.contract import Status
-from treeml.ensembles.quadratic import Simplex
-from treeml.request import prepare
+from treeml.forests.quadratic import Simplex
+from treeml.solving.request import prepare
 
 BACKENDS = ("native", "oracle", "cpsat", "maxsat", "mip", "mip(formulation = flow)", "mip(presolve = false)")
 PENALTIES = ("0.5", "1", "0.125", "2", "0.3333333333333333", "12", "1e3", "0.07")

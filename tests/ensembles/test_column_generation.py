@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from treeml.backends.contract import Deadline, Stop
-from treeml.ensembles.column_generation import Priced, Restricted, Round, Settings, generate
+from treeml.forests.column_generation import Priced, Restricted, Round, Settings, generate
 from treeml.lang.diagnostic import BackendError, Diagnostic
 
 Pattern = tuple[int, ...]

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import treeml as tml
-from treeml.backends.contract import Leaf
-from treeml.ensembles import lpboost
-from treeml.ensembles.criterion import Criterion, Grown, criterion
-from treeml.ensembles.examples import Examples
+from treeml.forests import lpboost
+from treeml.forests.criterion import Criterion, Grown, criterion
+from treeml.forests.examples import Examples
+from treeml.problem.tree import Leaf
 
 
 def examples_of_rows(y: NDArray[Any], classes: int = 2, count: NDArray[Any] | None = None) -> Examples:

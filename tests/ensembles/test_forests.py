@@ -13,13 +13,13 @@ from boosting_worlds import model, world
 
 import treeml as tml
 from treeml.backends.contract import Answer, Status, Stop
-from treeml.backends.oracle import Oracle
-from treeml.ensembles.boost import ForestProgress
-from treeml.ensembles.verify_forest import verify_forest, verify_kept
-from treeml.forest import Forest
-from treeml.progress import progress_text
-from treeml.report import summary
-from treeml.request import prepare
+from treeml.backends.oracle.backend import Oracle
+from treeml.forests.boost import ForestProgress
+from treeml.forests.verify_forest import verify_forest, verify_kept
+from treeml.solving.progress import progress_text
+from treeml.solving.report import summary
+from treeml.solving.request import prepare
+from treeml.trees.forest import Forest
 
 
 def solved(**options: Any) -> tuple[tml.Result, Any, Any]:
@@ -102,9 +102,9 @@ def test_every_tree_is_drawn() -> None:
 
 def test_a_tree_asks_for_no_column_that_it_does_not_test() -> None:
     """Trees of the pricing may ask what all rows answer alike; such a question is left out, and its column too."""
-    from treeml.backends.contract import Leaf, Split
-    from treeml.ensembles.boost import lower_one_tree
-    from treeml.tree import raise_tree
+    from treeml.forests.boost import lower_one_tree
+    from treeml.problem.tree import Leaf, Split
+    from treeml.trees.tree import raise_tree
 
     dataset, _ = prepare(model("lpboost", 2), {"a": [0, 0, 1, 1], "b": [0, 1, 1, 1]}, [0, 0, 1, 1])
     lowered = lower_one_tree(dataset, False)
@@ -421,7 +421,7 @@ def test_a_back_end_that_fails_at_once_is_an_error(monkeypatch: pytest.MonkeyPat
 def test_the_command_line_shows_a_forest(tmp_path: Any) -> None:
     from click.testing import CliRunner
 
-    from treeml.cli import treeml
+    from treeml.cli.main import treeml
 
     result, _, _ = solved()
     assert result.forest is not None

@@ -9,8 +9,8 @@ import pytest
 from boosting_worlds import model
 from numpy.typing import NDArray
 
-from treeml.ensembles.examples import made, votes_of
-from treeml.ensembles.pairs import Pairs
+from treeml.forests.examples import made, votes_of
+from treeml.forests.pairs import Pairs
 from treeml.native.rooted import rooted
 
 
@@ -67,7 +67,7 @@ def test_votes_are_those_of_the_trees(depth: int, classes: int) -> None:
 
 def test_a_budget_leaves_roots_out_and_then_nothing_is_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
     bits, gains = world(3, 6, 30, 3)
-    monkeypatch.setattr("treeml.ensembles.pairs.BUDGET", 1)
+    monkeypatch.setattr("treeml.forests.pairs.BUDGET", 1)
     found = Pairs(bits, 3).find(gains, 2)
     assert found.best is None
     assert len(found.trees) == 2

@@ -15,16 +15,18 @@ from hypothesis import strategies as st
 
 import treeml as tml
 from treeml.backends.claims import Evidence, UnfoundedClaim
-from treeml.backends.contract import Answer, Deadline, Leaf, Limits, Problem, Refusal, Status, Stop
-from treeml.backends.encodings.asked import form_range, read_problem
-from treeml.backends.oracle import Oracle
-from treeml.ensembles import native_pricing
-from treeml.ensembles.column_generation import Generated, Priced, Restricted, Settings, generate
-from treeml.ensembles.examples import Examples, in_whole_numbers
-from treeml.ensembles.lpboost import LPBoost
-from treeml.ensembles.pricing import COARSEST, FINEST
-from treeml.ensembles.quadratic import Simplex
+from treeml.backends.contract import Answer, Deadline, Limits, Refusal, Status, Stop
+from treeml.backends.oracle.backend import Oracle
+from treeml.backends.solvers.encodings.integer_form import form_range, read_problem
+from treeml.forests import native_pricing
+from treeml.forests.column_generation import Generated, Priced, Restricted, Settings, generate
+from treeml.forests.examples import Examples, in_whole_numbers
+from treeml.forests.lpboost import LPBoost
+from treeml.forests.pricing import COARSEST, FINEST
+from treeml.forests.quadratic import Simplex
 from treeml.native.solver import Found
+from treeml.problem.problem import Problem
+from treeml.problem.tree import Leaf
 
 X = np.array([[1, 1, 1], [0, 0, 1], [1, 0, 0], [0, 0, 0], [0, 0, 1], [0, 0, 0], [1, 1, 0], [1, 1, 1], [0, 0, 0]])
 Y = np.array([2, 2, 2, 0, 2, 2, 1, 2, 0])
@@ -70,7 +72,7 @@ def test_binoct_refuses_requirements_before_the_first_round() -> None:
 
 
 def test_plain_mip_asks_its_solver(monkeypatch: pytest.MonkeyPatch) -> None:
-    from treeml.backends.engines import highs
+    from treeml.backends.solvers.engines import highs
 
     honest, asked = highs.solve_program, []
 
@@ -251,7 +253,7 @@ def changed_oracle(monkeypatch: pytest.MonkeyPatch, after: int, lie: Any) -> Non
 
 def a_poor_tree(answer: Answer, problem: Problem) -> Answer:
     """A leaf, said to be the best tree."""
-    from treeml.backends.evaluate import evaluate_goals
+    from treeml.problem.evaluate import evaluate_goals
 
     goals = evaluate_goals(problem, Leaf(0))
     return replace(answer, tree=Leaf(0), objective=goals, bound=goals[0], trace=())
@@ -286,7 +288,7 @@ def test_no_tree_where_one_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_count_of_pairs_is_not_believed_either(monkeypatch: pytest.MonkeyPatch) -> None:
-    from treeml.ensembles.pairs import Pairs
+    from treeml.forests.pairs import Pairs
 
     honest = Pairs.find
 

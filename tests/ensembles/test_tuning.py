@@ -9,8 +9,8 @@ import pytest
 from boosting_worlds import model, world
 
 import treeml as tml
-from treeml.ensembles.plots import plot_margins, plot_progress, progress_lines
-from treeml.ensembles.tuning import GRIDS, tune
+from treeml.forests.plots import plot_margins, plot_progress, progress_lines
+from treeml.forests.tuning import GRIDS, tune
 
 
 def test_the_penalty_that_does_best_on_rows_not_seen() -> None:

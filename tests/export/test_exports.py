@@ -18,11 +18,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from treeml import cli
-from treeml.export import FORMS, export
+from treeml.cli import main as cli
 from treeml.lang.diagnostic import DataError
-from treeml.tree import Branch, Field, Leaf, Node, Tree
-from treeml.tree import Test as Question
+from treeml.trees.export import FORMS, export
+from treeml.trees.tree import Branch, Field, Leaf, Node, Tree
+from treeml.trees.tree import Test as Question
 
 ODD = (
     'a "quoted" name',

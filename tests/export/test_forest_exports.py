@@ -30,14 +30,14 @@ from test_exports import (
     values_of,
 )
 
-from treeml.cli import treeml
-from treeml.export import FORMS
-from treeml.export.forest import all_columns, export_forest, whole_weights
-from treeml.export.onnx import input_names
-from treeml.forest import Forest
+from treeml.cli.main import treeml
 from treeml.lang.diagnostic import DataError
-from treeml.tree import Branch, Field, Leaf, Tree
-from treeml.tree import Test as Question
+from treeml.trees.export import FORMS
+from treeml.trees.export.forest import all_columns, export_forest, whole_weights
+from treeml.trees.export.onnx import input_names
+from treeml.trees.forest import Forest
+from treeml.trees.tree import Branch, Field, Leaf, Tree
+from treeml.trees.tree import Test as Question
 
 Rows = list[dict[str, Any]]
 WEIGHTS = st.sampled_from([Fraction(1), Fraction(1, 2), Fraction(1, 4), Fraction(3, 7), Fraction(5, 2**40)])

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from treeml.cli import treeml
+from treeml.cli.main import treeml
 
 NET = 120.0  # seconds
 SECRET = "PRIVATE=a line that nobody is to see"

@@ -10,7 +10,7 @@ import pytest
 from attacks import ROWS, SECRET, SPEC, asked, command, snapshot, world
 
 import treeml as tml
-from treeml import trust
+from treeml.lang import trust
 from treeml.lang.check import check_source
 from treeml.lang.source import Source
 
@@ -222,7 +222,7 @@ def test_limits_of_the_table(folder: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_time_and_threads_are_capped_unless_the_caller_asks(folder: Path) -> None:
-    from treeml.asked import checked
+    from treeml.solving.checking import checked
 
     spec = folder / "spec.tml"
     spec.write_text(SPEC + "solve within 10 h threads 1000\n")
@@ -240,11 +240,11 @@ def test_time_and_threads_are_capped_unless_the_caller_asks(folder: Path) -> Non
 def test_a_process_that_takes_too_much_ends_itself(what: str, code: int) -> None:
     import subprocess
 
-    limits = "0, 10**12" if what == "seconds" else "1000, -treeml.watchdog.SPARE"
+    limits = "0, 10**12" if what == "seconds" else "1000, -treeml.cli.watchdog.SPARE"
     program = (
-        "import treeml.watchdog, threading\n"
-        "treeml.watchdog.GRACE = 0\n"
-        f"with treeml.watchdog.watched({limits}, lambda message: print(message.code, message.notes[0])):\n"
+        "import treeml.cli.watchdog, threading\n"
+        "treeml.cli.watchdog.GRACE = 0\n"
+        f"with treeml.cli.watchdog.watched({limits}, lambda message: print(message.code, message.notes[0])):\n"
         "    threading.Event().wait(100)\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)

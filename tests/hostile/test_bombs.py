@@ -12,10 +12,10 @@ import pytest
 from attacks import SPEC, asked, world
 
 import treeml as tml
-from treeml.comparison.journal import read_records
-from treeml.comparison.record import flaw_of
-from treeml.numerals import MOST_DIGITS, exact_number
-from treeml.tree_json import DEEPEST
+from treeml.lang.numerals import MOST_DIGITS, exact_number
+from treeml.studies.comparison.journal import read_records
+from treeml.studies.comparison.record import flaw_of
+from treeml.trees.json_form import DEEPEST
 
 BOMBS = ["1e99999999", "1e-99999999", "-1e999999999999999999", "1e5000", "9" * 5000, f"1/{'9' * 5000}", "1e400", "7/0"]
 NO_NUMBERS = ["", "abc", "1e", "0x10", "nan", "inf", None, [], {}, True, float("inf"), float("nan"), 10**400]

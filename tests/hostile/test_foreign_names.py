@@ -13,16 +13,16 @@ from xml.etree import ElementTree
 import pytest
 from click.testing import CliRunner
 
-from treeml import cli
-from treeml.export import FORMS, export
-from treeml.export.forest import export_forest
-from treeml.forest import Forest
+from treeml.cli import main as cli
 from treeml.lang.diagnostic import DataError, Diagnostic, Label, SpecError
+from treeml.lang.display import OBEYED_IN_LINES
 from treeml.lang.render import render
-from treeml.lang.shown import OBEYED_IN_LINES
 from treeml.lang.source import Source, Span
-from treeml.tree import Branch, Field, Leaf, Tree
-from treeml.tree import Test as Question
+from treeml.trees.export import FORMS, export
+from treeml.trees.export.forest import export_forest
+from treeml.trees.forest import Forest
+from treeml.trees.tree import Branch, Field, Leaf, Tree
+from treeml.trees.tree import Test as Question
 
 ATTACK = "\x1b]0;PWN\x07\x1b[2J\x9b31m\u202egnp.\u2066\u2028forged\x7f"
 COLUMN, LEVEL, CLASS, TARGET = f"col{ATTACK}", f"lvl{ATTACK}", f"cls{ATTACK}", f"y{ATTACK}"
@@ -247,7 +247,7 @@ def test_tables_take_markup_for_text() -> None:
 
     from rich.console import Console
 
-    from treeml.report import rich_table, table_text
+    from treeml.solving.report import rich_table, table_text
 
     rows = [{"name [bold]": "[red]x[/red]", "b\x1b[2J": LINES}, {"name [bold]": "[link=http://x]y", "b\x1b[2J": ATTACK}]
     screen = StringIO()
@@ -259,7 +259,7 @@ def test_tables_take_markup_for_text() -> None:
 
 
 def test_plots_take_formulas_for_text(tmp_path: Path) -> None:
-    from treeml.plots import Plot, Series, draw
+    from treeml.studies.plots import Plot, Series, draw
 
     odd = r"$\frac{broken$ $"
     series = (Series(odd, ((1, 2), (2, 3)), (odd, odd)), Series("_hidden", ((1, 1), (2, 2)), (ATTACK, LINES)))

@@ -14,9 +14,9 @@ import pytest
 from attacks import SPEC, command, world
 from click.testing import CliRunner
 
-from treeml.cli import treeml
-from treeml.confined import Confined
-from treeml.replace import replace_file, replacing
+from treeml.cli.main import treeml
+from treeml.system.confinement import Confined
+from treeml.system.writing import replace_file, replacing
 
 
 @pytest.fixture

@@ -15,9 +15,9 @@ from attacks import NET
 
 import treeml
 from treeml.lang.diagnostic import DataError
-from treeml.starts.iti import looks_like_iti, read_iti
-from treeml.starts.sketch import Origin
-from treeml.starts.weka import read_weka
+from treeml.trees.importing.iti import looks_like_iti, read_iti
+from treeml.trees.importing.sketch import Origin
+from treeml.trees.importing.weka import read_weka
 
 LONG = 50_000
 PACKAGE = Path(treeml.__file__).parent

@@ -9,9 +9,9 @@ import pytest
 from attacks import QUESTION, SECRET, SPEC, asked, snapshot, world
 
 import treeml as tml
-from treeml.confined import MARK, Confined, Foreign, Outside, confine, replacing_confined
 from treeml.lang.check import check_source
 from treeml.lang.source import Source
+from treeml.system.confinement import MARK, Confined, Foreign, Outside, confine, replacing_confined
 
 # Options that write, the file that each is given by name, and how the spec goes on before them.
 WRITERS = {

@@ -7,7 +7,9 @@ from pathlib import Path
 import numpy as np
 
 import treeml as tml
-from treeml.backends.contract import Depth, Leaf, Node, Predicted, Problem, Split
+from treeml.problem.problem import Problem
+from treeml.problem.terms import Depth, Predicted
+from treeml.problem.tree import Leaf, Node, Split
 from treeml.testing.problems import binary, bound, errors, minimize
 
 ROWS, TESTS = 40, 8

@@ -12,28 +12,19 @@ from deep_worlds import chain, faultless, labels_of, model, random_rows, write_c
 
 import treeml as tml
 from treeml.backends import registry
-from treeml.backends.contract import (
-    Answer,
-    Deadline,
-    Depth,
-    Leaf,
-    Leaves,
-    Limits,
-    Node,
-    Problem,
-    Progress,
-    Status,
-    Stop,
-)
-from treeml.backends.evaluate import Routed, evaluate_goals, evaluate_term
-from treeml.backends.oracle import Oracle
-from treeml.backends.plan import Plan, plan
+from treeml.backends.contract import Answer, Deadline, Limits, Progress, Status, Stop
+from treeml.backends.oracle.backend import Oracle
+from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.run import run
 from treeml.lang.diagnostic import BackendError, Diagnostic
-from treeml.request import prepare
-from treeml.spec import Method
+from treeml.lang.spec import Method
+from treeml.problem.evaluate import Routed, evaluate_goals, evaluate_term
+from treeml.problem.problem import Problem
+from treeml.problem.terms import Depth, Leaves
+from treeml.problem.tree import Leaf, Node
+from treeml.solving.request import prepare
+from treeml.solving.verify import verify
 from treeml.testing.problems import binary, bound, errors, minimize, single
-from treeml.verify import verify
 
 SEEDS = range(8)
 
@@ -181,7 +172,7 @@ def test_the_caller_can_stop_it() -> None:
 
 
 def test_an_interrupt_keeps_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
-    from treeml.improvement.inner import Native
+    from treeml.backends.improve.inner import Native
 
     problem = faultless(2)
     start = chain(problem, labels_of(problem))
@@ -209,7 +200,7 @@ def test_an_inner_solver_that_fails_is_survived_and_told(error: Exception, monke
     def fails(*_: Any, **__: Any) -> Any:
         raise error
 
-    monkeypatch.setattr("treeml.backends.sat.PlainSat.solve", fails)
+    monkeypatch.setattr("treeml.backends.solvers.sat.PlainSat.solve", fails)
     answer = improved(problem, start, backends=(Method("sat"),), depth=4, rows=12)
     assert answer.tree is not None
     assert answer.objective == evaluate_goals(problem, start)
@@ -339,7 +330,7 @@ def test_an_option_that_would_do_nothing_is_refused() -> None:
 
 def test_the_first_solver_named_does_the_subtrees(monkeypatch: pytest.MonkeyPatch) -> None:
     """`sat, native`: what sat does not find, native may; the native search for shallow trees is not asked."""
-    from treeml.improvement.inner import Native
+    from treeml.backends.improve.inner import Native
 
     monkeypatch.delattr(Native, "shallower")
     problem = faultless(1, rows=18, tests=5)

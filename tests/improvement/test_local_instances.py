@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from deep_worlds import chain, faultless, labels_of
 
-from treeml.backends.contract import Problem
-from treeml.backends.evaluate import Routed
-from treeml.improvement import support
-from treeml.improvement.growth import Vertex, deepest_path, flat_of, grow, node_of, node_of_flat, replace
-from treeml.improvement.instance import Instance, Reach, cut_instance, whole_instance
-from treeml.improvement.limits import SETS, reach_of
+from treeml.backends.improve import support
+from treeml.backends.improve.growth import Vertex, deepest_path, flat_of, grow, node_of, node_of_flat, replace
+from treeml.backends.improve.instance import Instance, Reach, cut_instance, whole_instance
+from treeml.backends.improve.limits import SETS, reach_of
 from treeml.native.shallow import FOUND, Shallow
+from treeml.problem.evaluate import Routed
+from treeml.problem.problem import Problem
 
 SEEDS = range(12)
 FAR = Reach(100, lambda _: 10_000)

@@ -6,11 +6,13 @@ import tracemalloc
 
 import numpy as np
 
-from treeml.backends import contract, registry
-from treeml.backends.contract import Depth, Feature, Limits, Problem, Status
-from treeml.backends.evaluate import Routed
-from treeml.backends.plan import Plan, plan
+from treeml.backends import registry
+from treeml.backends.contract import Limits, Status
+from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.run import run
+from treeml.problem.evaluate import Routed
+from treeml.problem.problem import Feature, Problem, Test
+from treeml.problem.terms import Depth
 from treeml.testing.problems import bound, errors, minimize
 
 ROWS, TESTS = 20_000, 30
@@ -23,7 +25,7 @@ def test_twenty_thousand_rows_are_mended_in_little_memory() -> None:
     actual = ((bits[0] & bits[1]) | (bits[2] & ~bits[3])).astype(int).tolist()
     problem = Problem(
         tuple(Feature(f"x{i}", "binary", 2, None, i, 1) for i in range(TESTS)),
-        tuple(contract.Test(i, "true") for i in range(TESTS)),
+        tuple(Test(i, "true") for i in range(TESTS)),
         np.ones(ROWS, dtype=np.int64),
         2,
         minimize(Depth()),

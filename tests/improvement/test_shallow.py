@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from deep_worlds import chain, faultless, labels_of, random_rows
 
-from treeml.backends.contract import Leaf, Node, Split, Status
-from treeml.backends.oracle import Oracle
-from treeml.backends.plan import Plan, plan
+from treeml.backends.contract import Status
+from treeml.backends.improve.growth import flat_of, grow, node_of_flat
+from treeml.backends.oracle.backend import Oracle
+from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.run import run
-from treeml.improvement.growth import flat_of, grow, node_of_flat
 from treeml.native.shallow import FOUND, MEMORY, MISSED, NONE, WORK, Flat, Shallow
+from treeml.problem.tree import Leaf, Node, Split
 
 
 def depth_of(node: Node) -> int:

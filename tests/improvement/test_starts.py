@@ -10,9 +10,9 @@ import pytest
 from deep_worlds import model, write_csv
 
 import treeml as tml
-from treeml.data.problem import lower
-from treeml.request import prepare
-from treeml.starts.read import lower_start, read_start
+from treeml.measures.lower_dataset import lower
+from treeml.solving.request import prepare
+from treeml.trees.importing.read import lower_start, read_start
 
 DATA = """color,size,weight,label
 red,1,0.5,a
@@ -67,7 +67,7 @@ def fitted(source: Any, data: Path) -> list[str]:
     lowered = lower(dataset, numeric=True)
     tree = source if isinstance(source, tml.Tree) else read_start(source, dataset)
     node = lower_start(tree, lowered)
-    from treeml.backends.evaluate import Routed
+    from treeml.problem.evaluate import Routed
 
     return [str(dataset.classes[label]) for label in Routed(lowered.problem, node).labels]
 

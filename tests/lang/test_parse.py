@@ -8,8 +8,8 @@ import pytest
 
 from treeml.lang import syntax as s
 from treeml.lang.parse import parse, parse_all
+from treeml.lang.parser_table import grammar, new_parser, parser, ready_parser, write_table
 from treeml.lang.source import Source, read
-from treeml.lang.table import grammar, new_parser, parser, ready_parser, write_table
 from treeml.lang.words import GROUPS, INNER_WORDS, PHRASES, VERBS, read_number, spell_number
 
 
@@ -193,7 +193,7 @@ def test_every_terminal_has_words_of_its_own():
 
 
 def test_the_grammar_names_no_measure():
-    from treeml.measures import MEASURES
+    from treeml.lang.measures import MEASURES
 
     assert not [name for name in MEASURES if f'"{name}"' in grammar()]
 
@@ -228,12 +228,12 @@ def test_reading_a_file(tmp_path):
 
 
 def test_the_table_beside_the_parser_is_that_of_the_grammar():
-    """After a change of the grammar: python -m treeml.lang.table."""
+    """After a change of the grammar: python -m treeml.lang.parser_table."""
     import json
 
     import lark
 
-    from treeml.lang.table import TABLE
+    from treeml.lang.parser_table import TABLE
 
     table = json.loads(TABLE.read_text(encoding="utf-8"))
     assert table["grammar"] == grammar()
@@ -241,7 +241,7 @@ def test_the_table_beside_the_parser_is_that_of_the_grammar():
 
 
 def test_a_table_written_or_worked_out_gives_the_same_parser(tmp_path, monkeypatch):
-    from treeml.lang import table
+    from treeml.lang import parser_table as table
 
     path = tmp_path / "table.json"
     write_table(path)
@@ -259,7 +259,7 @@ def test_a_table_written_or_worked_out_gives_the_same_parser(tmp_path, monkeypat
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"lark": "0", "grammar": ""}', None])
 def test_a_table_that_does_not_fit_is_left_alone(tmp_path, monkeypatch, content):
-    from treeml.lang import table
+    from treeml.lang import parser_table as table
 
     path = tmp_path / "table.json"
     if content is not None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treeml.lang.shown import OBEYED, json_text, readable_json, shortened, shown, shown_lines, visible, width
+from treeml.lang.display import OBEYED, json_text, readable_json, shortened, shown, shown_lines, visible, width
 from treeml.lang.words import read_quoted, spell_name
 
 EVERY_LETTER = " ".join(map(chr, range(sys.maxunicode + 1)))  # apart, or JSON would join halves

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from treeml.lang.measures import MEASURES
 from treeml.lang.suggest import HABITS, edit_distance, suggest
 from treeml.lang.words import TYPES, UNITS, VERBS
-from treeml.measures import MEASURES
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from treeml.backends.contract import Leaf, Node, Split
-from treeml.backends.evaluate import answers
 from treeml.data.bind import bind
-from treeml.data.problem import Lowered, lower
 from treeml.data.table import Column, Dataset, Table
-from treeml.spec import Binarization, ColumnSpec, Condition, Goal, Linear, Spec, Use
+from treeml.lang.spec import Binarization, ColumnSpec, Condition, Goal, Linear, Spec, Use
+from treeml.measures.lower_dataset import Lowered, lower
+from treeml.problem.evaluate import answers
+from treeml.problem.tree import Leaf, Node, Split
 
 CLASSES = ("no", "perhaps", "yes")
 GROUPS = ("F", "M", "X")

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from treeml.measures.constants import best_constant, constant_loss, group_constants, group_losses, group_sums
+from treeml.problem.constants import best_constant, constant_loss, group_constants, group_losses, group_sums
 
 
 @pytest.mark.parametrize("kind", ["squared", "absolute", "quantile"])

@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from treeml.backends import contract
-from treeml.backends.contract import Depth, Largest, Leaves, Loss, Predicted, Ratio, Support, Used
 from treeml.data.bind import bind
-from treeml.data.problem import lower
 from treeml.data.table import Column, Dataset, Table
 from treeml.lang.diagnostic import DataError, RefusedError
-from treeml.measures import lower_goal, lower_measure, lower_requirement
-from treeml.spec import Condition, Goal, Linear, Requirement, Spec, Use
+from treeml.lang.spec import Condition, Goal, Linear, Requirement, Spec, Use
+from treeml.measures.lower import lower_goal, lower_requirement
+from treeml.measures.lower_dataset import lower
+from treeml.measures.sums import lower_measure
+from treeml.problem import terms
+from treeml.problem.terms import Depth, Largest, Leaves, Loss, Predicted, Ratio, Support, Used
 
 ONE = Fraction(1)
 
@@ -159,7 +160,7 @@ def test_columns_become_features() -> None:
     assert isinstance(every, Used)
     assert every.features == {0, 1}
     ((_, cost),) = lower_measure(Use("test_cost"), dataset, features).parts
-    assert isinstance(cost, contract.TestCost)
+    assert isinstance(cost, terms.TestCost)
     assert [cost.scale * each for each in cost.costs] == [Fraction(1, 3), Fraction("1.5")]
 
 

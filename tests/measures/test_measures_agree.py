@@ -10,14 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_worlds import CLASS_USES, CLUSTER_USES, NUMBER_USES, World, single, worlds
 
-from treeml import tree as trees
-from treeml.backends.evaluate import evaluate_sum, meets
 from treeml.data.table import Dataset, label_text
 from treeml.lang.diagnostic import DataError
-from treeml.measures import MEASURES, evaluate, lower_goal, lower_measure, lower_requirement
-from treeml.measures.definitions import Outcome, outcome_of
-from treeml.spec import Condition, Linear, Requirement, Use
-from treeml.tree import Tree, raise_tree
+from treeml.lang.measures import MEASURES
+from treeml.lang.spec import Condition, Linear, Requirement, Use
+from treeml.measures.definitions import Outcome, evaluate, outcome_of
+from treeml.measures.lower import lower_goal, lower_requirement
+from treeml.measures.sums import lower_measure
+from treeml.problem.evaluate import evaluate_sum, meets
+from treeml.trees import tree as trees
+from treeml.trees.tree import Tree, raise_tree
 
 ALL_USES = (*CLASS_USES, *NUMBER_USES, *CLUSTER_USES)
 

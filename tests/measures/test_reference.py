@@ -6,10 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from treeml.measures import MEASURES
+from treeml.lang.measures import MEASURES
 from treeml.measures.definitions import _EVALUATORS
 from treeml.measures.reference import GROUPS, TASKS, UNITS, reference
-from treeml.measures.terms import _LOWERINGS
+from treeml.measures.sums import _LOWERINGS
 
 PAGE = Path(__file__).parents[2] / "docs" / "measures.md"
 

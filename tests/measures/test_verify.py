@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from small_worlds import World, single, worlds
 
-from treeml import tree as trees
-from treeml.backends.evaluate import evaluate_goals
 from treeml.data.bind import bind
 from treeml.data.table import Column, Dataset, Table
 from treeml.lang.diagnostic import DataError
-from treeml.spec import Condition, Goal, Linear, Requirement, Spec, Use
-from treeml.tree import Branch, Field, Leaf, Tree, raise_tree
-from treeml.verify import verify, written
+from treeml.lang.spec import Condition, Goal, Linear, Requirement, Spec, Use
+from treeml.problem.evaluate import evaluate_goals
+from treeml.solving.verify import verify, written
+from treeml.trees import tree as trees
+from treeml.trees.tree import Branch, Field, Leaf, Tree, raise_tree
 
 ONE = Fraction(1)
 ACCURACY = Use("accuracy")

@@ -10,7 +10,7 @@ import pytest
 
 import treeml as tml
 from treeml.lang import syntax as s
-from treeml.measures import MEASURES
+from treeml.lang.measures import MEASURES
 
 
 def plain() -> tml.Model:

@@ -12,24 +12,12 @@ import polars as pl
 import pytest
 
 import treeml as tml
-from treeml.backends.contract import (
-    NO_LIMITS,
-    Bound,
-    Depth,
-    Goal,
-    Leaves,
-    Loss,
-    Predicted,
-    Problem,
-    Status,
-    Sum,
-    Support,
-    Term,
-    Used,
-)
-from treeml.backends.evaluate import evaluate_goals
-from treeml.backends.native import Native
-from treeml.backends.oracle import Oracle
+from treeml.backends.contract import NO_LIMITS, Status
+from treeml.backends.native.backend import Native
+from treeml.backends.oracle.backend import Oracle
+from treeml.problem.evaluate import evaluate_goals
+from treeml.problem.problem import Bound, Goal, Problem
+from treeml.problem.terms import Depth, Leaves, Loss, Predicted, Sum, Support, Term, Used
 from treeml.testing.problems import bound, errors, from_columns
 
 KINDS = ("ordered", "ordered", "ordered", "binary", "levels", "subsets")

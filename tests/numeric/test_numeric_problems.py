@@ -8,14 +8,17 @@ from random import Random
 import numpy as np
 import pytest
 
-from treeml.backends.contract import NO_LIMITS, Depth, Feature, Goal, Leaf, Limits, Loss, Problem, Split, Status
-from treeml.backends.contract import Test as Asked
-from treeml.backends.evaluate import evaluate_goals
-from treeml.backends.native import Native, choose_kernel
-from treeml.backends.oracle import Oracle
-from treeml.backends.plan import Plan, plan
+from treeml.backends.contract import NO_LIMITS, Limits, Status
+from treeml.backends.native.backend import Native, choose_kernel
+from treeml.backends.native.thresholds import ThresholdSolver, can_take, columns_of, prefer_numeric
+from treeml.backends.oracle.backend import Oracle
+from treeml.backends.planning.plan import Plan, plan
 from treeml.lang.diagnostic import RefusedError
-from treeml.native.thresholds import ThresholdSolver, can_take, columns_of, prefer_numeric
+from treeml.problem.evaluate import evaluate_goals
+from treeml.problem.problem import Feature, Goal, Problem
+from treeml.problem.problem import Test as Asked
+from treeml.problem.terms import Depth, Loss
+from treeml.problem.tree import Leaf, Split
 from treeml.testing.problems import Sizes, bound, errors, from_columns, random_problem, single
 
 KINDS = ("Predicted", "Leaves", "Support", "Loss")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import treeml as tml
-from treeml.data.cuts import between
+from treeml.measures.cuts import between
 from treeml.native.numeric import NumericSolver, Outcome
 
 TINY = 5e-324  # the least number above 0

@@ -13,11 +13,11 @@ import pytest
 from browser import Browser, found
 from click.testing import CliRunner
 
-from treeml.cli import treeml
-from treeml.forest import Forest
-from treeml.page.colors import colored
-from treeml.page.write import read_result, write_page
-from treeml.tree import Tree
+from treeml.cli.main import treeml
+from treeml.studies.page.colors import colored
+from treeml.studies.page.write import read_result, write_page
+from treeml.trees.forest import Forest
+from treeml.trees.tree import Tree
 
 SPEC = """# a tree with everything in it
 param tallest = 5

@@ -12,8 +12,8 @@ from click.testing import CliRunner
 
 import treeml as tml
 from treeml.backends.contract import Status
-from treeml.backends.why import _simplest
-from treeml.cli import treeml
+from treeml.backends.infeasibility import _simplest
+from treeml.cli.main import treeml
 from treeml.testing.truth import View
 from treeml.testing.worlds import CLASSES, Column, Required, Use, Wanted, Weighted, World
 

@@ -16,7 +16,7 @@ import treeml as tml
 from treeml.backends.claims import Evidence
 from treeml.backends.contract import Progress
 from treeml.notebook import _Bar, solve_cell
-from treeml.progress import closed, progress_shown
+from treeml.solving.progress import closed, progress_shown
 
 BELOW = (Evidence("search bound"),)
 
@@ -152,7 +152,7 @@ VERBOSE_FIT = "Tree(max_depth=1, verbose=True).fit(rows.drop(columns='label'), r
 def test_a_bar_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
-    monkeypatch.setattr("treeml.progress.SECONDS_BETWEEN_LINES", 0.0)
+    monkeypatch.setattr("treeml.solving.progress.SECONDS_BETWEEN_LINES", 0.0)
     with progress_shown() as show:
         for moment in MOMENTS:
             show(moment)
@@ -163,7 +163,7 @@ def test_a_bar_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_lines_in_a_log(monkeypatch: pytest.MonkeyPatch, rows: pd.DataFrame) -> None:
     log = StringIO()
     monkeypatch.setattr(sys, "stderr", log)
-    monkeypatch.setattr("treeml.progress.SECONDS_BETWEEN_LOGGED_LINES", 0.0)
+    monkeypatch.setattr("treeml.solving.progress.SECONDS_BETWEEN_LOGGED_LINES", 0.0)
     with progress_shown() as show:
         for moment in MOMENTS:
             show(moment)

@@ -7,7 +7,8 @@ from fractions import Fraction
 import numpy as np
 from random_problems import ONE, _bits
 
-from treeml.backends.contract import Bound, Depth, Feature, Goal, Leaves, Predicted, Problem, Sum, Test
+from treeml.problem.problem import Bound, Feature, Goal, Problem, Test
+from treeml.problem.terms import Depth, Leaves, Predicted, Sum
 
 DEPTH, LEAVES = Sum(((ONE, Depth()),)), Sum(((ONE, Leaves()),))
 GOALS = {

@@ -6,23 +6,19 @@ from fractions import Fraction
 
 import numpy as np
 
-from treeml.backends.contract import (
-    Bound,
+from treeml.problem.problem import Bound, Feature, Goal, Problem, Test
+from treeml.problem.terms import (
     Depth,
-    Feature,
-    Goal,
     Largest,
     LeafErrors,
     Leaves,
     Loss,
     Monotone,
     Predicted,
-    Problem,
     Purity,
     Ratio,
     Sum,
     Support,
-    Test,
     TestCost,
     Used,
 )

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 from random_problems import random_problem
 
-from treeml.backends.contract import Answer, Deadline, Limits, Problem, Status, Stop
-from treeml.backends.evaluate import evaluate_goals, meets_all
-from treeml.backends.oracle import Oracle
+from treeml.backends.contract import Answer, Deadline, Limits, Status, Stop
+from treeml.backends.oracle.backend import Oracle
 from treeml.backends.registry import get
 from treeml.lang.diagnostic import RefusedError
+from treeml.problem.evaluate import evaluate_goals, meets_all
+from treeml.problem.problem import Problem
 
 WAYS: dict[str, tuple[str, dict[str, Any]]] = {
     "cpsat cover": ("cpsat", {"encoding": "cover"}),

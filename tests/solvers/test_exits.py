@@ -12,7 +12,7 @@ LEAVES_A_SOLVER = """
 import ctypes, sys
 from time import sleep
 from treeml.backends.contract import Deadline
-from treeml.backends.engines.outcome import Orders, run_in_thread
+from treeml.backends.solvers.engines.outcome import Orders, run_in_thread
 
 # Stands for the destructor of a C++ library whose threads still run: it ends the process with SIGABRT.
 libc = ctypes.CDLL(None)

@@ -13,26 +13,16 @@ import pytest
 from faultless_problems import DEPTH, GOALS, faultless_problem
 from random_problems import ONE
 
-from treeml.backends.contract import (
-    Answer,
-    Bound,
-    Deadline,
-    Feature,
-    Limits,
-    Predicted,
-    Problem,
-    Status,
-    Stop,
-    Sum,
-    Test,
-)
-from treeml.backends.oracle import Oracle
-from treeml.backends.plan import DEEPEST_IMPLIED, Plan, plan
+from treeml.backends.contract import Answer, Deadline, Limits, Status, Stop
+from treeml.backends.oracle.backend import Oracle
+from treeml.backends.planning.plan import DEEPEST_IMPLIED, Plan, plan
 from treeml.backends.registry import get
 from treeml.backends.run import run
-from treeml.backends.shapes import deepest
 from treeml.lang.diagnostic import RefusedError
 from treeml.native.rup import check_proof
+from treeml.problem.problem import Bound, Feature, Problem, Test
+from treeml.problem.shapes import deepest
+from treeml.problem.terms import Predicted, Sum
 
 WAYS: dict[str, tuple[str, dict[str, Any]]] = {
     "native": ("native", {}),
@@ -146,7 +136,7 @@ def test_the_level_below_is_told() -> None:
 
 
 def test_small_trees_over_many_tests_are_left_to_sat() -> None:
-    from treeml.backends.choice import preferred
+    from treeml.solving.preference import preferred
 
     codes = np.arange(150, dtype=np.int32)
     feature = Feature("x", "ordered", 150, codes, 0, 149)

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import treeml as tml
-from treeml.backends.contract import Leaves, Loss, Sum
-from treeml.backends.contract import TestCost as CostOfTests
-from treeml.backends.precision import narrowed, smallest_difference
-from treeml.measures.constants import group_losses
+from treeml.problem.constants import group_losses
+from treeml.problem.precision import narrowed, smallest_difference
+from treeml.problem.terms import Leaves, Loss, Sum
+from treeml.problem.terms import TestCost as CostOfTests
 
 FAR = {"x": list(range(8)), "z": [0, 1] * 4, "y": [1, 2, 1, 2, 5, 6, 5, 1_000_000]}
 BACKENDS = ("native", "native(kernel = numeric)", "cpsat", "mip")

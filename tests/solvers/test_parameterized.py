@@ -12,15 +12,12 @@ import pytest
 from click.testing import CliRunner
 from faultless_problems import GOALS, faultless_problem
 
-from treeml.backends.contract import Deadline, Limits, Node, Problem, Split, Status, Stop
-from treeml.backends.oracle import Oracle
-from treeml.backends.parameterized import Parameterized, _labels
-from treeml.backends.plan import Plan, plan
-from treeml.backends.registry import get
-from treeml.backends.run import run
-from treeml.backends.small.instance import Instance, read_instance
-from treeml.backends.small.search import Trees, by_shapes, shapes
-from treeml.backends.small.support import (
+from treeml.backends.contract import Deadline, Limits, Status, Stop
+from treeml.backends.oracle.backend import Oracle
+from treeml.backends.parameterized.backend import Parameterized, _labels
+from treeml.backends.parameterized.instance import Instance, read_instance
+from treeml.backends.parameterized.search import Trees, by_shapes, shapes
+from treeml.backends.parameterized.support import (
     branching_set,
     greedy_support,
     is_support,
@@ -28,7 +25,12 @@ from treeml.backends.small.support import (
     minimal_supports,
     smallest_support,
 )
-from treeml.cli import treeml
+from treeml.backends.planning.plan import Plan, plan
+from treeml.backends.registry import get
+from treeml.backends.run import run
+from treeml.cli.main import treeml
+from treeml.problem.problem import Problem
+from treeml.problem.tree import Node, Split
 from treeml.testing.hitting import hitting_problem
 from treeml.testing.problems import binary, bound, errors
 

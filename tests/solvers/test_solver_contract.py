@@ -15,32 +15,20 @@ import numpy as np
 import pytest
 
 from treeml.backends.claims import Evidence
-from treeml.backends.contract import (
-    Answer,
-    Bound,
-    Deadline,
-    Depth,
-    Feature,
-    Goal,
-    Leaf,
-    Leaves,
-    Limits,
-    Predicted,
-    Problem,
-    Status,
-    Stop,
-    Sum,
-)
-from treeml.backends.contract import Test as Question
-from treeml.backends.encodings.asked import read_problem
-from treeml.backends.encodings.choices import read_choices
-from treeml.backends.encodings.greedy import first_trees
-from treeml.backends.encodings.search import Search
-from treeml.backends.engines.outcome import Proved
+from treeml.backends.contract import Answer, Deadline, Limits, Status, Stop
+from treeml.backends.infeasibility import Quantity, nearest
 from treeml.backends.registry import get
-from treeml.backends.why import Quantity, nearest
+from treeml.backends.solvers.encodings.greedy_start import first_trees
+from treeml.backends.solvers.encodings.integer_form import read_problem
+from treeml.backends.solvers.encodings.node_questions import read_choices
+from treeml.backends.solvers.encodings.solve_state import Search
+from treeml.backends.solvers.engines.outcome import Proved
 from treeml.lang.diagnostic import RefusedError
 from treeml.native.rup import check_proof
+from treeml.problem.problem import Bound, Feature, Goal, Problem
+from treeml.problem.problem import Test as Question
+from treeml.problem.terms import Depth, Leaves, Predicted, Sum
+from treeml.problem.tree import Leaf
 
 ONE = Fraction(1)
 SOLVERS = ("cpsat", "mip", "maxsat")
@@ -163,7 +151,7 @@ def test_a_proof_is_written_and_holds(solver: str, tmp_path: Path) -> None:
 
 
 def test_sat_finds_the_least_depth() -> None:
-    from treeml.backends.plan import Plan, plan
+    from treeml.backends.planning.plan import Plan, plan
 
     problem = parity(3, 6)
     perfect = Bound(problem.goals[0].sum, "=", Fraction(0), "perfect")
@@ -223,7 +211,7 @@ def test_what_an_encoding_cannot_do_is_refused_with_a_way_out() -> None:
 
 
 def test_gurobi_is_refused_where_it_is_not_installed(monkeypatch: Any) -> None:
-    from treeml.backends.engines import gurobi
+    from treeml.backends.solvers.engines import gurobi
 
     monkeypatch.setattr(gurobi, "missing", lambda: "pip install gurobipy")
     (refusal,) = get("mip").refusals(parity(), {"solver": "gurobi"})  # type: ignore[call-arg]
@@ -243,7 +231,7 @@ def test_gurobi_solves_small_models(formulation: str) -> None:
 
 @pytest.mark.skipif(find_spec("gurobipy") is None, reason="gurobipy is not installed")
 def test_the_limit_of_gurobis_licence_is_seen_before_anything_is_built() -> None:
-    from treeml.backends.engines import gurobi
+    from treeml.backends.solvers.engines import gurobi
 
     if not gurobi._is_size_limited():
         pytest.skip("there is a full licence")
@@ -293,7 +281,8 @@ def test_highs_and_ortools_share_a_process(order: str) -> None:
 
 def test_importing_a_back_end_imports_no_solver() -> None:
     code = (
-        "import sys, treeml.backends.cpsat, treeml.backends.mip, treeml.backends.maxsat, treeml.backends.sat\n"
+        "import sys, treeml.backends.solvers.cpsat, treeml.backends.solvers.mip\n"
+        "import treeml.backends.solvers.maxsat, treeml.backends.solvers.sat\n"
         "assert not {'ortools', 'highspy', 'pyscipopt', 'pysat', 'gurobipy'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=600)
@@ -306,9 +295,9 @@ def test_importing_a_back_end_imports_no_solver() -> None:
 def test_a_margin_keeps_to_tests_with_rows_on_either_side(seed: int) -> None:
     from random_problems import random_problem
 
-    from treeml.backends.contract import Leaf, Node
-    from treeml.backends.evaluate import answers
-    from treeml.backends.oracle import Oracle
+    from treeml.backends.oracle.backend import Oracle
+    from treeml.problem.evaluate import answers
+    from treeml.problem.tree import Leaf, Node
 
     problem = random_problem(seed, most_bounds=0, numeric=seed % 2 == 0)
     everything, total = np.arange(problem.rows), int(problem.count.sum())
@@ -360,7 +349,7 @@ def test_where_no_solver_was_called_the_notes_say_so(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["cpsat", "mip"])
 def test_targets_beyond_exact_squares_are_refused_in_the_plan(name: str) -> None:
-    from treeml.backends.contract import Loss
+    from treeml.problem.terms import Loss
 
     targets = np.array([[0], [9_007_199_254_740_993], [3], [4]], np.int64)
     plain = parity(2, 1)
@@ -385,7 +374,7 @@ def test_targets_beyond_exact_squares_are_refused_in_the_plan(name: str) -> None
     ],
 )
 def test_the_plan_says_which_encoding_and_why(name: str, options: dict[str, Any], word: str) -> None:
-    from treeml.backends.plan import Plan, plan
+    from treeml.backends.planning.plan import Plan, plan
 
     planned = plan(parity(4, 3), get(name), options)
     assert isinstance(planned, Plan)
@@ -423,7 +412,7 @@ def hard(rows: int, depth: int = 4) -> Problem:
 )
 @pytest.mark.parametrize("rows", [120, 900])
 def test_a_second_is_kept_with_a_true_bound(name: str, options: dict[str, Any], rows: int) -> None:
-    from treeml.backends.evaluate import evaluate_goals, meets_all
+    from treeml.problem.evaluate import evaluate_goals, meets_all
 
     problem = hard(rows)
     answer = solve(name, problem, Deadline.after(1.0), **options)
@@ -470,7 +459,8 @@ def test_memory_that_a_solver_takes_ends_its_search(name: str, options: dict[str
     """The process seems to grow by a gigabyte whenever it is looked at: no solver can finish before that is seen."""
     from itertools import count
 
-    from treeml.backends.engines import memory, outcome, sat
+    from treeml.backends.solvers.engines import outcome, sat
+    from treeml.system import memory
 
     grown = count(1)
     for module in (memory, outcome, sat):

@@ -11,10 +11,10 @@ import pytest
 
 from treeml.backends.claims import BOUND, INFEASIBLE, OPTIMAL, Evidence, UnfoundedClaim
 from treeml.backends.contract import Deadline
-from treeml.backends.encodings.program import FREE, Program
-from treeml.backends.engines import cpsat, highs, scip
-from treeml.backends.engines.outcome import End, Orders, Outcome, Proved
-from treeml.backends.engines.statuses import (
+from treeml.backends.solvers.encodings.program import FREE, Program
+from treeml.backends.solvers.engines import cpsat, highs, scip
+from treeml.backends.solvers.engines.outcome import End, Orders, Outcome, Proved
+from treeml.backends.solvers.engines.statuses import (
     SAT,
     TABLES,
     Meaning,

@@ -8,8 +8,8 @@ from fractions import Fraction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treeml import tree as trees
-from treeml.tree import Branch, Field, Leaf, Tree
+from treeml.trees import tree as trees
+from treeml.trees.tree import Branch, Field, Leaf, Tree
 
 SVG = "{http://www.w3.org/2000/svg}"
 

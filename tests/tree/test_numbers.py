@@ -13,9 +13,9 @@ import polars as pl
 import pytest
 
 import treeml
-from treeml.data.cuts import distinct, width_cuts
-from treeml.export import export
-from treeml.tree import Branch, Tree, number_text
+from treeml.measures.cuts import distinct, width_cuts
+from treeml.trees.export import export
+from treeml.trees.tree import Branch, Tree, number_text
 
 B = 2**53
 WIDE = [B + 4, B + 5, B + 6, B + 7]

@@ -16,16 +16,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_worlds import CLUSTER_USES, NUMBER_USES, World, single, worlds
 
-from treeml import routing
-from treeml import tree as trees
-from treeml.backends import contract
-from treeml.data.binarize import Question
 from treeml.data.bind import bind
 from treeml.data.table import Column, Dataset, Table
 from treeml.lang.diagnostic import DataError
+from treeml.lang.spec import ColumnSpec, Spec, Use
+from treeml.measures.binarize import Question
 from treeml.measures.definitions import outcome_of
-from treeml.spec import ColumnSpec, Spec, Use
-from treeml.tree import Branch, Field, Leaf, Tree, lower_tree, raise_tree
+from treeml.problem import tree as nodes
+from treeml.trees import routing
+from treeml.trees import tree as trees
+from treeml.trees.tree import Branch, Field, Leaf, Tree, lower_tree, raise_tree
 
 
 def flower() -> Tree:
@@ -159,7 +159,7 @@ def test_medians_take_the_place_of_what_is_missing() -> None:
     }
     spec = Spec(target="y", goals=(single(Use("errors")),), columns={"age": ColumnSpec("number", missing="median")})
     dataset = bind(spec, Table(columns, 4))
-    tree = raise_tree(contract.Split(0, contract.Leaf(0), contract.Leaf(1)), [Question("age", "at most", 1.5)], dataset)
+    tree = raise_tree(nodes.Split(0, nodes.Leaf(0), nodes.Leaf(1)), [Question("age", "at most", 1.5)], dataset)
     assert tree.fields[0].fill == 2.0
     assert tree.predict([{"age": None}, {"age": 1}]).tolist() == ["y", "n"]
     assert Tree.from_json(tree.to_json()) == tree
@@ -246,9 +246,9 @@ def small_dataset() -> tuple[Dataset, list[Question]]:
 
 def test_a_split_with_an_empty_side_is_contracted_and_no_other() -> None:
     dataset, questions = small_dataset()
-    good, bad = contract.Leaf(1), contract.Leaf(0)
-    same = contract.Split(1, good, good)
-    node = contract.Split(0, contract.Split(2, same, bad), bad)
+    good, bad = nodes.Leaf(1), nodes.Leaf(0)
+    same = nodes.Split(1, good, good)
+    node = nodes.Split(0, nodes.Split(2, same, bad), bad)
     tree = raise_tree(node, questions, dataset)
     assert str(tree) == (
         "a is yes?\n"
@@ -261,16 +261,16 @@ def test_a_split_with_an_empty_side_is_contracted_and_no_other() -> None:
 
 def test_a_start_tree_may_put_its_questions_differently() -> None:
     dataset, questions = small_dataset()
-    tree = raise_tree(contract.Split(1, contract.Leaf(1), contract.Leaf(0)), questions, dataset)
+    tree = raise_tree(nodes.Split(1, nodes.Leaf(1), nodes.Leaf(0)), questions, dataset)
     assert isinstance(tree.root, Branch)
     turned = Tree(
         Branch(trees.Test("b", "is", ("x",)), tree.root.no, tree.root.yes), *(getattr(tree, name) for name in SAME)
     )
-    assert lower_tree(turned, questions, dataset.classes) == contract.Split(1, contract.Leaf(1), contract.Leaf(0))
+    assert lower_tree(turned, questions, dataset.classes) == nodes.Split(1, nodes.Leaf(1), nodes.Leaf(0))
     among = Tree(
         Branch(trees.Test("b", "among", ("z",)), tree.root.yes, tree.root.no), *(getattr(tree, name) for name in SAME)
     )
-    assert lower_tree(among, questions, dataset.classes) == contract.Split(1, contract.Leaf(1), contract.Leaf(0))
+    assert lower_tree(among, questions, dataset.classes) == nodes.Split(1, nodes.Leaf(1), nodes.Leaf(0))
 
 
 SAME = ("task", "target", "classes", "outputs", "fields", "inputs")

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from treeml import tree as trees
 from treeml.lang.diagnostic import DataError
-from treeml.tree import Branch, Field, Leaf, Tree
+from treeml.trees import tree as trees
+from treeml.trees.tree import Branch, Field, Leaf, Tree
 
 
 def tree() -> Tree:

@@ -17,28 +17,27 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from treeml.backends import registry
 from treeml.backends.claims import BOUND, Contradiction, Evidence, Proof, supporting
 from treeml.backends.contract import (
-    EVERY_TERM,
     NO_LIMITS,
     Answer,
     Backend,
     Capabilities,
     Deadline,
     Limits,
-    Node,
     OnProgress,
     Option,
-    Problem,
     Progress,
     Refusal,
-    Split,
     Status,
     Stop,
 )
-from treeml.backends.evaluate import Routed, evaluate_sum, meets
-from treeml.backends.interrupt import listening
+from treeml.problem.evaluate import Routed, evaluate_sum, meets
+from treeml.problem.problem import Problem
+from treeml.problem.terms import EVERY_TERM
+from treeml.problem.tree import Node, Split
+from treeml.system.interrupt import listening
 
 if TYPE_CHECKING:
-    from treeml.comparison.child import Child, Send
+    from treeml.system.child import Child, Send
 
 TASK = "treeml.backends.race:member"
 POLL = 0.1  # seconds between looks at the clock
@@ -108,7 +107,7 @@ class _Member:
 
 def _members(problem: Problem, options: Mapping[str, Any]) -> tuple[list[_Member], list[Refusal]]:
     """Who takes the problem, and why the others do not."""
-    from treeml.backends.plan import Plan, plan
+    from treeml.backends.planning.plan import Plan, plan
 
     asked = options.get("backends") or ()
     if asked:
@@ -171,7 +170,7 @@ class _Running:
                     child.close()
 
     def begin(self, children: list[tuple[str, Child]]) -> None:
-        from treeml.comparison.child import Child
+        from treeml.system.child import Child
 
         threads = max(1, self.limits.threads // len(self.members))
         memory = None if self.limits.memory is None else self.limits.memory // len(self.members)
@@ -301,7 +300,7 @@ def _fits(tree: Node, problem: Problem) -> bool:
 
 def member(given: tuple[Problem, str, Limits, float, Node | None], send: Send) -> None:
     """One member, in its own process: its plan, run and checked as it would be alone."""
-    from treeml.backends.plan import Plan, plan
+    from treeml.backends.planning.plan import Plan, plan
     from treeml.backends.run import run
 
     problem, name, limits, left, start = given

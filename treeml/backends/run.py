@@ -12,24 +12,14 @@ from fractions import Fraction
 from time import monotonic
 
 from treeml.backends.claims import Contradiction, Evidence, UnfoundedClaim, is_sharp
-from treeml.backends.contract import (
-    NO_LIMITS,
-    Answer,
-    Backend,
-    Leaf,
-    Limits,
-    Node,
-    OnProgress,
-    Problem,
-    Split,
-    Status,
-    Stop,
-)
-from treeml.backends.evaluate import Routed, evaluate_sum, meets
+from treeml.backends.contract import NO_LIMITS, Answer, Backend, Limits, OnProgress, Status, Stop
 from treeml.backends.options import settle, threaded
-from treeml.backends.plan import Plan
-from treeml.backends.shapes import at_best
+from treeml.backends.planning.plan import Plan
 from treeml.lang.diagnostic import BackendError, Diagnostic, SpecError
+from treeml.problem.evaluate import Routed, evaluate_sum, meets
+from treeml.problem.problem import Problem
+from treeml.problem.shapes import at_best
+from treeml.problem.tree import Leaf, Node, Split
 
 REAL = frozenset({"Loss", "Custom"})  # terms whose values are real numbers
 

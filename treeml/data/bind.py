@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treeml.data import against
+from treeml.data import spec_checks as against
+from treeml.data.mentions import mentions, uses
 from treeml.data.missing import fill
-from treeml.data.places import mentions, uses
+from treeml.data.scaling import EXACT, fit, whole_fractions, whole_numbers
 from treeml.data.table import BitColumns, Column, Dataset, Table, Whole, label_text
-from treeml.data.whole import EXACT, fit, whole_fractions, whole_numbers
 from treeml.lang.diagnostic import DataError, Diagnostic
-from treeml.measures import MEASURES
-from treeml.spec import Spec
+from treeml.lang.measures import MEASURES
+from treeml.lang.spec import Spec
 
 MOST_CLASSES = 20  # a column of so many whole numbers still can name classes
 _SAFE = 2**62  # sums of targets stay below this

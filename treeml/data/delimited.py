@@ -17,13 +17,13 @@ from typing import Any
 
 import polars as pl
 
+from treeml.data.file_error import file_mistake
 from treeml.data.infer import MISSING_WORDS, Findings, infer, wide_numbers
 from treeml.data.limits import PIECE, UNLIMITED, ReadingLimits, table_bytes
-from treeml.data.mistake import file_mistake
 from treeml.data.read import NOTHING_DECLARED, refuse_repeats
 from treeml.data.table import Column, Table
 from treeml.lang.source import Span
-from treeml.spec import ColumnSpec
+from treeml.lang.spec import ColumnSpec
 
 _AS_TEXT = ("category", "text", "ordered")
 _COLUMN = 4096  # a column takes as long as so many cells

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from treeml.data.mistake import file_mistake
+from treeml.data.file_error import file_mistake
 from treeml.lang.source import Span
 
 MARK = b"\xef\xbb\xbf"

@@ -11,14 +11,14 @@ from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 
-from treeml.confined import Outside, open_within
+from treeml.data.file_error import file_mistake
 from treeml.data.limits import PIECE, UNLIMITED, ReadingLimits
-from treeml.data.mistake import file_mistake
 from treeml.data.table import BitColumns, Table
-from treeml.foreign import NotPlain, open_plain, refuse_special
 from treeml.lang.diagnostic import DataError
 from treeml.lang.source import Span
-from treeml.spec import ColumnSpec
+from treeml.lang.spec import ColumnSpec
+from treeml.system.confinement import Outside, open_within
+from treeml.system.reading import NotPlain, open_plain, refuse_special
 
 _NO_DATA = (".tml", ".py", ".md", ".expected", ".json", ".svg")
 _BLANK = b" \t\r\n\xef\xbb\xbf"

@@ -19,15 +19,15 @@ import polars as pl
 from numpy.typing import NDArray
 
 from treeml.data.encoding import decoded
+from treeml.data.file_error import file_mistake
 from treeml.data.files import file_bytes
 from treeml.data.infer import Findings, infer
 from treeml.data.limits import ReadingLimits
-from treeml.data.mistake import file_mistake
 from treeml.data.read import NOTHING_DECLARED, refuse_repeats
 from treeml.data.recognize import recognized
 from treeml.data.table import BitColumns, Column, Table
 from treeml.lang.source import Span
-from treeml.spec import ColumnSpec
+from treeml.lang.spec import ColumnSpec
 
 Reader = Callable[[Path, bytes, Mapping[str, ColumnSpec], "Span | None", ReadingLimits], Table]
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from treeml.data.table import Column, label_text, quoted
 from treeml.lang.diagnostic import DataError, Diagnostic, Label
-from treeml.spec import ColumnSpec
+from treeml.lang.spec import ColumnSpec
 
 MISSING_WORDS = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL")
 EXACT = 2**53  # beyond this, not every whole number is a float64

@@ -14,7 +14,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from treeml.data.mistake import file_mistake
+from treeml.data.file_error import file_mistake
 from treeml.lang.source import Span
 
 PIECE = 1 << 24  # bytes that are read or parsed between two looks at the clock

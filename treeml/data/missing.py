@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from treeml.data.places import narrowed
+from treeml.data.mentions import narrowed
+from treeml.data.subset import take_rows
 from treeml.data.table import BitColumns, Column, Table, quoted
-from treeml.data.take import take_rows
 from treeml.lang.diagnostic import Diagnostic, Label
-from treeml.spec import ColumnSpec, Spec
+from treeml.lang.spec import ColumnSpec, Spec
 
 _NOTHING_DECLARED = ColumnSpec()
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import polars as pl
 
+from treeml.data.file_error import file_mistake
 from treeml.data.limits import PIECE, ReadingLimits
-from treeml.data.mistake import file_mistake
 from treeml.lang.source import Span
 
 # Bytes that a value of each physical type takes once it is decoded; texts take their own length besides.

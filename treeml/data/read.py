@@ -24,7 +24,7 @@ from treeml.data.limits import UNLIMITED, ReadingLimits
 from treeml.data.table import BitColumns, Column, Table, quoted, unmasked
 from treeml.lang.diagnostic import DataError, Diagnostic, Label
 from treeml.lang.source import Span
-from treeml.spec import ColumnSpec
+from treeml.lang.spec import ColumnSpec
 
 NOTHING_DECLARED = ColumnSpec()
 _MISSING_TYPES = ("NAType", "NaTType", "MaskedConstant")  # of pandas, which is not imported for this, and of numpy

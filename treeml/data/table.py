@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from treeml.spec import Spec
+    from treeml.lang.spec import Spec
 
 Whole = NDArray[np.int64]
 

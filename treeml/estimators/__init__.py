@@ -1,1 +1,4 @@
-"""Estimators in the manner of scikit-learn; `treeml.sklearn` is where users import them from."""
+"""Estimators in the manner of scikit-learn, and distillation of fitted models.
+
+Users import them from `treeml.sklearn` and `treeml.dl85`.
+"""

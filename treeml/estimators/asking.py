@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from treeml.formula import Condition, Formula, expression, measure, percent, rows
+from treeml.lang.formula import Condition, Formula, expression, measure, percent, rows
 from treeml.lang.syntax import Comparison, Require
 from treeml.model import Model, load
 

@@ -30,12 +30,12 @@ from sklearn.utils.validation import (
 from treeml.estimators import rows as reading
 from treeml.estimators.asking import limit_columns, limit_size, read_spec
 from treeml.model import Model
-from treeml.tree import Branch, Tree
+from treeml.trees.tree import Branch, Tree
 
 if TYPE_CHECKING:
     from treeml.data.table import Column, Table
-    from treeml.result import Result
-    from treeml.spec import Spec
+    from treeml.lang.spec import Spec
+    from treeml.solving.result import Result
 
 RUN = ("spec", "params", "backend", "time_limit", "threads", "random_state", "verbose")  # may stand beside `spec`
 
@@ -177,7 +177,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         also = [name for name in given if name not in RUN and not _same(given[name], defaults[name].default)]
         if also:
             raise ValueError(f"with spec=..., say it there and leave out {', '.join(also)}")
-        from treeml.asked import checked
+        from treeml.solving.checking import checked
 
         model = read_spec(self.spec)
         if self.params:
@@ -195,7 +195,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             progress=bool(self.verbose),
         )
         if result.tree is None and result.forest is None:
-            from treeml.explain import as_error
+            from treeml.solving.explain import as_error
 
             raise as_error(result)
         if not result.is_optimal:

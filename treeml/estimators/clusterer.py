@@ -12,7 +12,7 @@ from sklearn.base import ClusterMixin
 from treeml.estimators import asking
 from treeml.estimators import rows as reading
 from treeml.estimators.base import TreeEstimator, positive_weights, total_weight
-from treeml.formula import MeasureWithArguments, measure
+from treeml.lang.formula import MeasureWithArguments, measure
 from treeml.model import Model
 
 if TYPE_CHECKING:

@@ -25,7 +25,9 @@ from treeml.estimators import rows as reading
 from treeml.estimators.asking import limit_size, named
 from treeml.estimators.base import positive_weights
 from treeml.model import Model
-from treeml.tree import Branch, Leaf, Node, Tree
+from treeml.problem import problem as problems
+from treeml.problem import terms
+from treeml.trees.tree import Branch, Leaf, Node, Tree
 
 Rows = NDArray[np.intp]
 Cost = Callable[[Rows], float]
@@ -318,15 +320,15 @@ class Asked:
 
 def _solve(X: NDArray[Any], asked: Asked, search: Search) -> tuple[contract.Answer, Tree | None]:
     """The answer, and the tree over the columns of X."""
-    from treeml.asked import checked
     from treeml.backends import registry
-    from treeml.backends.plan import plan
+    from treeml.backends.planning.plan import plan
     from treeml.backends.run import run
     from treeml.data.bind import bind
-    from treeml.data.problem import lower
     from treeml.lang.diagnostic import Diagnostic, RefusedError
-    from treeml.progress import progress_shown
-    from treeml.tree import raise_tree
+    from treeml.measures.lower_dataset import lower
+    from treeml.solving.checking import checked
+    from treeml.solving.progress import progress_shown
+    from treeml.trees.tree import raise_tree
 
     table = reading.make_table(X)
     target = reading.free_name(table, "y")
@@ -347,7 +349,7 @@ def _solve(X: NDArray[Any], asked: Asked, search: Search) -> tuple[contract.Answ
     lowered = lower(dataset)
     problem = lowered.problem
     if asked.cost is not None:
-        goal = contract.Goal(contract.Sum(((Fraction(1), contract.Custom(asked.cost)),)), text="error_function")
+        goal = problems.Goal(terms.Sum(((Fraction(1), terms.Custom(asked.cost)),)), text="error_function")
         problem = problem.asking((goal,), problem.bounds)
     planned = plan(problem, registry.get("native"))
     if isinstance(planned, list):

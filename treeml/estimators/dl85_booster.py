@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treeml.estimators.dl85 import Face
 from treeml.estimators.forest import OptimalForestClassifier
-from treeml.tree import Tree
+from treeml.trees.tree import Tree
 
 MODEL_LP_RATSCH, MODEL_LP_DEMIRIZ, MODEL_LP_AGLIN, MODEL_QP_MDBOOST = 1, 2, 3, 4
 DIGITS = 10**9  # of a penalty, as a denominator

@@ -16,8 +16,8 @@ from treeml.estimators.classifier import ClassEstimator
 from treeml.model import Model
 
 if TYPE_CHECKING:
-    from treeml.forest import Forest
-    from treeml.result import Result
+    from treeml.solving.result import Result
+    from treeml.trees.forest import Forest
 
 
 @dataclass(kw_only=True, repr=False, eq=False)

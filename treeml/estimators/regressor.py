@@ -13,7 +13,7 @@ from sklearn.base import RegressorMixin
 from treeml.estimators import asking
 from treeml.estimators import rows as reading
 from treeml.estimators.base import TreeEstimator, positive_weights, total_weight
-from treeml.formula import Formula, MeasureWithArguments, measure
+from treeml.lang.formula import Formula, MeasureWithArguments, measure
 from treeml.model import Model
 
 LOSSES = ("squared", "absolute", "quantile")

@@ -15,10 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from treeml.backends.claims import Evidence
 from treeml.backends.contract import Status, Stop
-from treeml.forest import Forest
 from treeml.model import Model
-from treeml.result import Result
-from treeml.tree import Tree
+from treeml.solving.result import Result
+from treeml.trees.forest import Forest
+from treeml.trees.tree import Tree
 
 VERSION = 1
 FOUND = ("backend", "objective", "bound", "gap", "verified", "seconds", "build_seconds", "raw_status")

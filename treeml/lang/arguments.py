@@ -6,13 +6,13 @@ from fractions import Fraction
 from typing import Any
 
 from treeml.lang.findings import Findings
+from treeml.lang.measures import Measure, Parameter
 from treeml.lang.params import Params, label_of, literal
 from treeml.lang.quantities import Quantity, decimal, enumerated
 from treeml.lang.source import Span
+from treeml.lang.spec import Condition
 from treeml.lang.suggest import suggest
 from treeml.lang.syntax import Argument, Call, Comparison, Expression, Name, Negate, Number, String
-from treeml.measures import Measure, Parameter
-from treeml.spec import Condition
 
 Found = tuple[tuple[Any, ...], tuple[Span | None, ...]]
 

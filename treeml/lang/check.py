@@ -15,21 +15,21 @@ from typing import Any
 from treeml.lang.columns import columns_of
 from treeml.lang.contradictions import report_contradictions
 from treeml.lang.diagnostic import Diagnostic, InfeasibleError, Label, SpecError
+from treeml.lang.duplicates import report_twice
 from treeml.lang.expressions import Scope, evaluate
+from treeml.lang.file_options import confine_writes
 from treeml.lang.findings import Findings
 from treeml.lang.include import lost_params, resolve_includes
 from treeml.lang.lint import report_lint
 from treeml.lang.params import Params, bind_params
 from treeml.lang.quantities import Quantity
-from treeml.lang.requests import requests_of
 from treeml.lang.requirements import plain_text, requirements_of
-from treeml.lang.size import too_large
+from treeml.lang.run_statements import requests_of
+from treeml.lang.size_limits import too_large
 from treeml.lang.source import Source
+from treeml.lang.spec import Goal, Spec
 from treeml.lang.syntax import Data, Objective, Predict, Require, Satisfy, Statement
 from treeml.lang.tasks import is_weighted, report_tasks
-from treeml.lang.twice import report_twice
-from treeml.lang.writing import confine_writes
-from treeml.spec import Goal, Spec
 
 
 def check(

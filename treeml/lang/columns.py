@@ -13,6 +13,7 @@ from treeml.lang.expressions import Scope, constant
 from treeml.lang.methods import method
 from treeml.lang.quantities import decimal
 from treeml.lang.source import Span
+from treeml.lang.spec import Binarization, ColumnSpec
 from treeml.lang.suggest import suggest
 from treeml.lang.syntax import (
     Binarize,
@@ -30,7 +31,6 @@ from treeml.lang.syntax import (
     WeightBy,
     WeightClass,
 )
-from treeml.spec import Binarization, ColumnSpec
 
 MISSING = ("drop", "separate", "median")
 ORDERED_METHODS = ("thresholds", "quantiles", "width", "cuts")

@@ -15,7 +15,7 @@ from treeml.lang.findings import Findings, Place
 from treeml.lang.quantities import decimal
 from treeml.lang.requirements import always_met
 from treeml.lang.source import Span
-from treeml.spec import Requirement, Use
+from treeml.lang.spec import Requirement, Use
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,13 @@ from fractions import Fraction
 
 from treeml.lang.arguments import argument_values
 from treeml.lang.findings import Findings
+from treeml.lang.measures import MEASURES
 from treeml.lang.params import Params
 from treeml.lang.quantities import Quantity, decimal, enumerated, quantity
 from treeml.lang.source import Span
+from treeml.lang.spec import Linear, Use
 from treeml.lang.suggest import suggest
 from treeml.lang.syntax import Binary, Call, Comparison, Expression, Name, Negate, Number, String
-from treeml.measures import MEASURES
-from treeml.spec import Linear, Use
 
 NOTHING = Quantity(Fraction(0))
 

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
-from treeml import trust
-from treeml.confined import Outside, lies_in, open_within
-from treeml.foreign import read_opened, read_plain
+from treeml.lang import trust
 from treeml.lang.findings import Findings
 from treeml.lang.source import MOST_BYTES, Source, Span, decode
 from treeml.lang.syntax import Data, Include, Start, Statement, String, Validate, Version
+from treeml.system.confinement import Outside, lies_in, open_within
+from treeml.system.reading import read_opened, read_plain
 
 MAXIMUM_FILES = 200
 

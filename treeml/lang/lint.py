@@ -7,13 +7,13 @@ from fractions import Fraction
 
 from treeml.lang.columns import Columns
 from treeml.lang.findings import Findings
+from treeml.lang.measures import MEASURES
 from treeml.lang.params import Params
 from treeml.lang.quantities import decimal
 from treeml.lang.source import Span
+from treeml.lang.spec import Goal, Requirement, Use
 from treeml.lang.syntax import Binary, Expression, MistakeCost, Objective, Statement, TestCost
 from treeml.lang.tasks import is_weighted
-from treeml.measures import MEASURES
-from treeml.spec import Goal, Requirement, Use
 
 
 def report_lint(

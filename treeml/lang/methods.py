@@ -14,9 +14,9 @@ from treeml.lang.expressions import Scope, constant
 from treeml.lang.options import Known, options_of
 from treeml.lang.quantities import Quantity, decimal, enumerated
 from treeml.lang.source import Span
+from treeml.lang.spec import Method
 from treeml.lang.suggest import suggest
 from treeml.lang.syntax import Argument, Call, Expression, Name, Negate, Number, String
-from treeml.spec import Method
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ import re
 from dataclasses import dataclass
 
 from treeml.lang.build import Word
-from treeml.lang.depth import MAXIMUM_DEPTH
 from treeml.lang.diagnostic import Diagnostic, Fix, Label
+from treeml.lang.nesting import MAXIMUM_DEPTH
 from treeml.lang.source import Source, Span
 from treeml.lang.suggest import suggest
 from treeml.lang.words import GROUPS, INNER_WORDS, MAXIMUM_DIGITS, PHRASES, UNITS, USAGE, VERBS

@@ -15,12 +15,12 @@ from numbers import Rational, Real
 from typing import Any
 
 from treeml.lang.findings import Findings
+from treeml.lang.measures import MEASURES
 from treeml.lang.quantities import Quantity, decimal, enumerated, quantity, spelled
 from treeml.lang.source import Span
 from treeml.lang.suggest import suggest
 from treeml.lang.syntax import Choices, Name, Negate, Number, Param, Range, Set, Statement, String, Value
 from treeml.lang.words import MAXIMUM_DIGITS, read_number
-from treeml.measures import MEASURES
 
 ParamValue = Quantity | str
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from treeml.lang.build import Flawed, Word
-from treeml.lang.depth import MAXIMUM_DEPTH, deepest
 from treeml.lang.diagnostic import Diagnostic, Label, SpecError
 from treeml.lang.mistakes import Failure, bad_escape, explain, next_statement, too_deep, too_long, too_many_digits
+from treeml.lang.nesting import MAXIMUM_DEPTH, deepest
+from treeml.lang.parser_table import parser
 from treeml.lang.source import Source, Span
 from treeml.lang.syntax import Statement, Version
-from treeml.lang.table import parser
 from treeml.lang.words import VERBS, bad_escapes, read_number
 
 if TYPE_CHECKING:

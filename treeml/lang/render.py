@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from treeml.lang.diagnostic import Diagnostic, Fix, Label
-from treeml.lang.shown import MOST_OF_A_SENTENCE, json_text, shown, visible, width
+from treeml.lang.display import MOST_OF_A_SENTENCE, json_text, shown, visible, width
 from treeml.lang.source import Source, Span
 
 WIDEST_LINE = 160  # columns of a source line that are shown; a longer line is cut around the caret

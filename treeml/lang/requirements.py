@@ -12,11 +12,11 @@ from fractions import Fraction
 from math import ceil, floor
 
 from treeml.lang.expressions import Scope, Sum, evaluate
+from treeml.lang.measures import MEASURES
 from treeml.lang.quantities import Quantity, decimal, percent
 from treeml.lang.source import Span
+from treeml.lang.spec import Linear, Requirement, Use
 from treeml.lang.syntax import Call, Comparison, Expression, Name, Number, Require
-from treeml.measures import MEASURES
-from treeml.spec import Linear, Requirement, Use
 
 FLIPPED = {"<=": ">=", ">=": "<=", "<": ">", ">": "<", "=": "="}
 

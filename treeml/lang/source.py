@@ -81,7 +81,7 @@ def read(path: Path | str, untrusted: bool = False) -> Source:
 
 def _content(path: Path, untrusted: bool) -> bytes:
     """A spec may come through a pipe, but not without end; one that is not trusted is a plain file."""
-    from treeml.foreign import TooLarge, read_plain
+    from treeml.system.reading import TooLarge, read_plain
 
     if untrusted:
         return read_plain(path, MOST_BYTES)

@@ -10,7 +10,9 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from treeml.lang.findings import Findings
+from treeml.lang.measures import MEASURES
 from treeml.lang.source import Span
+from treeml.lang.spec import Goal, Requirement, Use
 from treeml.lang.syntax import (
     ColumnRule,
     Ensemble,
@@ -23,8 +25,6 @@ from treeml.lang.syntax import (
     WeightBy,
     WeightClass,
 )
-from treeml.measures import MEASURES
-from treeml.spec import Goal, Requirement, Use
 
 NEEDS = {"classes": "classes", "numbers": "a number"}
 HELPS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from treeml.lang.shown import visible
+from treeml.lang.display import visible
 
 VERBS = (
     "treeml",

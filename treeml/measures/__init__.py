@@ -1,49 +1,6 @@
-"""What every measure means: its unit, its task, its exact evaluator, and its lowering to the terms of a Problem.
+"""What every measure means: its lowering to the terms of a problem, and its exact value on a finished tree.
 
-    registry    names, units and tasks: all that the checker and the documentation need, without numpy
-    rows        which rows and classes a condition, a class or a group speaks of
-    terms       a measure over a Dataset -> an exact sum of terms for the back-ends
-    lower       a goal or a requirement -> sums to minimize and to bound
-    definitions a measure of a finished tree, straight from its definition
-    reference   the registry -> docs/measures.md
-
-Adding a measure is adding an entry to the registry, a lowering and an evaluator: the grammar and the back-ends stay as
-they are. The checker reads this package without data, so what needs numpy is imported at first use.
+Names, units and arguments of all measures are declared in `treeml.lang.measures`. Import `lower_dataset` (Dataset ->
+Problem), `lower` (a goal or a requirement -> sums of terms), `sums` (a measure -> a sum of terms), `definitions` (a
+measure of a finished tree, straight from its definition) and `binarize` (columns -> yes-or-no tests).
 """
-
-from __future__ import annotations
-
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-from treeml.measures.registry import MEASURES, Measure, Parameter
-
-if TYPE_CHECKING:
-    from treeml.measures.definitions import Outcome, evaluate
-    from treeml.measures.lower import lower_goal, lower_requirement
-    from treeml.measures.terms import lower_measure
-
-__all__ = [
-    "MEASURES",
-    "Measure",
-    "Outcome",
-    "Parameter",
-    "evaluate",
-    "lower_goal",
-    "lower_measure",
-    "lower_requirement",
-]
-
-_LATER = {
-    "Outcome": "definitions",
-    "evaluate": "definitions",
-    "lower_goal": "lower",
-    "lower_measure": "terms",
-    "lower_requirement": "lower",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name in _LATER:
-        return getattr(import_module(f"treeml.measures.{_LATER[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

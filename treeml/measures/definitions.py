@@ -14,11 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treeml.data.table import Dataset, Whole, label_text
-from treeml.lang.diagnostic import Diagnostic, RefusedError
-from treeml.measures.constants import SAFE, exact_sum, group_losses, rows_of_groups
-from treeml.measures.regions import is_monotone
-from treeml.measures.rows import (
+from treeml.data.conditions import (
     class_number,
     classes_meeting,
     cluster_arguments,
@@ -28,8 +24,12 @@ from treeml.measures.rows import (
     refuse,
     rows_meeting,
 )
-from treeml.spec import Use
-from treeml.tree import Tree
+from treeml.data.table import Dataset, Whole, label_text
+from treeml.lang.diagnostic import Diagnostic, RefusedError
+from treeml.lang.spec import Use
+from treeml.measures.regions import is_monotone
+from treeml.problem.constants import SAFE, exact_sum, group_losses, rows_of_groups
+from treeml.trees.tree import Tree
 
 Mask = NDArray[np.bool_]
 
@@ -45,7 +45,7 @@ class Outcome:
 
 def outcome_of(tree: Tree, dataset: Dataset) -> Outcome:
     """Send every row of the data down the tree."""
-    from treeml.routing import dataset_inputs, route
+    from treeml.trees.routing import dataset_inputs, route
 
     leaf = route(tree, dataset_inputs(tree.fields, dataset))
     if tree.task != "classes":

@@ -14,15 +14,16 @@ from math import ceil, gcd, lcm, prod
 
 import numpy as np
 
-from treeml.backends.contract import Bound, Depth, Goal, Largest, Leaves, Predicted, Ratio, Sum, Support, Term
-from treeml.backends.magnitudes import row_ends
-from treeml.backends.neighbors import SHORT, beside
+from treeml.data.conditions import refuse
 from treeml.data.table import Dataset, Whole
 from treeml.lang.source import Span
-from treeml.measures.rows import refuse
-from treeml.measures.terms import SAFE, Features, lower_measure, refuse_size
-from treeml.spec import Goal as SpecGoal
-from treeml.spec import Linear, Requirement
+from treeml.lang.spec import Goal as SpecGoal
+from treeml.lang.spec import Linear, Requirement
+from treeml.measures.sums import SAFE, Features, lower_measure, refuse_size
+from treeml.problem.magnitudes import row_ends
+from treeml.problem.neighbors import SHORT, beside
+from treeml.problem.problem import Bound, Goal
+from treeml.problem.terms import Depth, Largest, Leaves, Predicted, Ratio, Sum, Support, Term
 
 MOST_BOUNDS = 4096  # that one requirement with several gaps may become
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from treeml.measures.registry import MEASURES, Measure, Parameter
+from treeml.lang.measures import MEASURES, Measure, Parameter
 
 GROUPS = {
     "size": "The size of the tree",

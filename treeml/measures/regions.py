@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from treeml.data.table import label_text
-from treeml.tree import Field, Test, Tree
+from treeml.trees.tree import Field, Test, Tree
 
 Edge = Fraction | None  # None: without end
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treeml.backends.interrupt import listening
 from treeml.native.border import INT32, INT32_ROOM, INT64_ARRAY, INT64_ROOM, WORD_ARRAY, in_range, whole
 from treeml.native.library import open_library
+from treeml.system.interrupt import listening
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

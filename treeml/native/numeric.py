@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treeml.backends.interrupt import listening
 from treeml.native.border import (
     FLOAT_ARRAY,
     INT32,
@@ -29,6 +28,7 @@ from treeml.native.border import (
     whole,
 )
 from treeml.native.library import open_library
+from treeml.system.interrupt import listening
 
 Codes = NDArray[np.int32]
 Whole = NDArray[np.int64]

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treeml.backends.interrupt import listening
 from treeml.native.border import flags, in_range, whole
 from treeml.native.load import LEAF_COSTS, PROGRESS, library, options
+from treeml.system.interrupt import listening
 
 Whole = NDArray[np.int64]
 

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from treeml.backends.claims import Evidence
-from treeml.backends.contract import Answer, Problem, Status, Stop
+from treeml.backends.contract import Answer, Status, Stop
+from treeml.problem.problem import Problem
 
 FOLDER = Path(__file__).parent / "suite"
 ANSWERS = FOLDER / "answers.json"
@@ -63,11 +64,11 @@ def load_problem(path: Path) -> Problem:
 
         return from_json(json.loads(path.read_text(encoding="utf-8"))["problem"])
     from treeml.data.bind import bind
-    from treeml.data.problem import lower
     from treeml.data.read import load
     from treeml.lang.check import check
     from treeml.lang.parse import parse
     from treeml.lang.source import read
+    from treeml.measures.lower_dataset import lower
 
     spec, _ = check(parse(read(path)), folder=path.parent)
     assert spec.data is not None
@@ -75,7 +76,7 @@ def load_problem(path: Path) -> Problem:
 
 
 def oracle_answer(problem: Problem) -> Answer:
-    from treeml.backends.oracle import Oracle
+    from treeml.backends.oracle.backend import Oracle
 
     return Oracle().solve(problem)
 

@@ -23,29 +23,15 @@ import pytest
 
 from treeml.backends import registry
 from treeml.backends.claims import Evidence
-from treeml.backends.contract import (
-    Answer,
-    Backend,
-    Deadline,
-    Depth,
-    Leaf,
-    Leaves,
-    Limits,
-    Node,
-    OnProgress,
-    Option,
-    Problem,
-    Progress,
-    Split,
-    Status,
-    Stop,
-    Support,
-)
-from treeml.backends.evaluate import evaluate_goals, meets_all
-from treeml.backends.oracle import Oracle
-from treeml.backends.plan import Plan, plan
+from treeml.backends.contract import Answer, Backend, Deadline, Limits, OnProgress, Option, Progress, Status, Stop
+from treeml.backends.oracle.backend import Oracle
+from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.run import run
 from treeml.lang.diagnostic import RefusedError
+from treeml.problem.evaluate import evaluate_goals, meets_all
+from treeml.problem.problem import Problem
+from treeml.problem.terms import Depth, Leaves, Support
+from treeml.problem.tree import Leaf, Node, Split
 from treeml.testing.cases import Case, cases
 from treeml.testing.fuzz import differs
 from treeml.testing.matrix import Cell, deviation, is_unproved, refused, solved

@@ -21,29 +21,13 @@ from time import monotonic
 import numpy as np
 
 from treeml.backends import registry
-from treeml.backends.contract import (
-    Answer,
-    Backend,
-    Custom,
-    Deadline,
-    Feature,
-    Goal,
-    Largest,
-    LeafErrors,
-    Limits,
-    Loss,
-    Predicted,
-    Problem,
-    Purity,
-    Ratio,
-    Status,
-    Sum,
-    Term,
-)
-from treeml.backends.oracle import Oracle
-from treeml.backends.plan import Plan, plan
+from treeml.backends.contract import Answer, Backend, Deadline, Limits, Status
+from treeml.backends.oracle.backend import Oracle
+from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.run import bounded_goal, run
 from treeml.lang.diagnostic import SpecError
+from treeml.problem.problem import Feature, Goal, Problem
+from treeml.problem.terms import Custom, Largest, LeafErrors, Loss, Predicted, Purity, Ratio, Sum, Term
 from treeml.testing.problems import PriceSpread, Sizes, random_problem
 from treeml.testing.stored import to_json
 

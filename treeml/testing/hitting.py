@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from treeml.backends.contract import Goal, Problem
+from treeml.problem.problem import Goal, Problem
 from treeml.testing.problems import binary, bound, errors
 
 

@@ -20,10 +20,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from treeml.backends.contract import Answer, Backend, Deadline, Limits, Problem, Refusal, Status
-from treeml.backends.plan import Plan, plan
+from treeml.backends.contract import Answer, Backend, Deadline, Limits, Refusal, Status
+from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.run import run
 from treeml.lang.diagnostic import RefusedError, SpecError
+from treeml.problem.problem import Problem
 from treeml.testing.cases import FOLDER, Case, cases
 from treeml.testing.fuzz import differs
 

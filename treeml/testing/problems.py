@@ -13,25 +13,21 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
-from treeml.backends.contract import (
-    Bound,
+from treeml.problem.problem import Bound, Feature, Goal, Problem, Test
+from treeml.problem.terms import (
     Custom,
     Depth,
-    Feature,
-    Goal,
     Largest,
     LeafErrors,
     Leaves,
     Loss,
     Monotone,
     Predicted,
-    Problem,
     Purity,
     Ratio,
     Sum,
     Support,
     Term,
-    Test,
     TestCost,
     Used,
 )

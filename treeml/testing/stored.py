@@ -11,25 +11,21 @@ from typing import Any
 
 import numpy as np
 
-from treeml.backends.contract import (
-    Bound,
+from treeml.problem.problem import Bound, Feature, Goal, Problem, Test
+from treeml.problem.terms import (
     Custom,
     Depth,
-    Feature,
-    Goal,
     Largest,
     LeafErrors,
     Leaves,
     Loss,
     Monotone,
     Predicted,
-    Problem,
     Purity,
     Ratio,
     Sum,
     Support,
     Term,
-    Test,
     TestCost,
     Used,
 )

@@ -1,1 +1,0 @@
-"""Ways to write a Problem as constraints: one encoding per file."""

@@ -1,1 +1,0 @@
-"""Ways to solve a written model: one solver per file."""

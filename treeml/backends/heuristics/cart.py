@@ -1,0 +1,193 @@
+"""Problem -> a tree grown greedily, one best split at a time: a start for others, and a baseline.
+
+The generic top-down inducer: the leaf whose split gains most is split first, so that a bound on leaves can stop it.
+It steers by depth, leaves and support; whether its tree meets the other requirements shows only at the end. Nothing
+it returns is ever called optimal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from math import inf
+from time import monotonic
+from typing import ClassVar
+
+import numpy as np
+
+from treeml.backends.contract import (
+    NO_LIMITS,
+    Answer,
+    Capabilities,
+    Deadline,
+    Limits,
+    OnProgress,
+    Option,
+    Progress,
+    Refusal,
+    Status,
+    Stop,
+)
+from treeml.backends.heuristics.impurity import CRITERIA, Evidence, Rows, evidence, worth
+from treeml.backends.heuristics.pruning import leaf_labels, pruned
+from treeml.problem.evaluate import evaluate_sum, meets
+from treeml.problem.problem import Problem
+from treeml.problem.terms import EVERY_TERM
+from treeml.problem.tree import Leaf, Node, Split
+
+NEVER = Deadline()
+
+
+class Cart:
+    name: ClassVar[str] = "cart"
+    summary: ClassVar[str] = "a greedy tree, grown one split at a time; not optimal, and not meant to be"
+    can: ClassVar[Capabilities] = Capabilities(
+        goals=EVERY_TERM,
+        bounds=EVERY_TERM,
+        sums=True,
+        proves=False,
+        needs_depth=False,
+        lexicographic=True,
+        minimizes_depth=True,
+        merges_rows=True,
+        merges_tests=True,
+        reports=True,
+        carries=None,
+    )
+    options: ClassVar[Mapping[str, Option]] = {
+        "criterion": Option(str, "gini", "what makes a good split of classes", tuple(CRITERIA)),
+        "depth": Option(int, None, "the most splits on a path; also what the bounds say", low=0),
+        "support": Option(int, 1, "the fewest rows in a leaf; also what the bounds say", low=1),
+        "prune": Option(
+            str, "goal", "what is cut back once the tree is grown", ("goal", "complexity", "pessimistic", "none")
+        ),
+        "price": Option(float, 0, "of a leaf, as a share of the rows, for complexity pruning", low=0),
+        "confidence": Option(float, 0.25, "of pessimistic pruning; lower cuts more", low=1e-6, high=0.5),
+    }
+
+    @staticmethod
+    def missing() -> str | None:
+        return None
+
+    @staticmethod
+    def version() -> str:
+        return "1"
+
+    def refusals(self, problem: Problem) -> Iterator[Refusal]:
+        return iter(())
+
+    def solve(
+        self,
+        problem: Problem,
+        limits: Limits = NO_LIMITS,
+        start: Node | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> Answer:
+        began = monotonic()
+        option = {name: limits.options.get(name, known.default) for name, known in self.options.items()}
+        growth = _Growth(problem, option["criterion"], option["depth"], option["support"], limits.deadline)
+        stop = growth.grow()
+        tree = pruned(growth.tree(), problem, option["prune"], option["price"], option["confidence"])
+        broken = [bound.name or bound.sense for bound in problem.bounds if not meets(bound, problem, tree)]
+        statistics = {"nodes": float(len(growth.nodes)), "solve_seconds": monotonic() - began}
+        if broken:
+            note = "the greedy tree breaks " + ", ".join(dict.fromkeys(broken)) + "; another back-end may keep it"
+            return Answer(Status.UNKNOWN, stop, statistics=statistics, raw_status="grown", notes=(note,))
+        objective = tuple(evaluate_sum(goal.sum, problem, tree) for goal in problem.goals)
+        moment = Progress(monotonic() - began, objective, None, tree)
+        if on_progress is not None:
+            on_progress(moment)
+        note = "grown greedily: a better tree may exist"
+        return Answer(Status.FEASIBLE, stop, tree, objective, None, (), (moment,), statistics, "grown", (note,))
+
+
+def greedy_tree(problem: Problem, criterion: str = "gini", max_depth: int | None = None, min_support: int = 1) -> Node:
+    """A greedy tree within the problem's bounds on depth, leaves and support, whatever its other bounds say."""
+    growth = _Growth(problem, criterion, max_depth, min_support, NEVER)
+    growth.grow()
+    return pruned(growth.tree(), problem, "goal")
+
+
+@dataclass
+class _Growing:
+    rows: Rows
+    depth: int
+    test: int = -1  # -1 while it is a leaf
+    yes: int = -1
+    no: int = -1
+
+
+@dataclass
+class _Growth:
+    problem: Problem
+    criterion: str
+    depth: int | None
+    support: int
+    deadline: Deadline
+    nodes: list[_Growing] = field(default_factory=list)
+    late: bool = False
+    waiting: list[tuple[float, int, int]] = field(default_factory=list)  # gain, node and test, the largest gain first
+
+    def __post_init__(self) -> None:
+        bounds = self.problem.bound_on
+        depths = [limit for limit in (self.depth, self.problem.max_depth) if limit is not None]
+        self.most_depth: float = min(depths, default=inf)
+        leaves, support = bounds("Leaves", "<="), bounds("Support", ">=")
+        self.most_leaves: float = inf if leaves is None else float(leaves)
+        self.least_support = max(self.support, 1 if support is None else -(-support.numerator // support.denominator))
+        self.known: Evidence | None = evidence(self.problem)
+
+    def grow(self) -> Stop:
+        """Splits the most promising leaf again and again; says whether it came to its end."""
+        try:
+            self.add(np.arange(self.problem.rows), 0)
+            leaves = 1
+            while self.waiting and leaves < self.most_leaves:
+                if self.late:
+                    break
+                _, number, test = heappop(self.waiting)
+                node = self.nodes[number]
+                answers = self.problem.bits[test][node.rows]
+                yes, no = self.add(node.rows[answers], node.depth + 1), self.add(node.rows[~answers], node.depth + 1)
+                # Both sides are there before the node becomes a split, so that an interrupt leaves a whole tree.
+                node.yes, node.no, node.test = yes, no, test
+                leaves += 1
+        except KeyboardInterrupt:
+            return Stop.INTERRUPTED
+        return Stop.TIME if self.late else Stop.FINISHED
+
+    def add(self, rows: Rows, depth: int) -> int:
+        number = len(self.nodes)
+        self.nodes.append(_Growing(rows, depth))
+        if depth < self.most_depth:
+            self.late = self.late or self.deadline.passed
+            best = None if self.late else self.best_split(rows)
+            if best is not None:
+                heappush(self.waiting, (-best[0], number, best[1]))
+        return number
+
+    def best_split(self, rows: Rows) -> tuple[float, int] | None:
+        """The gain and the test of the best split that leaves both sides with enough rows; None if there is none."""
+        if self.known is None or len(self.problem.bits) == 0 or len(rows) < 2:
+            return None
+        answers = self.problem.bits if len(rows) == self.problem.rows else self.problem.bits[:, rows]
+        gain, impurity = worth(answers, rows, self.known, self.criterion)
+        if impurity <= 1e-9:
+            return None
+        count = self.problem.count[rows]
+        reached = answers @ count
+        allowed = (reached >= self.least_support) & (count.sum() - reached >= self.least_support)
+        if not allowed.any():
+            return None
+        test = int(np.argmax(np.where(allowed, gain, -inf)))
+        return float(gain[test]), test
+
+    def tree(self) -> Node:
+        return self.node(0) if self.nodes else Leaf(0 if self.problem.classes else -1)
+
+    def node(self, number: int) -> Node:
+        here = self.nodes[number]
+        if here.test < 0:
+            return Leaf(leaf_labels(self.problem, [here.rows])[0])
+        return Split(here.test, self.node(here.yes), self.node(here.no))

@@ -1,0 +1,153 @@
+"""Rows of a node -> how good each test would be as its split.
+
+The measures of Breiman, Friedman, Olshen and Stone (1984: gini, twoing, squared and absolute loss) and of Quinlan
+(1993: entropy, gain ratio), each for all tests at once. These choose between tests and are no values of a tree, so
+they are computed in floating point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treeml.problem.problem import Problem
+from treeml.problem.terms import LeafErrors, Loss, Predicted, Purity, Sum
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Evidence:
+    """What a greedy inducer knows of the rows: how much each speaks for each class, or their numbers."""
+
+    classes: Floats | None  # rows x classes: what is gained by predicting the class, over the worst class
+    loss: Loss | None
+
+
+def evidence(problem: Problem) -> Evidence | None:
+    """From the first goal that speaks of predictions or losses, or else the first bound; None where nothing does.
+
+    A row of weight w speaks with w for its class. With costs of mistakes it speaks for every class with what that
+    class saves over the dearest one, which is how Breiman and others (1984) fold costs into priors.
+    """
+    sums: list[Sum] = [goal.sum for goal in problem.goals] + [bound.sum for bound in problem.bounds]
+    for wanted in ((Predicted, Loss), (LeafErrors, Purity)):
+        for total in sums:
+            for factor, term in total.parts:
+                if not isinstance(term, wanted):
+                    continue
+                if isinstance(term, Loss):
+                    return Evidence(None, term)
+                if isinstance(term, Purity):
+                    return Evidence(term.weight.astype(np.float64), None)
+                if isinstance(term, Predicted | LeafErrors):
+                    cost = term.cost.astype(np.float64) * (1.0 if factor * term.scale >= 0 else -1.0)
+                    return Evidence(cost.max(axis=1, initial=-np.inf, keepdims=True) - cost, None)
+    return None
+
+
+def worth(answers: NDArray[np.bool_], rows: Rows, known: Evidence, criterion: str) -> tuple[Floats, float]:
+    """For every test what its split of the rows gains, and the impurity there is to lose."""
+    if known.loss is not None:
+        return _loss_worth(answers, rows, known.loss)
+    assert known.classes is not None
+    weights = known.classes[rows]
+    total = weights.sum(axis=0)
+    yes = answers @ weights
+    no = total - yes
+    return CRITERIA[criterion](yes, no, total), _gini(total)
+
+
+def _gini_gain(yes: Floats, no: Floats, total: Floats) -> Floats:
+    return np.asarray(_gini(total) - _gini(yes) - _gini(no))
+
+
+def _entropy_gain(yes: Floats, no: Floats, total: Floats) -> Floats:
+    return np.asarray(_entropy(total) - _entropy(yes) - _entropy(no))
+
+
+def _gain_ratio(yes: Floats, no: Floats, total: Floats) -> Floats:
+    """Gain over the entropy of the split itself, among the tests of at least average gain."""
+    gain = _entropy_gain(yes, no, total)
+    sides = np.stack([yes.sum(axis=-1), no.sum(axis=-1)], axis=-1)
+    split = _entropy(sides)
+    useful = (split > 0) & (gain > 0)
+    if not useful.any():
+        return gain
+    average = gain[useful].mean()
+    ratio = np.divide(gain, split, out=np.zeros_like(gain), where=split > 0)
+    return np.where(gain >= average - 1e-12, ratio, 0.0) * float(total.sum())
+
+
+def _twoing(yes: Floats, no: Floats, total: Floats) -> Floats:
+    """Shares of the sides times the squared sum of the differences of the class shares between them."""
+    left, right, whole = yes.sum(axis=-1), no.sum(axis=-1), total.sum()
+    both = (left > 0) & (right > 0)
+    safe_left, safe_right = np.where(both, left, 1.0), np.where(both, right, 1.0)
+    apart = np.abs(yes / safe_left[..., None] - no / safe_right[..., None]).sum(axis=-1)
+    return np.where(both, left * right * apart**2, 0.0) / (4 * max(float(whole), 1e-300))
+
+
+CRITERIA: Mapping[str, Callable[[Floats, Floats, Floats], Floats]] = {
+    "gini": _gini_gain,
+    "entropy": _entropy_gain,
+    "gain_ratio": _gain_ratio,
+    "twoing": _twoing,
+}
+
+
+def _gini(weights: Floats) -> Any:
+    """Weight times the gini index."""
+    total = weights.sum(axis=-1)
+    squares = (weights**2).sum(axis=-1)
+    return total - np.divide(squares, total, out=np.zeros_like(np.asarray(total)), where=np.asarray(total) > 0)
+
+
+def _entropy(weights: Floats) -> Any:
+    """Weight times the entropy."""
+    total = weights.sum(axis=-1, keepdims=True)
+    share = np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)
+    logs = np.log2(share, out=np.zeros_like(share), where=share > 0)
+    return -(weights * logs).sum(axis=-1)
+
+
+def _loss_worth(answers: NDArray[np.bool_], rows: Rows, loss: Loss) -> tuple[Floats, float]:
+    weight = loss.weight[rows].astype(np.float64)
+    gain, impurity = np.zeros(len(answers)), 0.0
+    for output in range(loss.targets.shape[1]):
+        target = loss.targets[rows, output].astype(np.float64)
+        # Centered first: sums of squares of far-off numbers would cancel.
+        target = target - target.mean()
+        of_sides = _squared_loss if loss.kind == "squared" else _pinball_loss
+        level = float(loss.level) if loss.kind == "quantile" else 0.5
+        whole = of_sides(np.ones((1, len(rows)), dtype=bool), target, weight, level)[0]
+        gain += whole - of_sides(answers, target, weight, level) - of_sides(~answers, target, weight, level)
+        impurity += whole
+    return gain, impurity
+
+
+def _squared_loss(side: NDArray[np.bool_], target: Floats, weight: Floats, level: float) -> Floats:
+    total, first, second = (side @ np.stack([weight, weight * target, weight * target**2], axis=1)).T
+    return np.asarray(second - np.divide(first**2, total, out=np.zeros_like(total), where=total > 0))
+
+
+def _pinball_loss(side: NDArray[np.bool_], target: Floats, weight: Floats, level: float) -> Floats:
+    """The loss to the quantile of each side; at level one half it is half the absolute loss, which orders alike."""
+    order = np.argsort(target, kind="stable")
+    target, weight = target[order], weight[order]
+    weights = side[:, order] * weight
+    below = np.cumsum(weights, axis=1)
+    total = below[:, -1]
+    place = np.argmax(below >= level * total[:, None] - 1e-9, axis=1)
+    value = target[place]
+    reached = np.cumsum(weights * target, axis=1)
+    at = np.arange(len(side))
+    weight_below, sum_below = below[at, place], reached[at, place]
+    sum_above = reached[:, -1] - sum_below
+    loss = (1 - level) * (value * weight_below - sum_below) + level * (sum_above - value * (total - weight_below))
+    return np.where(total > 0, loss, 0.0)

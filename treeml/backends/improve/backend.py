@@ -1,0 +1,131 @@
+"""improve(a, b): a tree mended one exact subtree at a time, by other back-ends (Schidler and Szeider 2021).
+
+`improve by subtrees(...)` in a specification is this back-end around those of `solve with`. It begins with the tree of
+`start from`, or with a greedy one, and never returns a worse tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from time import monotonic
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+
+from treeml.backends import registry
+from treeml.backends.contract import NO_LIMITS, Answer, Backend, Capabilities, Limits, OnProgress, Option, Refusal
+from treeml.problem.problem import Problem
+from treeml.problem.terms import EVERY_TERM
+from treeml.problem.tree import Node
+
+DEFAULT = "native"
+FEATURES = ("auto", "all", "tree", "support")
+LIMITS = ("d60", "d300", "d800")
+
+
+class Improve:
+    name: ClassVar[str] = "improve"
+    summary: ClassVar[str] = "mends a tree one exact subtree at a time; not optimal as a whole"
+    can: ClassVar[Capabilities] = Capabilities(
+        goals=EVERY_TERM,
+        bounds=EVERY_TERM,
+        sums=True,
+        proves=False,
+        needs_depth=False,
+        lexicographic=True,
+        minimizes_depth=True,
+        merges_rows=True,
+        merges_tests=True,
+        starts=True,
+        reports=True,
+        carries=None,
+    )
+    options: ClassVar[Mapping[str, Option]] = {
+        "backends": Option(tuple, (), "who solves the subtrees: improve(sat, native); native where none is named"),
+        "depth": Option(int, None, "levels of a local tree; 3 where the goal is not depth", low=1),
+        "rows": Option(int, None, "the most rows of a local instance; 5,000 where the goal is not depth", low=1),
+        "rounds": Option(int, None, "the most replacements", low=1),
+        "features": Option(str, "auto", "tests of a local instance: all, the subtree's, a support set", FEATURES),
+        "limits": Option(str, "d300", "rows per depth of a local instance for back-ends but native", LIMITS),
+        "patience": Option(float, 10.0, "seconds for one local instance", low=0.001),
+        "seconds": Option(float, None, "for all of it", low=0),
+        "checkpoint": Option(str, "", "a file to save to, and to go on from", writes=True),
+    }
+
+    @staticmethod
+    def missing() -> str | None:
+        return None
+
+    @staticmethod
+    def version() -> str:
+        return "1"
+
+    def refusals(self, problem: Problem, options: Mapping[str, Any] = MappingProxyType({})) -> Iterator[Refusal]:
+        from treeml.backends.improve.local_terms import ADDED_UP
+        from treeml.backends.improve.rounds import minimizes_depth
+
+        for name, _ in _named(options):
+            missing = registry.get(name).missing()
+            if missing is not None:
+                yield Refusal(f"the back-end {name}", f"what it needs is not installed: {missing}", missing)
+        is_native = _named(options)[0][0] == "native"
+        if "limits" in options and (is_native or not minimizes_depth(problem)):
+            because = "`limits` are for the goal depth and solvers other than native"
+            yield Refusal("the option limits", because, "give `rows` and `depth`")
+        if "features" in options and not minimizes_depth(problem):
+            yield Refusal("the option features", "`features` are reduced for the goal depth only", "remove `features`")
+        if not problem.goals or minimizes_depth(problem):
+            return
+        goal = problem.goals[0]
+        if not any(isinstance(term, ADDED_UP) for _, term in goal.sum.parts):
+            feature = f"the goal {goal.text}" if goal.text else "the goal"
+            because = "a tree is mended piece by piece only where the goal is depth or adds up over its leaves"
+            yield Refusal(feature, because, "remove `improve`")
+
+    def remark(self, problem: Problem, options: Mapping[str, Any]) -> str:
+        from treeml.backends.improve.rounds import minimizes_depth
+
+        names = " and ".join(name for name, _ in _named(options))
+        if minimizes_depth(problem):
+            return f"subtrees on the deepest path are made shallower by {names}; rows keep what is predicted for them"
+        return f"subtrees are replaced by the best trees of a few levels, found by {names}"
+
+    def solve(
+        self,
+        problem: Problem,
+        limits: Limits = NO_LIMITS,
+        start: Node | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> Answer:
+        from treeml.backends.heuristics.cart import Cart
+        from treeml.backends.improve.growth import grow, node_of
+        from treeml.backends.improve.rounds import Settings, improve
+        from treeml.problem.evaluate import meets_all
+
+        began = monotonic()
+        options = dict(limits.options)
+        inners = tuple((registry.get(name), own) for name, own in _named(options))
+        options.pop("backends", None)
+        settings = Settings(**options)
+        if start is not None:
+            start = node_of(grow(start, problem, np.arange(problem.rows)))  # without sides that no row reaches
+        if start is None or not meets_all(problem, start):
+            grown = Cart().solve(problem, replace(limits, options={}))
+            if grown.tree is None:
+                return grown
+            start = grown.tree
+        plain = replace(limits, options={})
+        answer = improve(problem, start, inners, plain, settings, on_progress)
+        return replace(answer, statistics={**answer.statistics, "solve_seconds": monotonic() - began})
+
+
+def _named(options: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """The inner back-ends with their own options."""
+    asked = options.get("backends") or (DEFAULT,)
+    return [(each, {}) if isinstance(each, str) else (each.name, dict(each.options)) for each in asked]
+
+
+def inner_backends(options: Mapping[str, Any]) -> list[Backend]:
+    return [registry.get(name) for name, _ in _named(options)]

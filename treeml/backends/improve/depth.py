@@ -1,0 +1,122 @@
+"""Goal depth: the deepest leaf is shortened by making some subtree on its path shallower (Schidler and Szeider 2021).
+
+Their Algorithm 1: take a leaf of the greatest depth; climb from the largest subtree that is in reach as it is towards
+the root; replace the first subtree for which a shallower one is found. A leaf none of whose subtrees can be made
+shallower settles the matter, since the tree is as deep as its deepest leaf: nothing in reach makes it shallower.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treeml.backends.contract import Deadline
+from treeml.backends.improve.growth import Vertex, deepest_path, grow
+from treeml.backends.improve.inner import Inner
+from treeml.backends.improve.instance import Instance, Reach, cut_instance, whole_instance
+from treeml.problem.problem import Problem
+
+
+@dataclass(slots=True)
+class Settled:
+    """Which local instances need not be tried again: by the rows of their root, the height and the effort."""
+
+    problem_rows: int
+    known: dict[int, tuple[int, int, bool]] = field(default_factory=dict)  # rows -> height, effort, proved?
+    numbers: NDArray[np.uint64] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.numbers = np.random.default_rng(20210118).integers(0, 2**63, self.problem_rows, dtype=np.uint64)
+
+    def key(self, vertex: Vertex) -> int:
+        return int(np.bitwise_xor.reduce(self.numbers[vertex.rows]))
+
+    def covers(self, vertex: Vertex, level: int) -> bool:
+        known = self.known.get(self.key(vertex))
+        return known is not None and known[0] == vertex.height and (known[2] or known[1] >= level)
+
+    def note(self, vertex: Vertex, level: int, is_proof: bool) -> None:
+        self.known[self.key(vertex)] = (vertex.height, level, is_proof)
+
+
+@dataclass(slots=True)
+class Shallower:
+    """One search for a replacement after the other, each on the deepest path of the tree as it then is."""
+
+    problem: Problem
+    classes: NDArray[np.int32]  # what every row keeps
+    inner: Inner
+    reach: Reach
+    reductions: tuple[str, ...]
+    settled: Settled
+    level: int = 0  # of effort
+    tried: int = 0
+    proofs: int = 0
+
+    def next(self, root: Vertex, deadline: Deadline) -> tuple[Vertex, Vertex] | None:
+        """A vertex and what is to take its place; None when nothing in reach is left, or the time is up."""
+        while not deadline.passed:
+            for vertex in self.climb(root):
+                found = self.replacement(vertex, deadline)
+                if found is not None:
+                    return vertex, found
+                if deadline.passed:
+                    return None
+            self.level += 1
+            if self.level >= self.inner.levels:
+                return None
+        return None
+
+    @property
+    def is_over(self) -> bool:
+        """Did every instance in reach get all the effort that there is?"""
+        return self.level >= self.inner.levels
+
+    @property
+    def unproved(self) -> int:
+        """Subtrees that were given up without a proof."""
+        return sum(not proved for _, _, proved in self.settled.known.values())
+
+    def climb(self, root: Vertex) -> Iterator[Vertex]:
+        """The splits on the deepest path that are worth a try, from the bottom up."""
+        for vertex in reversed(deepest_path(root)[:-1]):
+            if not self.settled.covers(vertex, self.level):
+                yield vertex
+
+    def replacement(self, vertex: Vertex, deadline: Deadline) -> Vertex | None:
+        proved = True
+        for instance in self.instances(vertex):
+            self.tried += 1
+            tried = self.inner.shallower(instance, self.level, deadline)
+            if tried.tree is not None:
+                new = grow(tried.tree, self.problem, vertex.rows)
+                if new.height < vertex.height:
+                    return new
+            # A proof about a cut or reduced instance is one about that instance only.
+            if tried.is_proof and instance.is_whole and len(instance.rows) == len(vertex.rows):
+                self.proofs += 1
+                proved = True
+                break
+            proved = False
+        if not deadline.passed:
+            self.settled.note(vertex, self.level, proved)
+        return None
+
+    def instances(self, vertex: Vertex) -> Iterator[Instance]:
+        whole = None
+        if "none" in self.reductions:
+            whole = whole_instance(vertex, self.problem, self.classes, self.reach)
+        if whole is not None:
+            yield whole
+            if self.inner.weighs:
+                return  # it holds every cut instance of this vertex
+        for to_leaves in (True, False):
+            for reduction in self.reductions:
+                if reduction == "none" and (to_leaves or whole is not None):
+                    continue
+                made = cut_instance(vertex, self.problem, self.classes, self.reach, reduction, to_leaves)
+                if made is not None and (made.is_safe or self.inner.weighs) and not (made.is_whole and not to_leaves):
+                    yield made

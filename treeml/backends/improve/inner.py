@@ -1,0 +1,174 @@
+"""A local instance, a depth -> a tree for it of at most that depth, by the native search or by any back-end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, Protocol
+
+import numpy as np
+
+from treeml.backends.contract import Backend, Deadline, Limits, Status, Stop
+from treeml.backends.improve.instance import Instance
+from treeml.native import shallow
+from treeml.problem.problem import Bound, Feature, Problem, Test
+from treeml.problem.terms import Depth, Predicted, Sum
+from treeml.problem.tree import Leaf, Node, Split
+
+WORDS_PER_SECOND = 15 * 10**7  # of the native search, so that its effort is counted and not timed
+MOST_MEMORY = 1 << 29  # bytes of one native search, where no limit is given
+SLACKS: tuple[int | None, ...] = (0, 1, 2, 3, 5, 8, 12, 20, 40, None)  # of the native search, one after the other
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What came of a local instance: a tree over the problem's tests, a proof that there is none, or neither."""
+
+    tree: Node | None = None
+    is_proof: bool = False
+    why: str = ""  # the reason where it is neither
+
+
+class Inner(Protocol):
+    """Solves local instances. `levels` is how often it is worth asking again with more effort."""
+
+    levels: int
+    weighs: bool  # minds the weights of classes? (otherwise it gets safe subtrees only)
+
+    def shallower(self, instance: Instance, level: int, deadline: Deadline) -> Tried:
+        """A tree for the instance that makes the whole shallower at its place, as shallow as it can find."""
+
+
+@dataclass(slots=True)
+class Native:
+    """The native search: exact where it comes to its end, and guided by the subtree that is there."""
+
+    patience: float
+    memory: int | None = None
+    levels: int = len(SLACKS)
+    weighs: bool = True
+
+    def shallower(self, instance: Instance, level: int, deadline: Deadline) -> Tried:
+        work = int(self.patience * WORDS_PER_SECOND / 2 ** max(0, self.levels - 1 - level - 2))
+        found = None
+        try:
+            with shallow.Shallow(
+                instance.bits, instance.labels, instance.weights, instance.guide, self.memory or MOST_MEMORY
+            ) as solver:
+                depth = instance.weighted_depth - 1
+                while depth >= 0:
+                    answer = solver.search(depth, SLACKS[level], work, deadline.left())
+                    if answer != shallow.FOUND:
+                        break
+                    found = solver.tree()
+                    depth = _weighted_depth(found, instance) - 1
+        except MemoryError:
+            return Tried(why="memory")
+        if found is not None:
+            return Tried(instance.replacement(found))
+        return Tried(is_proof=answer == shallow.NONE, why="memory" if answer == shallow.MEMORY else "effort")
+
+
+def _weighted_depth(tree: shallow.Flat, instance: Instance) -> int:
+    depth = np.zeros(len(tree.test), dtype=np.int64)
+    deepest = 0
+    for number, test in enumerate(tree.test):
+        if test < 0:
+            deepest = max(deepest, int(depth[number]) + instance.weights[int(tree.label[number])])
+        else:
+            depth[tree.yes[number]] = depth[tree.no[number]] = depth[number] + 1
+    return deepest
+
+
+@dataclass(slots=True)
+class ByBackend:
+    """Any back-end: it is asked for a tree without errors one level shallower, and again, until there is none."""
+
+    backends: tuple[tuple[Backend, Mapping[str, Any]], ...]
+    limits: Limits
+    patience: float
+    levels: int = 1
+    weighs: bool = False
+    failures: list[str] = field(default_factory=list)  # back-ends that failed, in their own words
+
+    def shallower(self, instance: Instance, level: int, deadline: Deadline) -> Tried:
+        tried = Tried(why="nobody takes it")
+        for backend, options in self.backends:
+            tried = self._by(backend, options, instance, deadline)
+            if tried.tree is not None or tried.is_proof:
+                break
+        return tried
+
+    def _by(self, backend: Backend, options: Mapping[str, Any], instance: Instance, deadline: Deadline) -> Tried:
+        from treeml.backends.planning.plan import Plan, plan
+        from treeml.backends.run import run
+        from treeml.lang.diagnostic import BackendError
+
+        best: Node | None = None
+        depth = instance.depth - 1
+        while depth >= 0:
+            made = plan(local_problem(instance, depth), backend, options)
+            if not isinstance(made, Plan):
+                return Tried(best, why=made[0].because)
+            until = Deadline(min(deadline.at, Deadline.after(self.patience).at))
+            try:
+                answer = run(made, replace(self.limits, deadline=until, options=dict(options)))
+            except (BackendError, MemoryError) as error:
+                # One solver that fails in one round costs that round: the tree is as good as it was.
+                self.failures.append(f"{backend.name}: {error}")
+                return Tried(best, why="failed")
+            if answer.stop is Stop.INTERRUPTED:
+                raise KeyboardInterrupt
+            if answer.tree is None:
+                proved = best is None and answer.status is Status.INFEASIBLE
+                return Tried(best, proved, "" if proved else answer.stop.value)
+            best = _replacement(answer.tree, instance)
+            depth = _depth(answer.tree) - 1
+        return Tried(best)
+
+
+def local_problem(instance: Instance, depth: int) -> Problem:
+    """The instance as a problem of its own: any tree without errors of at most this depth."""
+    rows, classes = len(instance.rows), len(instance.weights)
+    cost = np.ones((rows, classes), dtype=np.int64)
+    cost[np.arange(rows), instance.labels] = 0
+    one = Fraction(1)
+    return Problem(
+        features=tuple(
+            Feature(f"test {number}", "binary", 2, None, number, 1) for number in range(len(instance.tests))
+        ),
+        tests=tuple(Test(number, "true") for number in range(len(instance.tests))),
+        count=np.ones(rows, dtype=np.int64),
+        classes=classes,
+        goals=(),
+        bounds=(
+            Bound(Sum(((one, Predicted(cost)),)), "<=", Fraction(0), "errors"),
+            Bound(Sum(((one, Depth()),)), "<=", Fraction(depth), "depth"),
+        ),
+        given_bits=instance.bits,
+    )
+
+
+def _replacement(tree: Node, instance: Instance) -> Node:
+    order = [tree]
+    for node in order:
+        if isinstance(node, Split):
+            order += [node.yes, node.no]
+    built: dict[int, Node] = {}
+    for node in reversed(order):
+        if isinstance(node, Leaf):
+            built[id(node)] = instance.below[node.label]
+        else:
+            built[id(node)] = Split(int(instance.tests[node.test]), built[id(node.yes)], built[id(node.no)])
+    return built[id(tree)]
+
+
+def _depth(tree: Node) -> int:
+    deepest, todo = 0, [(tree, 0)]
+    while todo:
+        node, depth = todo.pop()
+        deepest = max(deepest, depth)
+        if isinstance(node, Split):
+            todo += [(node.yes, depth + 1), (node.no, depth + 1)]
+    return deepest

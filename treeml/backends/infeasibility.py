@@ -1,0 +1,279 @@
+"""Problem without a tree -> which of its named requirements conflict, and how far one of them would have to give.
+
+A set of names is reported only after it is proved that nothing meets its requirements together. It is made small by a
+deletion filter: each name is left out in turn, and stays out where there is still no tree. Back-ends on clauses say
+first which sums a refutation used at all (`core`), so that the filter starts from few names. The set is then minimal:
+without any one of its names there is a tree, or time ran out, which the explanation says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import ceil, gcd, lcm
+
+from treeml.backends.contract import Answer, Backend, Limits, Status
+from treeml.lang.diagnostic import RefusedError
+from treeml.problem.evaluate import evaluate_sum, meets_all
+from treeml.problem.problem import Bound, Goal, Problem
+from treeml.problem.shapes import deepest, impossible
+from treeml.problem.terms import (
+    Depth,
+    Largest,
+    LeafErrors,
+    Leaves,
+    Predicted,
+    Purity,
+    Ratio,
+    Sum,
+    Support,
+    TestCost,
+    Used,
+)
+from treeml.problem.tree import Leaf
+
+DEEPEST_TRIED = 5
+MOST_GROWN = 4  # greedy trees
+MOST_BITS = 2_000_000  # what may be looked at without a depth bound, only to leave its name out
+
+
+def explained(backend: Backend, problem: Problem, limits: Limits, answer: Answer) -> Answer:
+    """An infeasible answer with the names of bounds that conflict, as far as time allows."""
+    if answer.status is not Status.INFEASIBLE or not limits.options.get("explain", True):
+        return answer
+    inner = replace(limits, options={**limits.options, "explain": False, "write": "", "proof": ""})
+    inner = replace(inner, options={name: value for name, value in inner.options.items() if name in backend.options})
+
+    def verdict(part: Problem) -> Status:
+        return Status.OPTIMAL if has_easy_tree(part, problem.goals, limits) else _verdict(backend, part, inner)
+
+    names = list(dict.fromkeys(bound.name for bound in problem.bounds))
+    core = getattr(backend, "core", None)
+    if core is not None and len(names) > 2:
+        found = core(problem, inner)
+        if found is not None and len(found) < len(names) and verdict(with_names(problem, found)) is Status.INFEASIBLE:
+            names = found
+    names, _ = filtered(problem, names, limits, verdict)
+    return replace(answer, conflict=tuple(name for name in names if name))
+
+
+def with_names(problem: Problem, names: list[str]) -> Problem:
+    """The question whether anything meets the bounds of these names."""
+    return problem.asking((), tuple(bound for bound in problem.bounds if bound.name in names))
+
+
+def filtered(
+    problem: Problem, names: list[str], limits: Limits, verdict: Callable[[Problem], Status]
+) -> tuple[list[str], bool]:
+    """The names without those that are not needed, and whether none of those left can be done without."""
+    names, is_minimal = list(names), True
+    try:
+        for name in names.copy():
+            if limits.deadline.passed:
+                return names, False
+            status = verdict(with_names(problem, [other for other in names if other != name]))
+            if status is Status.INFEASIBLE:
+                names.remove(name)
+            elif status is Status.UNKNOWN:
+                is_minimal = False
+    except KeyboardInterrupt:
+        return names, False
+    return names, is_minimal
+
+
+def has_easy_tree(problem: Problem, goals: tuple[Goal, ...], limits: Limits) -> bool:
+    """Does a single leaf meet the bounds, or a tree grown greedily towards a goal or towards one of the bounds?
+
+    Most requirements that can be met are seen to be so without a solver, at any depth.
+    """
+    from treeml.backends.heuristics.cart import Cart
+
+    if any(meets_all(problem, Leaf(label)) for label in range(problem.classes) or (-1,)):
+        return True
+    if problem.rows * len(problem.tests) > MOST_BITS:
+        return False
+    towards = [goal for goal in goals if goal.sum.kinds() & {"Predicted", "Loss"}]
+    for bound in problem.bounds:
+        if "Predicted" in bound.sum.kinds() and len(towards) < MOST_GROWN:
+            sign = -1 if bound.sense == ">=" else 1
+            towards.append(Goal(Sum(tuple((sign * factor, term) for factor, term in bound.sum.parts))))
+    grown = (Cart().solve(problem.asking((goal,), problem.bounds), Limits(limits.deadline)) for goal in towards)
+    return any(answer.tree is not None for answer in grown)
+
+
+def _verdict(backend: Backend, problem: Problem, limits: Limits) -> Status:
+    """Is there a tree? UNKNOWN where neither that nor the contrary is proved.
+
+    A depth bound cannot be left out of a model with a node for every place; it is left out only where the others
+    conflict on the rows alone, or allow no deep tree.
+    """
+    if problem.max_depth is None and backend.can.needs_depth:
+        if problem.rows * len(problem.tests) > MOST_BITS:
+            return Status.UNKNOWN
+        if impossible(problem) is not None:
+            return Status.INFEASIBLE
+        depth = deepest(problem)
+        if depth > DEEPEST_TRIED:
+            return Status.UNKNOWN
+        limit = Bound(Sum(((Fraction(1), Depth()),)), "<=", Fraction(depth))
+        problem = problem.asking(problem.goals, (*problem.bounds, limit))
+    try:
+        if any(True for _ in backend.refusals(problem)):
+            return Status.UNKNOWN
+        return backend.solve(problem, limits).status
+    except RefusedError:
+        return Status.UNKNOWN
+
+
+# -- how far a requirement would have to give ---------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A requirement as the user wrote it: what is compared with the limit, and what says so to a back-end.
+
+    The bounds of a problem are no substitute: their constants have moved to the limit, a quotient has become linear,
+    and a gap has become many bounds.
+    """
+
+    sum: Sum
+    sense: str
+    limit: Fraction
+    bounds_at: Callable[[str, Fraction], tuple[Bound, ...]]  # for any sense and limit
+
+
+def nearest(
+    backend: Backend, problem: Problem, name: str, quantity: Quantity, limits: Limits
+) -> tuple[Fraction, ...] | None:
+    """Limits that the requirement of this name could have, the others kept: the closest to the one asked for first.
+
+    One, or for an equation the next below and the next above as far as there are such; nothing where the others
+    conflict without it. None where time did not suffice for a proof, or it has no next value.
+    """
+    others = tuple(bound for bound in problem.bounds if bound.name != name)
+    found: list[tuple[Fraction, Fraction]] = []
+    is_known = True
+    for sense in ("<=", ">=") if quantity.sense == "=" else (quantity.sense,):
+        # For an equation: the least value not below the limit, and the greatest not above it.
+        beyond = quantity.bounds_at({"<=": ">=", ">=": "<="}[sense], quantity.limit) if quantity.sense == "=" else ()
+        value = _extreme(backend, problem.asking((), (*others, *beyond)), quantity, sense, limits)
+        if isinstance(value, Fraction):
+            found.append((abs(value - quantity.limit), value))
+        is_known &= value is not Status.UNKNOWN
+    return tuple(value for _, value in sorted(set(found))) if found or is_known else None
+
+
+def _extreme(backend: Backend, problem: Problem, quantity: Quantity, sense: str, limits: Limits) -> Fraction | Status:
+    """The least (for >=: the greatest) value over all trees; INFEASIBLE, or UNKNOWN."""
+    from treeml.backends.planning.plan import Plan, plan
+    from treeml.backends.run import run
+
+    sign, total = 1 if sense == "<=" else -1, quantity.sum
+    goal = Goal(Sum(tuple((sign * factor, term) for factor, term in total.parts), sign * total.constant))
+    planned = plan(problem.asking((goal,), problem.bounds), backend, limits.options)
+    if not isinstance(planned, Plan):
+        return _by_halves(backend, problem, quantity, sense, limits)
+    answer = run(planned, limits)
+    if answer.status is Status.OPTIMAL and answer.objective:
+        return sign * answer.objective[0]
+    return Status.INFEASIBLE if answer.status is Status.INFEASIBLE else Status.UNKNOWN
+
+
+def _by_halves(backend: Backend, problem: Problem, quantity: Quantity, sense: str, limits: Limits) -> Fraction | Status:
+    """The same for what the back-end bounds but does not minimize: the gap to what is known impossible is halved."""
+    step = _step(quantity.sum)
+    reached = _value(backend, problem, quantity.sum, limits)
+    if isinstance(reached, Status):
+        return reached
+    if step is None:
+        return Status.UNKNOWN
+    refused = quantity.limit
+    while abs(refused - reached) >= step:
+        third = (reached - refused) / 3
+        middle = _simplest(*sorted((refused + third, reached - third)))
+        value = _value(
+            backend, problem.asking((), (*problem.bounds, *quantity.bounds_at(sense, middle))), quantity.sum, limits
+        )
+        if isinstance(value, Fraction):
+            reached = value
+        elif value is Status.INFEASIBLE:
+            refused = middle
+        else:
+            return Status.UNKNOWN
+    return reached
+
+
+def _simplest(low: Fraction, high: Fraction) -> Fraction:
+    """The fraction between the two with the least denominator, which back-ends take more readily than any other."""
+    if low < 0:
+        return Fraction(0) if high >= 0 else -_simplest(-high, -low)
+    whole = ceil(low)
+    if whole <= high:
+        return Fraction(whole)
+    floor = whole - 1
+    return floor + 1 / _simplest(1 / (high - floor), 1 / (low - floor))
+
+
+def _value(backend: Backend, problem: Problem, total: Sum, limits: Limits) -> Fraction | Status:
+    """The sum for some tree of the problem; INFEASIBLE if there is none, UNKNOWN where that is not known."""
+    answer = asked_of(backend, problem, limits)
+    if answer is None or answer.status is Status.UNKNOWN:
+        return Status.UNKNOWN
+    return Status.INFEASIBLE if answer.tree is None else evaluate_sum(total, problem, answer.tree)
+
+
+def _step(total: Sum) -> Fraction | None:
+    """No two values of the sum are closer than this; None where that is not known."""
+    if len(total.parts) == 1:
+        factor, term = total.parts[0]
+        if isinstance(term, Purity):
+            # Two fractions with denominators up to a number differ by at least its square's inverse.
+            return abs(factor) / max(1, int(term.weight.sum())) ** 2
+        if isinstance(term, Ratio):
+            above, below = (_predicted(part) for part in (term.numerator, term.denominator))
+            if above is None or below is None:
+                return None
+            most = max(1, int(abs(below[1].cost).max(axis=1).sum()))
+            return abs(factor * above[0] * above[1].scale / (below[0] * below[1].scale)) / most**2
+    steps = list(_steps(total))
+    if None in steps:
+        return None
+    known = [abs(each) for each in steps if each]
+    if not known:
+        return None
+    denominator = lcm(*(each.denominator for each in known))
+    return Fraction(gcd(*(int(each * denominator) for each in known)), denominator)
+
+
+def _predicted(total: Sum) -> tuple[Fraction, Predicted] | None:
+    if len(total.parts) != 1 or total.constant or not isinstance(total.parts[0][1], Predicted):
+        return None
+    return total.parts[0][0], total.parts[0][1]
+
+
+def _steps(total: Sum) -> Iterator[Fraction | None]:
+    """Numbers of which every difference of two values of the sum is made, with whole factors."""
+    for factor, term in total.parts:
+        if isinstance(term, Predicted | LeafErrors | TestCost):
+            yield factor * term.scale
+        elif isinstance(term, Leaves | Depth | Used | Support):
+            yield factor
+        elif isinstance(term, Largest):
+            for part in term.parts:
+                yield from (None if each is None else factor * each for each in _steps(part))
+                yield factor * part.constant
+        else:
+            yield None
+
+
+def asked_of(backend: Backend, problem: Problem, limits: Limits) -> Answer | None:
+    """The answer of the back-end to a problem as it stands, planned for it; None where it cannot take it."""
+    from treeml.backends.planning.plan import Plan, plan
+    from treeml.backends.run import run
+
+    planned = plan(problem, backend, limits.options)
+    if not isinstance(planned, Plan) and problem.max_depth is None and not problem.goals:
+        # A back-end that needs a depth looks for the least one instead.
+        planned = plan(problem.asking((Goal(Sum(((Fraction(1), Depth()),))),), problem.bounds), backend, limits.options)
+    return run(planned, limits) if isinstance(planned, Plan) else None

@@ -1,0 +1,163 @@
+"""Problem -> the best tree, by the package's own C solver.
+
+Everything additive goes to the solver as whole numbers: a goal is multiplied by the common denominator of its factors,
+and later goals are added to the first one, which weighs more than they can ever differ. So two classes with any costs,
+a price per leaf and ties broken by size are all one signed weight a row, which is what the solver is fastest at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from time import monotonic
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from treeml.backends.contract import NO_LIMITS, Answer, Capabilities, Carries, Limits, OnProgress, Option, Refusal
+from treeml.lang.diagnostic import Diagnostic, RefusedError
+from treeml.native import load
+from treeml.problem.problem import Problem
+from treeml.problem.tree import Node
+
+# What the problem and the limits say is no option.
+_SET_ELSEWHERE = frozenset(
+    {"depth", "support", "leaves", "leaf_price", "upper", "enough", "milliseconds", "memory", "threads", "seed"}
+    | {"fail_allocation", "poll_milliseconds", "microseconds", "cell", "kernel"}
+)
+_MOST_BITS = 2**31  # tests times rows that the binary kernel is given
+_KERNELS = ("auto", "binary", "numeric")
+
+
+class _Options(Mapping[str, Option]):
+    """The C library's own tables, read when somebody looks, and which of the two kernels is meant."""
+
+    def _table(self) -> dict[str, Option]:
+        if load.missing() is not None:
+            return {}
+        tables = _tables()
+        own = {
+            name: Option(int, initial, text, low=low, high=high)
+            for table in tables.values()
+            for name, (low, high, initial, text) in table.items()
+            if name not in _SET_ELSEWHERE
+        }
+        low, high, initial, text = tables["binary"]["kernel"]
+        return {
+            "kernel": Option(str, "auto", "binary: on tests; numeric: on columns as they are; auto: by size", _KERNELS),
+            "instructions": Option(int, initial, text, low=low, high=high),
+            **own,
+        }
+
+    def __getitem__(self, name: str) -> Option:
+        return self._table()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._table())
+
+    def __len__(self) -> int:
+        return len(self._table())
+
+
+def _tables() -> dict[str, dict[str, tuple[int, int, int, str]]]:
+    from treeml.native import numeric
+
+    return {"binary": load.options(), "numeric": numeric.options()}
+
+
+def choose_kernel(problem: Problem, options: Mapping[str, Any]) -> tuple[str, str]:
+    """Which kernel runs, and the sentence that says why; a Refusal's text is raised as ValueError."""
+    from treeml.backends.native.thresholds import can_take, prefer_numeric
+
+    if not options:
+        numeric, reason = prefer_numeric(problem)
+        return ("numeric" if numeric else "binary"), reason
+    asked = options.get("kernel", "auto")
+    binary_table, numeric_table = _tables().values()
+    only = {
+        "binary": sorted(set(options) & (set(binary_table) - set(numeric_table))),
+        "numeric": sorted(set(options) & (set(numeric_table) - set(binary_table))),
+    }
+    for kernel, other in (("binary", "numeric"), ("numeric", "binary")):
+        if asked == kernel and only[other]:
+            raise ValueError(f"`{only[other][0]}` is an option of the {other} kernel")
+    if asked == "binary":
+        return "binary", "the binary kernel runs, as asked"
+    obstacle = can_take(problem)
+    if asked == "numeric" or (only["numeric"] and not only["binary"]):
+        if obstacle is not None:
+            raise ValueError(f"the numeric kernel cannot take this problem: {obstacle}")
+        return "numeric", "the numeric kernel runs, as asked"
+    if only["binary"]:
+        return "binary", f"the binary kernel runs: `{only['binary'][0]}` is an option of it"
+    numeric, reason = prefer_numeric(problem)
+    return ("numeric" if numeric else "binary"), reason
+
+
+class Native:
+    name: ClassVar[str] = "native"
+    summary: ClassVar[str] = "branch and bound with a cache, in C; for every additive goal"
+    can: ClassVar[Capabilities] = Capabilities(
+        goals=frozenset({"Predicted", "Leaves", "TestCost", "Loss", "Custom"}),
+        bounds=frozenset({"Depth", "Leaves", "Support", "Purity", "LeafErrors", "Predicted", "Used"}),
+        needs_depth=False,
+        lexicographic=True,
+        merges_rows=True,
+        merges_tests=True,
+        numeric=True,
+        starts=True,
+        reports=True,
+        threads=True,
+        keeps_memory=True,
+        carries=Carries(sums=2**58, goals=2**58, shares=2**120),
+    )
+    options: ClassVar[Mapping[str, Option]] = _Options()
+
+    @staticmethod
+    def missing() -> str | None:
+        return load.missing()
+
+    @staticmethod
+    def version() -> str:
+        return str(load.library().treeml_version().decode())
+
+    def refusals(self, problem: Problem, options: Mapping[str, Any] = MappingProxyType({})) -> Iterator[Refusal]:
+        from treeml.backends.native.refusals import refusals
+
+        yield from _kernel_refusals(problem, options)
+        yield from refusals(problem)
+
+    def remark(self, problem: Problem, options: Mapping[str, Any]) -> str:
+        """Which kernel runs and why, for the plan; one sentence for every stage, if they differ."""
+        from treeml.backends.planning.plan import stages
+
+        said = (choose_kernel(stage, options)[1] for stage in stages(problem, self.can))
+        return "; then ".join(dict.fromkeys(said))
+
+    def solve(
+        self,
+        problem: Problem,
+        limits: Limits = NO_LIMITS,
+        start: Node | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> Answer:
+        from treeml.backends.native.run import Run
+
+        try:
+            kernel, _ = choose_kernel(problem, limits.options)
+        except ValueError as error:
+            raise RefusedError(Diagnostic("B501", "native cannot take its options so", notes=(str(error),))) from error
+        return Run(problem, limits, start, on_progress, monotonic(), kernel).answer()
+
+
+def _kernel_refusals(problem: Problem, options: Mapping[str, Any]) -> Iterator[Refusal]:
+    try:
+        kernel, reason = choose_kernel(problem, options)
+    except ValueError as error:
+        yield Refusal("the kernel asked for", str(error))
+        return
+    size = len(problem.tests) * problem.rows
+    if kernel == "binary" and problem.given_bits is None and size > _MOST_BITS:
+        yield Refusal(
+            f"{len(problem.tests):,} tests on {problem.rows:,} rows",
+            f"{reason}, and their answers do not fit in memory",
+            "take fewer cuts: `binarize all by quantiles(16)`",
+        )

@@ -1,0 +1,72 @@
+"""A run whose goal is fewest leaves, with predictions at their least -> its answer, by one search.
+
+Costs first and leaves second are one additive goal: it is searched once, without asking for one leaf, two, and so on,
+and has a tree at any time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treeml.backends.contract import Answer, Status, Stop
+from treeml.backends.native.goals import at_most, floor, objective_of
+from treeml.problem.evaluate import evaluate_goals, meets_all
+from treeml.problem.problem import Bound, Goal
+from treeml.problem.shapes import at_best
+from treeml.problem.terms import Leaves, Predicted, Sum
+
+if TYPE_CHECKING:
+    from treeml.backends.native.run import Run
+
+
+def smallest_faultless(run: Run, bound: Bound) -> Answer | None:
+    """None where the bound on predictions is not at the least that any tree can have, or numbers grow too large."""
+    from treeml.backends.native.run import STATUS, STOP, tree_of
+    from treeml.backends.solvers.encodings.greedy_start import greedy_for_bound
+
+    problem = run.problem
+    factor, cost, limit = at_most(bound)
+    signed = np.asarray(cost) * (1 if factor > 0 else -1)
+    least = at_best(Sum(((Fraction(1), Predicted(signed)),)), problem)
+    if least is None or least != floor(limit / abs(factor)):
+        return None
+    goals = (Goal(Sum(((Fraction(1), Predicted(signed)),))), Goal(Sum(((Fraction(1), Leaves()),))))
+    both = problem.asking(goals, tuple(other for other in problem.bounds if other is not bound))
+    try:
+        joined = objective_of(both)
+    except OverflowError:
+        return None
+    settings = {**run.settings(joined), "upper": joined.first_weighs * (int(least) + 1) + joined.later_most}
+    start = greedy_for_bound(problem) if run.start is None else run.start
+    inner = replace(run, problem=both, start=start, on_progress=None, trace=[])
+    found = inner.run(inner.solver(joined), joined, settings)
+    assert found is not None
+    tree = tree_of(found, problem) if len(found.test) else None
+    if tree is None or not meets_all(problem, tree):
+        proved = found.status in ("optimal", "infeasible")
+        status = Status.INFEASIBLE if proved else Status.UNKNOWN
+        stop = Stop.PROVED if proved else STOP[found.stop]
+        statistics = run.statistics(found, None, None)
+        evidence = run.ended if proved else ()
+        return Answer(status, stop, statistics=statistics, raw_status=found.status, evidence=evidence)
+    goal = problem.goals[0].sum
+    objective = evaluate_goals(problem, tree)
+    below = (
+        Fraction(1) if found.bound is None else max(Fraction(1), Fraction(found.bound) - joined.first_weighs * least)
+    )
+    price = sum((part for part, _ in goal.parts), Fraction(0))
+    lower = objective[0] if found.status == "optimal" else min(objective[0], price * below + goal.constant)
+    return Answer(
+        STATUS[found.status],
+        STOP[found.stop],
+        tree,
+        objective,
+        lower,
+        statistics=run.statistics(found, objective[0], lower),
+        raw_status=f"{found.status}, {found.stop}",
+        evidence=run.ended if found.status == "optimal" else run.stopped_at,
+    )

@@ -1,0 +1,217 @@
+"""Goals and bounds of a Problem -> one goal in whole numbers, as the C solver takes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import inf, lcm
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treeml.problem.constants import exact_sum
+from treeml.problem.magnitudes import added
+from treeml.problem.problem import Bound, Problem
+from treeml.problem.terms import Custom, LeafErrors, Leaves, Loss, Predicted, Purity, Sum, TestCost
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+MOST = 2**58  # sums of whole numbers that the solver takes without overflow
+MOST_BESIDE = 2**900  # amounts beside a real loss, which are rounded, but have to be floats
+
+
+@dataclass
+class Objective:
+    """The goals as one: minimized in whole numbers, `scale` times the user's sum."""
+
+    scale: Fraction = Fraction(1)
+    cost: NDArray[np.int64] | None = None
+    loss: Loss | None = None
+    custom: Custom | None = None
+    factor: int = 1  # of the loss or the user's function
+    price: int | Fraction = 0
+    column_cost: NDArray[np.int64] | tuple[Fraction, ...] | None = None
+    beside: float | None = None  # leaf costs are rounded to units beside which this fits; None: all is whole
+    most: float = inf  # leaf costs beyond this are of no interest
+    constant: Fraction = Fraction(0)
+    first_weighs: int = 1  # the first goal's multiple where later goals break ties
+    later_most: int = 0  # what later goals add at most
+    later_least: int = 0
+
+
+def _one_goal(problem: Problem, total: Sum) -> Objective:
+    """One goal in whole numbers, or as a real loss beside which all else is rounded."""
+    for factor, term in total.parts:
+        if isinstance(term, Custom) or (isinstance(term, Loss) and term.kind == "squared"):
+            return _real_goal(problem, total, factor, term)
+    try:
+        return _whole_goal(problem, total)
+    except OverflowError:
+        for factor, term in total.parts:
+            if isinstance(term, Loss):
+                return _real_goal(problem, total, factor, term)
+        raise
+
+
+def _real_goal(problem: Problem, total: Sum, factor: Fraction, main: Loss | Custom) -> Objective:
+    """A goal in the steps of its loss: prices become multiples of them, which need not be whole."""
+    step = abs(factor) * (abs(main.scale) if isinstance(main, Loss) else 1) or Fraction(1)
+    one = Objective(scale=1 / step, constant=total.constant)
+    for each, term in total.parts:
+        if isinstance(term, Leaves):
+            one.price += each / step
+        elif isinstance(term, TestCost):
+            share = each * term.scale / step
+            one.column_cost = tuple(share * cost for cost in term.costs)
+    if isinstance(main, Loss):
+        one.loss = main
+        _check_loss(main)
+    else:
+        one.custom = main
+    beside = abs(Fraction(one.price))
+    if one.column_cost is not None:
+        beside = max(beside, int(problem.count.sum()) * abs(sum(one.column_cost, Fraction(0))))
+    if beside > MOST_BESIDE:
+        raise OverflowError("a price beside the loss is too large for it")
+    one.beside = float(beside)
+    return one
+
+
+def _check_loss(loss: Loss) -> None:
+    """Sums of weights are exact in 64 bits, those of weighted targets in 128."""
+    if exact_sum(loss.weight) > MOST or _widest(loss.targets) > 2 * MOST or loss.level.denominator > MOST:
+        raise OverflowError("its weights, targets or levels have more digits than 64 bits hold")
+
+
+def _widest(targets: NDArray[np.int64]) -> int:
+    """The largest range of an output."""
+    if not targets.size:
+        return 0
+    low, high = targets.min(axis=0).tolist(), targets.max(axis=0).tolist()
+    return max(int(most) - int(least) for least, most in zip(low, high, strict=True))
+
+
+def centred(targets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Targets about the middle of their range, output by output: numbers as small as can be, exactly."""
+    middle = [(int(a) + int(b)) // 2 for a, b in zip(targets.min(axis=0), targets.max(axis=0), strict=True)]
+    return targets - np.array(middle, dtype=np.int64)
+
+
+def _whole_goal(problem: Problem, total: Sum) -> Objective:
+    """One goal in whole numbers."""
+    one = Objective(constant=total.constant)
+    factors = [factor * getattr(term, "scale", 1) for factor, term in total.parts]
+    denominator = lcm(*(factor.denominator for factor in factors))
+    one.scale = Fraction(denominator)
+    unit = 1  # of the C solver's own steps: a quantile loss counts in steps of its level
+    for factor, (_, term) in zip(factors, total.parts, strict=True):
+        multiple = factor.numerator * (denominator // factor.denominator)
+        if isinstance(term, Predicted):
+            check_cost(term.cost, multiple)
+            one.cost = np.asarray(term.cost) if multiple == 1 else np.asarray(term.cost) * multiple
+        elif isinstance(term, Leaves):
+            one.price += multiple
+        elif isinstance(term, TestCost):
+            _check_size(multiple * max(term.costs, default=0), int(problem.count.sum()) * max(1, len(term.costs)))
+            one.column_cost = np.asarray(term.costs, dtype=np.int64) * multiple
+        elif isinstance(term, Loss):
+            one.loss, one.factor, unit = term, multiple, term.level.denominator if term.kind == "quantile" else 1
+            size = multiple * exact_sum(term.weight) * (_widest(term.targets) + 3) * unit
+            _check_size(size, term.targets.shape[1])
+    _check_size(int(one.price) * unit, problem.rows)
+    if one.column_cost is not None:
+        _check_size(unit * sum(int(cost) for cost in one.column_cost), int(problem.count.sum()))
+    return one
+
+
+def check_cost(cost: NDArray[np.int64], multiple: int = 1) -> None:
+    """The solver adds up the sizes of all costs of a matrix."""
+    if _largest(cost) * abs(multiple) * cost.size > MOST and added(np.abs(cost).ravel()) * abs(multiple) > MOST:
+        raise OverflowError("its whole numbers do not fit in 64 bits")
+
+
+def _largest(array: NDArray[np.int64]) -> int:
+    return max(int(array.max()), -int(array.min())) if array.size else 0
+
+
+def _check_size(each: int, times: int) -> None:
+    if each * max(1, times) > MOST:
+        raise OverflowError("its whole numbers do not fit in 64 bits")
+
+
+def _spread(problem: Problem, goal: Objective) -> tuple[int, int]:
+    """The least and the most that a goal of whole numbers can come to."""
+    low, high = int(goal.price), int(goal.price) * problem.rows
+    if goal.cost is not None:
+        low += int(goal.cost.min(axis=1).astype(object).sum())
+        high += int(goal.cost.max(axis=1).astype(object).sum())
+    if goal.column_cost is not None:
+        high += sum(int(cost) for cost in goal.column_cost) * int(problem.count.sum())
+    return low, high
+
+
+def objective_of(problem: Problem) -> Objective:
+    """All goals as one: each weighs more than the later ones can differ."""
+    goals = [_one_goal(problem, goal.sum) for goal in problem.goals]
+    if not goals:
+        return Objective()
+    total = goals[-1]
+    for goal in reversed(goals[:-1]):
+        low, high = _spread(problem, total)
+        weight = high - low + 1
+        _check_size(weight * int(goal.price), problem.rows)
+        joined = Objective(
+            scale=goal.scale, constant=goal.constant, first_weighs=weight, later_most=high, later_least=low
+        )
+        joined.price = weight * int(goal.price) + int(total.price)
+        for part in ("cost", "column_cost"):
+            mine, theirs = getattr(goal, part), getattr(total, part)
+            if mine is not None:
+                times = mine.size if part == "cost" else int(problem.count.sum()) * max(1, len(mine))
+                _check_size(weight * _largest(mine) + (_largest(theirs) if theirs is not None else 0), times)
+                setattr(joined, part, mine * weight if theirs is None else mine * weight + theirs)
+            else:
+                setattr(joined, part, theirs)
+        total = joined
+    return total
+
+
+def kind(bound: Bound) -> type:
+    return type(bound.sum.parts[0][1]) if len(bound.sum.parts) == 1 else object
+
+
+def leaf_matrix(bound: Bound) -> NDArray[np.int64]:
+    """The weights or costs that a bound on every leaf adds up."""
+    term = bound.sum.parts[0][1]
+    assert isinstance(term, Purity | LeafErrors)
+    return term.weight if isinstance(term, Purity) else term.cost
+
+
+def limit_of(bound: Bound) -> Fraction:
+    factor = bound.sum.parts[0][0]
+    return (bound.limit - bound.sum.constant) / factor
+
+
+def scaled_cost(total: Sum) -> tuple[Fraction, NDArray[np.int64]] | None:
+    for factor, term in total.parts:
+        if isinstance(term, Predicted):
+            return factor * term.scale, term.cost
+    return None
+
+
+def at_most(bound: Bound) -> tuple[Fraction, NDArray[np.int64], Fraction]:
+    """A bound on a Predicted as factor, cost and limit: factor * the sum of the costs <= limit."""
+    scaled = scaled_cost(bound.sum)
+    assert scaled is not None
+    sign = 1 if bound.sense == "<=" else -1
+    return sign * scaled[0], scaled[1], sign * (bound.limit - bound.sum.constant)
+
+
+def in_64_bits(limit: int) -> int:
+    """A limit beyond all sums that the solver takes says the same wherever beyond them it is."""
+    return max(-4 * MOST, min(limit, 4 * MOST))
+
+
+def floor(value: Fraction | int) -> int:
+    return Fraction(value).numerator // Fraction(value).denominator

@@ -1,0 +1,106 @@
+"""Problem -> why the C solver cannot take it, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from treeml.backends.contract import Refusal
+from treeml.backends.native.goals import at_most, check_cost, kind, leaf_matrix, limit_of, objective_of, scaled_cost
+from treeml.problem.problem import Bound, Goal, Problem
+from treeml.problem.terms import Custom, LeafErrors, Leaves, Loss, Predicted, Purity, Support, TestCost, Used
+
+
+def refusals(problem: Problem) -> Iterator[Refusal]:
+    """Of its bounds, its goals, and what they make together."""
+    for bound in problem.bounds:
+        yield from _bound_refusals(problem, bound)
+    for goal in problem.goals:
+        yield from _goal_refusals(problem, goal)
+    if len(problem.goals) > 1 and any({"Loss", "Custom"} & goal.sum.kinds() for goal in problem.goals):
+        yield Refusal("several goals", "native takes goals in turn only where all are whole numbers")
+    elif not list(_shape_refusals(problem)):
+        yield from _size_refusals(problem)
+    yield from _shape_refusals(problem)
+
+
+def _goal_refusals(problem: Problem, goal: Goal) -> Iterator[Refusal]:
+    feature = f"the goal {goal.text}" if goal.text else "the goal"
+    main = [term for _, term in goal.sum.parts if isinstance(term, Predicted | Loss | Custom)]
+    if len(main) > 1:
+        yield Refusal(feature, "native minimizes one cost of the leaves, and this goal adds up several kinds")
+    for factor, term in goal.sum.parts:
+        if factor < 0 and isinstance(term, Leaves | TestCost | Loss):
+            yield Refusal(feature, "native can make this no larger on purpose: it bounds from below by what only grows")
+        if isinstance(term, TestCost) and (term.scale < 0 or min(term.costs, default=0) < 0):
+            yield Refusal(feature, "native takes no negative costs of tests")
+        if isinstance(term, Loss) and (term.scale < 0 or (len(term.weight) and int(term.weight.min()) < 0)):
+            yield Refusal(feature, "native takes no negative weights of losses")
+
+
+def _bound_refusals(problem: Problem, bound: Bound) -> Iterator[Refusal]:
+    feature = f"the requirement {bound.name}" if bound.name else "a requirement"
+    if len(bound.sum.parts) != 1:
+        yield Refusal(feature, "native bounds one measure at a time", "bound each of them by itself")
+        return
+    factor, term = bound.sum.parts[0]
+    sense = bound.sense if factor > 0 else {"<=": ">=", ">=": "<=", "=": "="}[bound.sense]
+    wanted = ">=" if isinstance(term, Support | Purity) else "<="
+    if isinstance(term, Predicted) and bound.sense != "=":
+        sense = wanted  # the cost carries the sign
+    if sense != wanted:
+        yield Refusal(
+            feature, f"native keeps this measure {'at least' if wanted == '>=' else 'at most'} at a limit only"
+        )
+    elif isinstance(term, Used) and limit_of(bound) >= 1 and limit_of(bound) < len(term.features):
+        yield Refusal(feature, "native forbids columns, and does not count them", "forbid each column by itself")
+    elif isinstance(term, Predicted) and not _same_cost(problem, bound) and problem.goals:
+        yield Refusal(feature, "native bounds a sum over the predictions only where the same sum is the goal")
+
+
+def _shape_refusals(problem: Problem) -> Iterator[Refusal]:
+    """What several bounds, or bounds and goals, make together."""
+    labelled = any(kind(bound) in (Purity, LeafErrors) for bound in problem.bounds)
+    if labelled and any({"Loss", "Custom"} & goal.sum.kinds() for goal in problem.goals):
+        yield Refusal("a requirement on classes", "native keeps it only where the goal is about the classes predicted")
+    predicted = [bound for bound in problem.bounds if kind(bound) is Predicted]
+    if len(predicted) > 1 and not _alike(predicted):
+        yield Refusal("several requirements on predictions", "native bounds one sum over the predictions")
+    for term, feature in ((Purity, "several requirements of purity"), (LeafErrors, "several requirements on leaves")):
+        matrices = [leaf_matrix(bound) for bound in problem.bounds if kind(bound) is term]
+        if any(not np.array_equal(matrices[0], other) for other in matrices[1:]):
+            yield Refusal(feature, "native sums up one weight or cost of the rows of a leaf, and these need several")
+
+
+def _size_refusals(problem: Problem) -> Iterator[Refusal]:
+    try:
+        objective_of(problem)
+        for bound in problem.bounds:
+            scaled = scaled_cost(bound.sum)
+            if scaled is not None:
+                check_cost(scaled[1])
+            elif kind(bound) in (Purity, LeafErrors):
+                check_cost(leaf_matrix(bound))
+    except OverflowError as error:
+        yield Refusal("the size of the numbers", str(error), "round the weights or costs to fewer digits")
+
+
+def _alike(bounds: list[Bound]) -> bool:
+    first = at_most(bounds[0])
+    others = [at_most(bound) for bound in bounds[1:]]
+    return all(first[0] * other[0] > 0 and np.array_equal(first[1], other[1]) for other in others)
+
+
+def _same_cost(problem: Problem, bound: Bound) -> bool:
+    """Is the bounded sum the first goal, up to a positive factor? Or is the goal the number of leaves alone?"""
+    if len(problem.goals) != 1:
+        return False
+    goal = problem.goals[0].sum
+    if goal.kinds() == {"Leaves"}:
+        return True
+    theirs = scaled_cost(goal)
+    if theirs is None or goal.kinds() != {"Predicted"} or bound.sense == "=":
+        return False
+    mine = at_most(bound)
+    return mine[0] * theirs[0] > 0 and (mine[1] is theirs[1] or np.array_equal(mine[1], theirs[1]))

@@ -1,0 +1,346 @@
+"""Problem -> the best of all its trees, found by looking at all of them.
+
+What every other back-end is tested against, so written to be seen right, not to be fast. A tree is a leaf, or a test
+with a tree on either side; what each term makes of a tree follows from what it makes of the two sides. So the
+outcomes that the trees over a set of rows can have are those of its leaves, and those of every pair of outcomes of
+the two sides of every test. Of two outcomes one may be dropped only if the other is at least as good in every value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from itertools import product
+from math import comb
+from time import monotonic
+from typing import Any, ClassVar
+
+from treeml.backends.claims import Evidence
+from treeml.backends.contract import (
+    NO_LIMITS,
+    Answer,
+    Capabilities,
+    Limits,
+    OnProgress,
+    Option,
+    Progress,
+    Refusal,
+    Status,
+    Stop,
+)
+from treeml.backends.oracle.terms import Piece, inputs_of, pieces_of, terms_of, value_of
+from treeml.problem.problem import Bound, Problem
+from treeml.problem.shapes import groups
+from treeml.problem.terms import EVERY_TERM, Custom, Loss, Predicted, TestCost
+from treeml.problem.tree import Leaf, Node, Split
+
+NOTHING: Mapping[str, Any] = {}
+MOST_INPUTS = 50_000  # that monotone predictions are judged on
+
+
+class Oracle:
+    name: ClassVar[str] = "oracle"
+    summary: ClassVar[str] = "looks at every tree; for small problems, and for testing the others"
+    can: ClassVar[Capabilities] = Capabilities(
+        goals=EVERY_TERM,
+        bounds=EVERY_TERM,
+        sums=True,
+        needs_depth=False,
+        lexicographic=True,
+        minimizes_depth=True,
+        merges_rows=True,
+        merges_tests=True,
+        starts=True,
+        reports=True,
+        explains=True,
+        carries=None,
+    )
+    options: ClassVar[Mapping[str, Option]] = {
+        "limit": Option(int, 20_000, "the most cases it will look at", low=1),
+        "outcomes": Option(int, 2_000_000, "the most outcomes of subtrees it will keep", low=1),
+    }
+
+    @staticmethod
+    def missing() -> str | None:
+        return None
+
+    @staticmethod
+    def version() -> str:
+        return "1"
+
+    def refusals(self, problem: Problem, options: Mapping[str, Any] = NOTHING) -> Iterator[Refusal]:
+        most = options.get("limit", self.options["limit"].default)
+        size = estimate(problem)
+        if size > most:
+            yield Refusal(
+                "the size of the problem",
+                f"oracle looks at every tree, which here means about {_rounded(size)} cases; its limit is {most:,}",
+                "bound depth lower, use fewer rows or tests, or raise it: oracle(limit = ...)",
+            )
+        inputs = inputs_of(problem)
+        if inputs > MOST_INPUTS and any("Monotone" in bound.sum.kinds() for bound in problem.bounds):
+            yield Refusal(
+                "a monotone requirement",
+                f"oracle looks at every possible input, here {_rounded(inputs)}; its limit is {MOST_INPUTS:,}",
+                "use fewer columns, or coarser cuts",
+            )
+
+    def solve(
+        self,
+        problem: Problem,
+        limits: Limits = NO_LIMITS,
+        start: Node | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> Answer:
+        began = monotonic()
+        search = _Search(problem, limits, on_progress, began)
+        try:
+            search.offer_start(start)
+            search.look_at_all()
+        except _StoppedError as stopped:
+            return search.answer(Status.FEASIBLE if search.best else Status.UNKNOWN, stopped.stop)
+        except KeyboardInterrupt:
+            return search.answer(Status.FEASIBLE if search.best else Status.UNKNOWN, Stop.INTERRUPTED)
+        if search.best is not None:
+            return search.answer(Status.OPTIMAL, Stop.PROVED)
+        return replace(search.answer(Status.INFEASIBLE, Stop.PROVED), conflict=_conflict(problem, limits))
+
+
+def estimate(problem: Problem) -> int:
+    """How many cases there are: sets of rows that a node of a tree can hold, times what can come of them.
+
+    The sets are at most those made by the tests of a path, or all there are of distinct rows. Where one sum over leaves
+    decides, each set has one best outcome; every further sum that a goal or bound watches makes outcomes incomparable,
+    by measurement about one for every four distinct rows.
+    """
+    sides = {
+        min(answers.tobytes(), (~answers).tobytes()) for answers in problem.bits if 0 < answers.sum() < problem.rows
+    }
+    distinct = int(groups(problem).max(initial=0)) + 1
+    depth = _deepest(problem, distinct, len(sides))
+    by_paths = sum(comb(len(sides), length) << length for length in range(min(depth, len(sides)) + 1))
+    outcomes = int(max(1, distinct // 4) ** max(0, _sums_over_leaves(problem) - 1))
+    return min(by_paths, (1 << distinct) - 1) * outcomes
+
+
+def _sums_over_leaves(problem: Problem) -> int:
+    """How many different sums over leaves are watched; one and its opposite are the same."""
+    seen = set()
+    for term in terms_of(problem):
+        if isinstance(term, Predicted):
+            seen.add(min(term.cost.tobytes(), (-term.cost).tobytes()))
+        elif isinstance(term, Loss | TestCost | Custom):
+            seen.add(str(id(term)).encode())
+    return len(seen)
+
+
+class _StoppedError(Exception):
+    def __init__(self, stop: Stop) -> None:
+        self.stop = stop
+
+
+Outcome = tuple[tuple[Any, ...], Node]  # the value of every piece, and a tree that has them
+
+
+@dataclass
+class _Search:
+    problem: Problem
+    limits: Limits
+    on_progress: OnProgress | None
+    began: float
+    best: tuple[tuple[Fraction, ...], Node] | None = None
+    trace: list[Progress] = field(default_factory=list)
+    known: dict[tuple[int, int, frozenset[int]], list[Outcome]] = field(default_factory=dict)
+    kept: int = 0
+
+    def __post_init__(self) -> None:
+        alike = _groups(self.problem)
+        self.everything = (1 << len(alike)) - 1
+        self.yes = _masks(self.problem, alike)
+        self.pieces: list[Piece] = pieces_of(self.problem, alike)
+        places = range(len(self.pieces))
+        self.exact = [place for place in places if self.pieces[place].better == "same"]
+        self.less = [place for place in places if self.pieces[place].better == "less"]
+        self.more = [place for place in places if self.pieces[place].better == "more"]
+        self.labels = range(self.problem.classes) if self.problem.classes else (-1,)
+        sides = {min(mask, self.everything ^ mask) for mask in self.yes} - {0}
+        self.depth = _deepest(self.problem, len(alike), len(sides))
+        self.priced = frozenset().union(*(piece.priced for piece in self.pieces))
+        self.most_outcomes = self.limits.options.get("outcomes", Oracle.options["outcomes"].default)
+
+    def offer_start(self, start: Node | None) -> None:
+        """A start is the first incumbent, if it is a tree of the problem and meets the bounds."""
+        if start is not None:
+            outcome = self.outcome_of(start, self.everything, frozenset())
+            if outcome is not None:
+                self.consider([outcome])
+
+    def outcome_of(self, node: Node, mask: int, tested: frozenset[int]) -> Outcome | None:
+        if isinstance(node, Leaf):
+            return self.leaf(mask, node.label) if mask and node.label in self.labels else None
+        yes = mask & self.yes[node.test]
+        below = tested | ({self.problem.tests[node.test].feature} & self.priced)
+        left = self.outcome_of(node.yes, yes, below)
+        right = self.outcome_of(node.no, mask ^ yes, below)
+        return None if left is None or right is None else self.join(node.test, mask, tested, left, right)
+
+    def look_at_all(self) -> None:
+        """The root is as any other set of rows, but its outcomes are judged at once, so that there is an incumbent."""
+        self.check_time()
+        self.consider([self.leaf(self.everything, label) for label in self.labels])
+        for test in range(len(self.yes)) if self.depth > 0 else ():
+            if self.best is not None and not self.problem.goals:
+                return
+            self.consider(self.split(test, self.everything, self.depth, frozenset()))
+
+    def consider(self, outcomes: list[Outcome]) -> None:
+        improved = False
+        for values, tree in outcomes:
+            numbers = {id(piece.term): piece.number(value) for piece, value in zip(self.pieces, values, strict=True)}
+            if not all(self.keeps(bound, numbers) for bound in self.problem.bounds):
+                continue
+            objective = tuple(value_of(goal.sum, numbers, Fraction(0)) or Fraction(0) for goal in self.problem.goals)
+            if self.best is None or objective < self.best[0]:
+                self.best, improved = (objective, tree), True
+        if improved and self.best is not None:
+            moment = Progress(monotonic() - self.began, self.best[0], None, self.best[1])
+            self.trace.append(moment)
+            if self.on_progress is not None and self.on_progress(moment) is False:
+                raise _StoppedError(Stop.INTERRUPTED)
+
+    @staticmethod
+    def keeps(bound: Bound, numbers: dict[int, Fraction]) -> bool:
+        """A ratio without a denominator is no obstacle to any bound."""
+        value = value_of(bound.sum, numbers, None)
+        if value is None:
+            return True
+        return {"<=": value <= bound.limit, ">=": value >= bound.limit, "=": value == bound.limit}[bound.sense]
+
+    def outcomes(self, mask: int, depth: int, tested: frozenset[int]) -> list[Outcome]:
+        """What the trees over these rows can come to, `tested` being the features with a price that were paid above."""
+        depth = min(depth, mask.bit_count() - 1)
+        key = (mask, depth, tested)
+        if key not in self.known:
+            found = [self.leaf(mask, label) for label in self.labels]
+            for test in range(len(self.yes)) if depth > 0 else ():
+                found += self.split(test, mask, depth, tested)
+            self.known[key] = self.undominated(found)
+            self.kept += len(self.known[key])
+            if self.kept > self.most_outcomes:
+                raise _StoppedError(Stop.MEMORY)
+        return self.known[key]
+
+    def split(self, test: int, mask: int, depth: int, tested: frozenset[int]) -> list[Outcome]:
+        yes = mask & self.yes[test]
+        if yes in (0, mask):
+            return []
+        below = tested | ({self.problem.tests[test].feature} & self.priced)
+        left, right = self.outcomes(yes, depth - 1, below), self.outcomes(mask ^ yes, depth - 1, below)
+        return self.undominated(self.join(test, mask, tested, *pair) for pair in product(left, right))
+
+    def undominated(self, outcomes: Iterable[Outcome]) -> list[Outcome]:
+        """Of outcomes that agree where more is neither good nor bad, those that no other matches in all else."""
+        alike: dict[tuple[Any, ...], list[Outcome]] = {}
+        seen: set[tuple[Any, ...]] = set()
+        for outcome in outcomes:
+            self.check_time()
+            values = outcome[0]
+            if values in seen:
+                continue
+            seen.add(values)
+            rivals = alike.setdefault(tuple(values[place] for place in self.exact), [])
+            if any(self.as_good(rival[0], values) for rival in rivals):
+                continue
+            rivals[:] = [rival for rival in rivals if not self.as_good(values, rival[0])]
+            rivals.append(outcome)
+        return [outcome for rivals in alike.values() for outcome in rivals]
+
+    def as_good(self, one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
+        return all(one[i] <= other[i] for i in self.less) and all(one[i] >= other[i] for i in self.more)
+
+    def leaf(self, mask: int, label: int) -> Outcome:
+        return tuple(piece.at_leaf(mask, label) for piece in self.pieces), Leaf(label)
+
+    def join(self, test: int, mask: int, tested: frozenset[int], left: Outcome, right: Outcome) -> Outcome:
+        values = tuple(
+            piece.joined(test, mask, tested, yes, no)
+            for piece, yes, no in zip(self.pieces, left[0], right[0], strict=True)
+        )
+        return values, Split(test, left[1], right[1])
+
+    def check_time(self) -> None:
+        if self.limits.deadline.passed:
+            raise _StoppedError(Stop.TIME)
+
+    def answer(self, status: Status, stop: Stop) -> Answer:
+        objective, tree = self.best if self.best is not None else (None, None)
+        proved = status is Status.OPTIMAL and bool(objective)
+        known = status in (Status.OPTIMAL, Status.INFEASIBLE)
+        evidence = (Evidence("enumeration" if proved or status is Status.INFEASIBLE else "no goal"),) if known else ()
+        return Answer(
+            status,
+            stop,
+            tree,
+            objective,
+            bound=objective[-1] if proved and objective else None,
+            trace=tuple(self.trace),
+            statistics={"nodes": len(self.known), "solve_seconds": monotonic() - self.began},
+            raw_status="looked at every tree" if stop is Stop.PROVED else "stopped early",
+            evidence=evidence,
+        )
+
+
+def _groups(problem: Problem) -> list[list[int]]:
+    """Rows that answer every test alike, and so are always in one leaf."""
+    alike: dict[bytes, list[int]] = {}
+    answers = problem.bits.T
+    for row in range(problem.rows):
+        alike.setdefault(answers[row].tobytes(), []).append(row)
+    return list(alike.values())
+
+
+def _masks(problem: Problem, alike: list[list[int]]) -> list[int]:
+    """For every test the groups that answer yes, one bit each."""
+    bits = problem.bits
+    return [sum(1 << place for place, rows in enumerate(alike) if bits[test, rows[0]]) for test in range(len(bits))]
+
+
+def _deepest(problem: Problem, distinct: int, tests: int) -> int:
+    """No path is longer than this: every leaf holds a row, a test splits rows once, and the bounds say the rest."""
+    limits = [distinct - 1, tests]
+    if problem.max_depth is not None:
+        limits.append(problem.max_depth)
+    leaves = problem.bound_on("Leaves", "<=")
+    if leaves is not None:
+        limits.append(leaves.numerator // leaves.denominator - 1)
+    support = problem.bound_on("Support", ">=")
+    if support is not None and support > 0:
+        limits.append(int(int(problem.count.sum()) / support) - 1)
+    return max(0, min(limits))
+
+
+def _conflict(problem: Problem, limits: Limits) -> tuple[str, ...]:
+    """Names without any of which there would be a tree: each is left out in turn, and stays out if there is still none.
+
+    A requirement without which the problem outgrows the limit, or the time, is kept.
+    """
+    most = limits.options.get("limit", Oracle.options["limit"].default)
+    names = list(dict.fromkeys(bound.name for bound in problem.bounds))
+    for name in names.copy():
+        without = tuple(bound for bound in problem.bounds if bound.name in names and bound.name != name)
+        smaller = replace(problem, goals=(), bounds=without)
+        if estimate(smaller) > most:
+            continue
+        search = _Search(smaller, limits, None, monotonic())
+        try:
+            search.look_at_all()
+        except _StoppedError:
+            continue
+        if search.best is None:
+            names.remove(name)
+    return tuple(name for name in names if name)
+
+
+def _rounded(size: int) -> str:
+    return f"{size:,}" if size < 10**7 else f"10^{len(str(size)) - 1}"

@@ -1,0 +1,123 @@
+"""Problem, capabilities -> what a back-end lacks for it, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from treeml.backends.contract import Backend, Capabilities, Refusal
+from treeml.backends.planning.descend import descends
+from treeml.backends.planning.lowerings import spread_bound
+from treeml.problem.problem import Bound, Goal, Problem
+from treeml.problem.terms import Depth, Largest, Ratio, Sum
+
+PHRASES = {
+    "Predicted": "a sum of costs over all predictions",
+    "Leaves": "the number of leaves",
+    "Depth": "depth",
+    "TestCost": "the cost of tests",
+    "Used": "the number of columns used",
+    "Loss": "the loss of the leaves",
+    "Support": "the rows of the smallest leaf",
+    "Purity": "the purity of the worst leaf",
+    "LeafErrors": "the errors of the worst leaf",
+    "Monotone": "whether predictions rise along a column",
+    "Largest": "the largest of several sums",
+    "Ratio": "a quotient of two sums",
+    "Custom": "a cost given as a Python function",
+}
+
+
+def lacks(problem: Problem, backend: Backend) -> Iterator[Refusal]:
+    """One refusal for every goal and bound that neither the back-end nor a step of a plan can do."""
+    for bound in problem.bounds:
+        feature = f"the requirement {bound.name}" if bound.name else "a requirement"
+        yield from _lacking(bound.sum, backend, "bound", feature)
+    for number, goal in enumerate(problem.goals):
+        feature = f"the goal {goal.text}" if goal.text else "the goal"
+        yield from _goal_lacks(goal, backend, feature)
+        if successive(problem, backend.can) and number + 1 < len(problem.goals):
+            yield from _hold_lacks(goal, backend, f"another goal after {goal.text or 'the first'}")
+
+
+def needs_deepening(goal: Goal, can: Capabilities) -> bool:
+    return "Depth" in goal.sum.kinds() and not (can.minimizes_depth and "Depth" in can.goals)
+
+
+def needs_growing(goal: Goal, can: Capabilities) -> bool:
+    """Is the number of leaves to be found by asking for ever more of them?"""
+    alone = goal.sum.kinds() == {"Leaves"} and sum(factor for factor, _ in goal.sum.parts) > 0
+    return alone and "Leaves" not in can.goals and "Leaves" in can.bounds
+
+
+def needs_descending(goal: Goal, can: Capabilities) -> bool:
+    return "Largest" in goal.sum.kinds() and "Largest" not in can.goals and descends(goal)
+
+
+def successive(problem: Problem, can: Capabilities) -> bool:
+    """Are several goals to be solved one after the other?"""
+    several = len(problem.goals) > 1
+    stepwise = any(
+        needs_deepening(goal, can) or needs_growing(goal, can) or needs_descending(goal, can) for goal in problem.goals
+    )
+    return several and (not can.lexicographic or stepwise)
+
+
+def depth_is_found(problem: Problem, can: Capabilities) -> bool:
+    """Deepening bounds depth in its own stage; where depth alone is the first goal, its value does so in the others.
+
+    A bound on leaves bounds depth too.
+    """
+    if not problem.goals:
+        return False
+    if needs_growing(problem.goals[0], can):
+        return True
+    if not needs_deepening(problem.goals[0], can):
+        return False
+    return len(problem.goals) == 1 or problem.goals[0].sum.kinds() == {"Depth"}
+
+
+def _goal_lacks(goal: Goal, backend: Backend, feature: str) -> Iterator[Refusal]:
+    if needs_descending(goal, backend.can):
+        yield from _hold_lacks(goal, backend, feature)
+        return
+    if needs_growing(goal, backend.can):
+        return
+    if not needs_deepening(goal, backend.can):
+        yield from _lacking(goal.sum, backend, "minimize", feature)
+        return
+    price = sum((factor for factor, term in goal.sum.parts if isinstance(term, Depth)), Fraction(0))
+    if price < 0:
+        yield Refusal(feature, f"{backend.name} cannot maximize depth", "bound depth from below: `require depth >= 2`")
+    elif "Depth" not in backend.can.bounds:
+        yield Refusal(feature, f"{backend.name} can neither minimize nor bound depth")
+    rest = Sum(tuple(part for part in goal.sum.parts if not isinstance(part[1], Depth)))
+    yield from _lacking(rest, backend, "minimize", feature)
+
+
+def _hold_lacks(goal: Goal, backend: Backend, feature: str) -> Iterator[Refusal]:
+    """What it lacks to keep the goal at or below a value; a largest is kept there by its parts."""
+    held = Bound(goal.sum, "<=", Fraction(0))
+    for bound in (held,) if "Largest" in backend.can.bounds else spread_bound(held):
+        yield from _lacking(bound.sum, backend, "bound", feature)
+
+
+def _lacking(total: Sum, backend: Backend, verb: str, feature: str) -> Iterator[Refusal]:
+    able = backend.can.bounds if verb == "bound" else backend.can.goals
+    kinds = _all_kinds(total)
+    for kind in sorted(kinds - able):
+        yield Refusal(feature, f"{backend.name} cannot {verb} {PHRASES.get(kind, kind)}")
+    if verb == "bound" and len(total.kinds()) > 1 and kinds <= able and not backend.can.sums:
+        mixed = " and ".join(PHRASES.get(kind, kind) for kind in sorted(total.kinds()))
+        yield Refusal(feature, f"{backend.name} cannot bound {mixed} added up", "bound each of them by itself")
+
+
+def _all_kinds(total: Sum) -> frozenset[str]:
+    """The kinds of the terms, those inside a largest or a ratio included."""
+    kinds = set(total.kinds())
+    for _, term in total.parts:
+        if isinstance(term, Largest):
+            kinds.update(*map(_all_kinds, term.parts))
+        elif isinstance(term, Ratio):
+            kinds |= _all_kinds(term.numerator) | _all_kinds(term.denominator)
+    return frozenset(kinds)

@@ -1,0 +1,114 @@
+"""A back-end with one goal -> one with several: each goal in turn, with the earlier ones held at their best.
+
+The value that an earlier goal reached becomes a bound on it. Once a stage is not proved the answer is not either, and
+its bound is the bound of that stage; later stages still run, since the tree they find is no worse in the earlier ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+from treeml.backends.claims import BOUND, OPTIMAL, Evidence, combined, supporting
+from treeml.backends.contract import Answer, Limits, OnProgress, Progress, Solve, Status, Stop
+from treeml.lang.diagnostic import BackendError, Diagnostic
+from treeml.problem.evaluate import evaluate_sum
+from treeml.problem.problem import Bound, Problem
+from treeml.problem.tree import Node
+
+
+def lexicographic(inner: Solve) -> Solve:
+    def solve(problem: Problem, limits: Limits, start: Node | None, on_progress: OnProgress | None) -> Answer:
+        if len(problem.goals) < 2:
+            return inner(problem, limits, start, on_progress)
+        stages: list[Answer] = []
+        held: tuple[Bound, ...] = ()
+        best = start
+        for number, goal in enumerate(problem.goals):
+            answer = inner(
+                problem.asking((goal,), problem.bounds + held), limits, best, _told(on_progress, _limits(held))
+            )
+            if number == 0 and answer.tree is None:
+                return answer
+            if answer.status is Status.INFEASIBLE:
+                raise BackendError(_contradiction(number))
+            stages.append(answer)
+            if answer.tree is None or answer.objective is None:
+                break
+            best = answer.tree
+            held += (Bound(goal.sum, "<=", answer.objective[0] + answer.tolerance),)
+            if answer.stop is Stop.INTERRUPTED or limits.deadline.passed:
+                break
+        return _combined(problem, stages)
+
+    return solve
+
+
+def _combined(problem: Problem, stages: list[Answer]) -> Answer:
+    found = [answer for answer in stages if answer.tree is not None]
+    tree = found[-1].tree
+    assert tree is not None
+    objective = tuple(evaluate_sum(goal.sum, problem, tree) for goal in problem.goals)
+    statistics: dict[str, float] = {}
+    for answer in stages:
+        for name, value in answer.statistics.items():
+            statistics[name] = statistics.get(name, 0) + value
+    common = replace(
+        found[-1],
+        objective=objective,
+        conflict=(),
+        trace=tuple(moment for answer in stages for moment in answer.trace),
+        statistics=statistics,
+        notes=tuple(dict.fromkeys(note for answer in stages for note in answer.notes)),
+        tolerance=max(answer.tolerance for answer in stages),
+    )
+    unproved = next((answer for answer in stages if answer.status is not Status.OPTIMAL), None)
+    if unproved is not None:
+        number = stages.index(unproved)
+        basis = [*_proofs(stages[:number]), *supporting(unproved.evidence, BOUND)]
+        return replace(
+            common,
+            status=Status.FEASIBLE,
+            stop=unproved.stop,
+            bound=unproved.bound,
+            bounded_goal=number,
+            evidence=() if unproved.bound is None else combined("goals in turn", basis),
+        )
+    if len(stages) < len(problem.goals):
+        return replace(common, status=Status.FEASIBLE, stop=_why_short(stages), bound=None, evidence=())
+    evidence = combined("goals in turn", _proofs(stages))
+    return replace(common, status=Status.OPTIMAL, stop=Stop.PROVED, bounded_goal=len(stages) - 1, evidence=evidence)
+
+
+def _proofs(stages: list[Answer]) -> list[Evidence]:
+    return [each for answer in stages for each in supporting(answer.evidence, OPTIMAL)]
+
+
+def _why_short(stages: list[Answer]) -> Stop:
+    return Stop.INTERRUPTED if stages[-1].stop is Stop.INTERRUPTED else Stop.TIME
+
+
+def _limits(held: tuple[Bound, ...]) -> tuple[Fraction, ...]:
+    return tuple(bound.limit for bound in held)
+
+
+def _told(on_progress: OnProgress | None, earlier: tuple[Fraction, ...]) -> OnProgress | None:
+    if on_progress is None:
+        return None
+
+    def tell(moment: Progress) -> bool | None:
+        objective = None if moment.objective is None else earlier + moment.objective
+        return on_progress(replace(moment, objective=objective))
+
+    return tell
+
+
+def _contradiction(number: int) -> Diagnostic:
+    return Diagnostic(
+        "B514",
+        "the back-end contradicts itself",
+        notes=(
+            f"it found a tree for goal {number}, and then says that there is none with the same value of that goal",
+        ),
+        helps=("try another back-end: `treeml backends` lists them",),
+    )

@@ -1,0 +1,138 @@
+"""Problem -> an equivalent problem that more back-ends take: the small steps of a plan.
+
+A step wraps the solving of what remains. It asks for an easier problem and lifts the answer back; its sentence says
+what it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from treeml.backends.claims import Evidence, Proof
+from treeml.backends.contract import Answer, Limits, OnProgress, Progress, Solve
+from treeml.problem.problem import Bound, Problem
+from treeml.problem.terms import Depth, Largest, Sum
+from treeml.problem.tree import Leaf, Node, Split
+
+Lift = Callable[[Node], Node]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    sentence: str
+    around: Callable[[Solve], Solve]
+
+
+def reduction(problem: Problem, rows: bool, tests: bool) -> tuple[Problem, Step]:
+    """Equal rows and tests merged, constant tests dropped; trees come back over the tests of `problem`."""
+    from treeml.problem.reduce import reduce
+
+    smaller, lift = reduce(problem, rows, tests)
+
+    def around(inner: Solve) -> Solve:
+        def solve(asked: Problem, limits: Limits, start: Node | None, on_progress: OnProgress | None) -> Answer:
+            begin = None if start is None else _translated(start, problem, smaller, lift)
+            return _lifted(inner(smaller, limits, begin, _told(on_progress, lift)), lift)
+
+        return solve
+
+    said = []
+    if rows:
+        said.append(f"{problem.rows:,} rows become {smaller.rows:,} that the tests tell apart or that differ in target")
+    if tests:
+        said.append(f"{len(problem.tests):,} tests become {len(smaller.tests):,} that split the rows differently")
+    return smaller, Step("; ".join(said), around)
+
+
+def spread(problem: Problem) -> Problem:
+    """`largest(a, b) <= limit` said as `a <= limit` and `b <= limit`."""
+    if not any(map(_spreads, problem.bounds)):
+        return problem
+    return problem.asking(problem.goals, tuple(part for bound in problem.bounds for part in spread_bound(bound)))
+
+
+def spread_bound(bound: Bound) -> tuple[Bound, ...]:
+    if not _spreads(bound):
+        return (bound,)
+    factor, term = bound.sum.parts[0]
+    assert isinstance(term, Largest)
+    limit = (bound.limit - bound.sum.constant) / factor
+    return tuple(Bound(part, "<=", limit, bound.name) for part in term.parts)
+
+
+def bounded(problem: Problem, depth: int) -> Problem:
+    limit = Bound(Sum(((Fraction(1), Depth()),)), "<=", Fraction(depth))
+    return problem.asking(problem.goals, (*problem.bounds, limit))
+
+
+def rewriting(sentence: str, rewrite: Callable[[Problem], Problem]) -> Step:
+    """A step that says the problem differently over the same rows and tests: its trees are answers as they are."""
+
+    def around(inner: Solve) -> Solve:
+        def solve(problem: Problem, limits: Limits, start: Node | None, on_progress: OnProgress | None) -> Answer:
+            answer = inner(rewrite(problem), limits, start, on_progress)
+            return replace(answer, evidence=_restated(answer.evidence))
+
+        return solve
+
+    return Step(sentence, around)
+
+
+def _restated(evidence: Proof) -> Proof:
+    """What holds of the problem that was solved, said of the one that was asked."""
+    return tuple(Evidence("restated", "", (each,)) for each in evidence)
+
+
+def _spreads(bound: Bound) -> bool:
+    if len(bound.sum.parts) != 1 or not isinstance(bound.sum.parts[0][1], Largest):
+        return False
+    return (bound.sense, bound.sum.parts[0][0] > 0) in (("<=", True), (">=", False))
+
+
+def _lifted(answer: Answer, lift: Lift) -> Answer:
+    return replace(
+        answer,
+        tree=None if answer.tree is None else lift(answer.tree),
+        trace=tuple(_lifted_moment(moment, lift) for moment in answer.trace),
+        evidence=_restated(answer.evidence),
+    )
+
+
+def _lifted_moment(moment: Progress, lift: Lift) -> Progress:
+    return moment if moment.tree is None else replace(moment, tree=lift(moment.tree))
+
+
+def _told(on_progress: OnProgress | None, lift: Lift) -> OnProgress | None:
+    return None if on_progress is None else lambda moment: on_progress(_lifted_moment(moment, lift))
+
+
+def _translated(start: Node, problem: Problem, smaller: Problem, lift: Lift) -> Node | None:
+    """A start over the kept tests: each of its tests splits the rows as a kept one does, perhaps with sides swapped.
+
+    A test that splits nothing is left out, and its side with rows takes its place. A start that needs a test which
+    the smaller problem no longer has is no start for it.
+    """
+    alike: dict[bytes, tuple[int, bool]] = {}
+    for number in range(len(smaller.tests)):
+        lifted = lift(Split(number, Leaf(0), Leaf(1)))
+        if isinstance(lifted, Split):
+            answers = problem.bits[lifted.test]
+            swapped = lifted.yes == Leaf(1)
+            alike[answers.tobytes()] = (number, swapped)
+            alike[(~answers).tobytes()] = (number, not swapped)
+
+    def translate(node: Node) -> Node | None:
+        if isinstance(node, Leaf):
+            return node
+        answers = problem.bits[node.test]
+        if answers.all() or not answers.any():
+            return translate(node.yes if answers.any() else node.no)
+        found = alike.get(answers.tobytes())
+        yes, no = translate(node.yes), translate(node.no)
+        if found is None or yes is None or no is None:
+            return None
+        return Split(found[0], no, yes) if found[1] else Split(found[0], yes, no)
+
+    return translate(start)

@@ -1,0 +1,199 @@
+"""Problem, back-end -> Plan: the steps that bring the problem within its reach, or the reasons why none do.
+
+A back-end says what it takes as it is; everything else is done here, once for all of them, by steps that each have a
+sentence for `treeml explain`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+from inspect import signature
+from typing import Any
+
+from treeml.backends import registry
+from treeml.backends.contract import NO_LIMITS, Answer, Backend, Capabilities, Limits, OnProgress, Refusal, Solve
+from treeml.backends.planning.capabilities import (
+    depth_is_found,
+    lacks,
+    needs_deepening,
+    needs_descending,
+    needs_growing,
+    successive,
+)
+from treeml.backends.planning.deepen import deepen, grow, without
+from treeml.backends.planning.descend import descend
+from treeml.backends.planning.lexicographic import lexicographic
+from treeml.backends.planning.lowerings import Step, bounded, reduction, rewriting, spread
+from treeml.backends.planning.rescale import oversized, rescaled, rescaling
+from treeml.problem.problem import Bound, Goal, Problem
+from treeml.problem.shapes import deepest
+from treeml.problem.terms import Depth, Sum
+from treeml.problem.tree import Node
+
+# A back-end that needs a depth bound gets one that follows from the rows and the other bounds, up to this depth; a
+# model of deeper trees would be too large to be what the user had in mind.
+DEEPEST_IMPLIED = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How one back-end solves one problem."""
+
+    problem: Problem
+    backend: Backend
+    steps: tuple[Step, ...]
+    reason: str = ""  # why this back-end, where it was chosen and not asked for
+    remark: str = ""  # how the back-end will go about it
+
+    def explain(self) -> list[str]:
+        """The plan in sentences, the first thing done first."""
+        opening = [self.reason] if self.reason else []
+        closing = f"{self.backend.name} solves what is left: {self.backend.summary}"
+        remark = [self.remark] if self.remark else []
+        return [*opening, *(step.sentence for step in self.steps if step.sentence), closing, *remark]
+
+    def solve(
+        self, limits: Limits = NO_LIMITS, start: Node | None = None, on_progress: OnProgress | None = None
+    ) -> Answer:
+        """The answer, over the rows and tests that were planned for. `run` is this with every claim checked."""
+        solve: Solve = self.backend.solve
+        for step in reversed(self.steps):
+            solve = step.around(solve)
+        return solve(self.problem, limits, start, on_progress)
+
+
+def plan(problem: Problem, backend: Backend, options: Mapping[str, Any] | None = None) -> Plan | list[Refusal]:
+    """The plan, or every reason against it, each with what to do instead; `options` are those of the back-end."""
+    reductions = _Reductions(problem)
+    outcome = _plan(reductions, backend, options)
+    if isinstance(outcome, Plan):
+        return outcome
+    able = [other.name for other in _candidates() if other.name != backend.name and _takes(reductions, other)]
+    return [replace(refusal, instead=_instead(refusal, able)) for refusal in outcome]
+
+
+class _Reductions:
+    """A problem and its reductions, each made once however many back-ends are asked."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.made: dict[tuple[bool, bool], tuple[Problem, Step]] = {}
+
+    def __call__(self, rows: bool, tests: bool) -> tuple[Problem, Step]:
+        if (rows, tests) not in self.made:
+            self.made[rows, tests] = reduction(self.problem, rows, tests)
+        return self.made[rows, tests]
+
+
+def _plan(reductions: _Reductions, backend: Backend, options: Mapping[str, Any] | None = None) -> Plan | list[Refusal]:
+    problem, can, steps = reductions.problem, backend.can, []
+    missing = backend.missing()
+    if missing is not None:
+        return [Refusal(f"the back-end {backend.name}", f"what it needs is not installed: {missing}", missing)]
+    spreads = "Largest" not in can.bounds
+    refusals = dict.fromkeys(lacks(spread(problem) if spreads else problem, backend))
+    if refusals:
+        return list(refusals)
+    lowered = problem
+    if not (can.merges_rows and can.merges_tests):
+        lowered, step = reductions(not can.merges_rows, not can.merges_tests)
+        steps.append(step)
+    if can.needs_depth and lowered.max_depth is None and not depth_is_found(lowered, can):
+        depth = deepest(lowered)
+        if depth > DEEPEST_IMPLIED:
+            return [_any_depth(backend, depth)]
+        lowered = bounded(lowered, depth)
+        sentence = f"no tree here is deeper than {depth}, so depth is bounded by {depth}"
+        steps.append(rewriting(sentence, partial(bounded, depth=depth)))
+    if successive(lowered, can):
+        sentence = f"{len(lowered.goals)} goals are solved in turn, each with the earlier ones held at their best"
+        steps.append(Step(sentence, lexicographic))
+    if any(needs_deepening(goal, can) for goal in lowered.goals):
+        steps.append(Step("depth is minimized by asking for a tree of depth 0, 1, 2, ... in turn", deepen))
+    if any(needs_growing(goal, can) for goal in lowered.goals):
+        steps.append(Step("leaves are minimized by asking for a tree of 1, 2, 3, ... leaves in turn", grow))
+    if any(needs_descending(goal, can) for goal in lowered.goals):
+        steps.append(
+            Step("the largest of several sums is minimized by asking for less until there is no tree", descend)
+        )
+    if spreads and (any("Largest" in total.kinds() for total in _sums(lowered))):
+        steps.append(rewriting("the largest of several sums is at most a limit where each of them is", spread))
+    asked = [rescaled(spread(stage) if spreads else stage, can.carries) for stage in stages(lowered, can)]
+    steps.append(rescaling(can.carries, asked))
+    own = [refusal for made in asked for refusal in _size_or_own_refusals(backend, made.problem, options)]
+    if own:
+        return list(dict.fromkeys(own))
+    remark = getattr(backend, "remark", None)
+    return Plan(problem, backend, tuple(steps), remark="" if remark is None else remark(lowered, options or {}))
+
+
+def stages(problem: Problem, can: Capabilities) -> Iterator[Problem]:
+    """What the back-end will be asked, stage by stage; for limits that are not known yet stand small ones."""
+    goals = problem.goals
+    if not successive(problem, can) and not any(
+        needs_deepening(goal, can) or needs_growing(goal, can) or needs_descending(goal, can) for goal in goals
+    ):
+        yield problem
+        return
+    in_turn = [(goal,) for goal in goals] if successive(problem, can) else [goals]
+    for number, asked in enumerate(in_turn):
+        stage = problem.asking(asked, (*problem.bounds, *(_held(goal) for goal in goals[:number])))
+        if len(asked) == 1 and needs_deepening(asked[0], can):
+            stage = bounded(stage.asking(without(asked[0], Depth), stage.bounds), 1)
+        elif len(asked) == 1 and needs_growing(asked[0], can):
+            stage = bounded(stage.asking((), (*stage.bounds, Bound(asked[0].sum, "<=", Fraction(2)))), 1)
+        elif len(asked) == 1 and needs_descending(asked[0], can):
+            stage = stage.asking((), (*stage.bounds, _held(asked[0])))
+        yield stage
+
+
+def _held(goal: Goal) -> Bound:
+    """A goal held at a value that is not known yet: at 0, but leaves at two, since no tree has none."""
+    limit = Fraction(0)
+    if goal.sum.kinds() == {"Leaves"}:
+        limit = goal.sum.constant + 2 * sum(factor for factor, _ in goal.sum.parts)
+    return Bound(goal.sum, "<=", limit)
+
+
+def _sums(problem: Problem) -> list[Sum]:
+    return [goal.sum for goal in problem.goals] + [bound.sum for bound in problem.bounds]
+
+
+def _size_or_own_refusals(backend: Backend, problem: Problem, options: Mapping[str, Any] | None) -> Iterator[Refusal]:
+    """A problem in numbers that the back-end does not carry is not shown to it."""
+    too_large = list(oversized(problem, backend.can.carries, backend.name))
+    yield from too_large or _own_refusals(backend, problem, options)
+
+
+def _own_refusals(backend: Backend, problem: Problem, options: Mapping[str, Any] | None) -> Iterator[Refusal]:
+    if options and len(signature(backend.refusals).parameters) > 1:
+        return backend.refusals(problem, options)  # type: ignore[call-arg]
+    return backend.refusals(problem)
+
+
+def _takes(reductions: _Reductions, backend: Backend) -> bool:
+    return isinstance(_plan(reductions, backend), Plan)
+
+
+def _candidates() -> list[Backend]:
+    return [backend for backend in registry.all() if backend.name not in registry.ONLY_WHEN_ASKED]
+
+
+def _any_depth(backend: Backend, depth: int) -> Refusal:
+    return Refusal(
+        "a tree of any depth",
+        f"{backend.name} builds a model of a fixed depth, and here a tree may be {depth:,} deep",
+        "add `require depth <= 4`",
+    )
+
+
+def _instead(refusal: Refusal, able: list[str]) -> str:
+    takers = f"{_listed(able)} {'takes' if len(able) == 1 else 'take'} this problem" if able else ""
+    return "; ".join(part for part in (refusal.instead, takers) if part) or "no registered back-end takes this problem"
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]

@@ -1,0 +1,122 @@
+"""Problem -> Answer by CP-SAT of OR-tools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from treeml.backends.claims import Evidence
+from treeml.backends.contract import Capabilities, Carries, Option, Stop
+from treeml.backends.solvers.encodings.integer_form import LARGEST_SHARE, LARGEST_SUM, Asked
+from treeml.backends.solvers.procedure import BOUNDS, EXPLAIN, GOALS, PRESOLVE, SolverBackend, Way, orders_of
+from treeml.problem.problem import Problem
+from treeml.problem.tree import Node
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from treeml.backends.solvers.encodings.program import Program
+    from treeml.backends.solvers.encodings.solve_state import Search
+    from treeml.backends.solvers.engines.outcome import OnIncumbent, Outcome
+
+    Whole = NDArray[np.int64]
+
+
+class CpSat(SolverBackend):
+    name: ClassVar[str] = "cpsat"
+    summary: ClassVar[str] = "constraint programming: OR-tools CP-SAT on the cover hyperflow, on rows, or on orders"
+    module, package, install = "ortools", "ortools", "pip install ortools"
+    can: ClassVar[Capabilities] = Capabilities(
+        goals=GOALS | {"Loss"},
+        bounds=BOUNDS | {"Loss"},
+        sums=True,
+        merges_tests=True,
+        numeric=True,
+        starts=True,
+        reports=True,
+        explains=True,
+        threads=True,
+        writes=(".pb", ".txt"),
+        keeps_memory=True,
+        carries=Carries(LARGEST_SUM, LARGEST_SUM, LARGEST_SHARE),
+    )
+    options: ClassVar[Mapping[str, Option]] = {
+        "encoding": Option(
+            str, "auto", "cover: states of rows; rows: literals per row and leaf; order: directions on raw columns",
+            ("auto", "cover", "rows", "order"),
+        ),
+        "presolve": PRESOLVE,
+        "deterministic": Option(float, 0.0, "a limit in CP-SAT's own measure of work, to repeat a run; 0: none", low=0),
+        "write": Option(str, "", "a file to write the model to, as text (.txt) or as a protocol buffer (.pb)"),
+        "explain": EXPLAIN,
+    }  # fmt: skip
+
+    def way(self, problem: Problem, asked: Asked, options: Mapping[str, Any]) -> Way:
+        from treeml.backends.solvers.encodings.cover import takes_cover
+        from treeml.backends.solvers.encodings.size_estimates import (
+            cover_or,
+            fitting_literals,
+            is_whole,
+            node_encoding,
+            takes_nodes,
+            takes_shares,
+        )
+
+        wanted = options.get("encoding", "auto")
+        if wanted in ("rows", "order"):
+            takes_nodes(asked)
+            takes_shares(asked)
+            size = fitting_literals(problem, asked, binary=wanted == "rows")
+            return Way(wanted, f"asked for; about {size:,} literals")
+        whole = is_whole(options)
+        kind, because = cover_or(problem, asked, wanted == "cover", lambda: node_encoding(problem, asked), whole)
+        if kind == "cover":
+            takes_cover(problem, asked, whole)
+        return Way(kind, because)
+
+    def memory_is_kept(self, options: Mapping[str, Any]) -> str:
+        return f"CP-SAT has a limit of its own, which is approximate; and {super().memory_is_kept(options)}"
+
+    def run(self, search: Search, kind: str, start: Node | None) -> Stop:
+        from treeml.backends.solvers.encodings.cover_search import solve_cover
+        from treeml.backends.solvers.encodings.cp_search import search_order, search_rows
+        from treeml.backends.solvers.encodings.greedy_start import first_trees
+        from treeml.backends.solvers.encodings.node_questions import read_choices
+        from treeml.backends.solvers.encodings.order import build_order
+        from treeml.backends.solvers.encodings.row_literals import build_rows
+        from treeml.backends.solvers.engines import cpsat
+
+        problem, asked, limits = search.problem, search.asked, search.limits
+        orders = orders_of(limits, limits.options.get("deterministic"))
+        path = limits.options.get("write", "")
+        if kind == "cover":
+
+            def solver(program: Program, begin: Whole | None, on_incumbent: OnIncumbent) -> Outcome:
+                return cpsat.solve_program(program, orders, begin, on_incumbent)
+
+            def write(program: Program) -> None:
+                cpsat.write_file(cpsat.write_model(program)[0], path)
+
+            return solve_cover(search, start, solver, write if path else None)
+        search.offer(start)
+        if asked.depth < 0:
+            return search.no_tree(Evidence("counting", "no tree is so shallow"))
+        choices = read_choices(problem, binary=kind == "rows")
+        search.begin_with(first_trees(choices, asked, limits.deadline))
+
+        def run(model: Any, variables: list[Any], told: Callable[..., bool]) -> Outcome:
+            if path:
+                cpsat.write_file(model, path)
+            return cpsat.run_model(
+                model, variables, orders, on_incumbent=told, linearization=0 if kind == "rows" else 1,
+                fixed_search=kind == "rows" and limits.threads == 1,
+            )  # fmt: skip
+
+        if kind == "rows":
+            model = build_rows(problem, asked, choices, limits.deadline)
+            search.is_built()
+            return search_rows(search, model, run)
+        order = build_order(problem, asked, choices, limits.deadline)
+        search.is_built(order.clauses.top, len(order.clauses.clauses))
+        return search_order(search, order, run)

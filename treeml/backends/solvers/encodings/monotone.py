@@ -1,0 +1,75 @@
+"""A tree -> the pairs of its leaves that break a monotony, so that a model can forbid them.
+
+Whether a tree is monotone shows in pairs of leaves as regions of the input space, not in rows. There are too many pairs
+of possible leaves to write them all down, so models are solved without, and each broken pair found in an answer is
+added as one clause: exact, since the clause only excludes what breaks the requirement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from treeml.problem.problem import Problem, Test
+from treeml.problem.terms import Monotone
+from treeml.problem.tree import Leaf, Node
+
+Path = tuple[tuple[int, bool], ...]
+Region = dict[int, frozenset[int]]  # of every tested feature the codes that lead to a leaf; -1 is missing
+
+
+def broken_pairs(tree: Node, problem: Problem, terms: tuple[Monotone, ...]) -> Iterator[tuple[Path, Path]]:
+    """Paths to a positive leaf and to another that together break one of the terms."""
+    leaves = [(path, leaf, region(path, problem)) for path, leaf in _leaves(tree, ())]
+    for term in terms:
+        for path, leaf, here in leaves:
+            for other_path, other, there in leaves:
+                if leaf.label == term.positive != other.label and breaks(here, there, problem, term):
+                    yield path, other_path
+
+
+def breaks(positive: Region, other: Region, problem: Problem, term: Monotone) -> bool:
+    """Can an input of the positive region move the wrong way, on the feature alone, into the other?"""
+    low, high = (positive, other) if term.increasing else (other, positive)
+    for number in low.keys() | high.keys():
+        here = low.get(number, _codes(problem, number))
+        there = high.get(number, _codes(problem, number))
+        if number == term.feature:
+            known, above = here - {-1}, there - {-1}
+            if not known or not above or min(known) >= max(above):
+                return False
+        elif not here & there:
+            return False
+    everything = _codes(problem, term.feature) - {-1}
+    return term.feature in low or term.feature in high or len(everything) > 1
+
+
+def region(path: Path, problem: Problem) -> Region:
+    found: Region = {}
+    for number, answer in path:
+        test = problem.tests[number]
+        here = found.get(test.feature, _codes(problem, test.feature))
+        found[test.feature] = frozenset(code for code in here if _says_yes(test, code) == answer)
+    return found
+
+
+def _leaves(node: Node, path: Path) -> Iterator[tuple[Path, Leaf]]:
+    if isinstance(node, Leaf):
+        yield path, node
+        return
+    yield from _leaves(node.yes, (*path, (node.test, True)))
+    yield from _leaves(node.no, (*path, (node.test, False)))
+
+
+def _codes(problem: Problem, number: int) -> frozenset[int]:
+    feature = problem.features[number]
+    return frozenset(range(-1 if feature.has_missing else 0, 2 if feature.kind == "binary" else feature.levels))
+
+
+def _says_yes(test: Test, code: int) -> bool:
+    if code == -1:
+        return test.kind == "missing" or test.missing_yes
+    if test.kind == "at most":
+        return code <= test.values[0]
+    if test.kind == "true":
+        return code == 1
+    return code in test.values

@@ -1,0 +1,72 @@
+"""A mixed-integer program over nodes -> the best tree: solved, and again while what comes out breaks a monotony."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treeml.backends.claims import Evidence
+from treeml.backends.contract import Stop
+from treeml.backends.solvers.encodings.flow import NodeProgram
+from treeml.backends.solvers.encodings.monotone import broken_pairs
+from treeml.backends.solvers.encodings.program import Program
+from treeml.backends.solvers.encodings.solve_state import Search
+from treeml.backends.solvers.engines.outcome import End, OnIncumbent, Outcome, Proved
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Whole = NDArray[np.int64]
+
+Run = Callable[[Program, "Whole | None", OnIncumbent], Outcome]
+
+
+def search_nodes(search: Search, model: NodeProgram, run: Run, write: Callable[[Program], None] | None) -> Stop:
+    def told(values: Whole | None, bound: Proved | None) -> bool:
+        if values is not None:
+            search.offer(model.decode(values))
+        search.raise_bound(bound)
+        return not search.enough
+
+    program = model.draft.program()
+    search.is_built(program.columns, program.rows)
+    if write is not None:
+        write(program)
+    while True:
+        outcome = run(program, None, told)
+        search.raw = outcome.raw
+        for name, value in outcome.statistics.items():
+            search.statistics[name] = search.statistics.get(name, 0.0) + value
+        search.raise_bound(outcome.bound)
+        if outcome.end is End.INFEASIBLE:
+            return search.no_tree(outcome.proof)
+        if outcome.values is not None:
+            tree = model.decode(outcome.values)
+            if not search.offer(tree):
+                terms = tuple(term for term, _ in search.asked.monotone)
+                pairs = list(broken_pairs(tree, search.problem, terms))
+                if not pairs:
+                    # A tree of the program that is none: the solver's tolerances were exceeded.
+                    return Stop.FAILED
+                for one, other in pairs:
+                    model.exclude(outcome.values, one, other)
+                if search.proved and search.problem.goals:
+                    return search.close(_met(search))
+                if outcome.end is End.OPTIMAL:
+                    program = model.draft.program()
+                    continue
+        if outcome.end is End.OPTIMAL:
+            if not search.problem.goals:
+                return search.close(Evidence("no goal"))
+            return search.close(_met(search)) if search.proved else Stop.FAILED
+        if search.enough or outcome.end is End.INTERRUPTED:
+            return search.cut_short
+        return {End.TIME: Stop.TIME, End.MEMORY: Stop.MEMORY}.get(outcome.end, Stop.FAILED)
+
+
+def _met(search: Search) -> Evidence:
+    """The tree in hand has the value of the bound, whichever solution of the program it came from."""
+    assert search.least_by is not None
+    return Evidence("bound meets tree", "", (search.least_by,))

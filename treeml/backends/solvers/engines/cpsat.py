@@ -1,0 +1,192 @@
+"""Program -> Outcome by CP-SAT, and the running of any CP-SAT model."""
+
+from __future__ import annotations
+
+from math import ceil, isfinite
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treeml.backends.contract import Deadline
+from treeml.backends.solvers.encodings.deadline import NO_DEADLINE, in_time
+from treeml.backends.solvers.encodings.program import FREE, Program
+from treeml.backends.solvers.engines.outcome import LEFT, OnIncumbent, Orders, Outcome, cut_short, run_in_thread
+from treeml.backends.solvers.engines.statuses import outcome_of, told_bound
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Whole = NDArray[np.int64]
+
+
+NAME = "CP-SAT"
+
+
+def solve_program(
+    program: Program,
+    orders: Orders,
+    start: Whole | None = None,
+    on_incumbent: OnIncumbent | None = None,
+) -> Outcome:
+    model, variables = write_model(program, orders.deadline)
+    if start is not None:
+        for variable, value in zip(variables, start.tolist(), strict=True):
+            model.add_hint(variable, value)
+    # The flow is a linear program with few fractional corners: the strongest linear relaxation decides it.
+    return run_model(model, variables, orders, on_incumbent=on_incumbent, linearization=2)
+
+
+def write_model(program: Program, deadline: Deadline = NO_DEADLINE) -> tuple[Any, list[Any]]:
+    from ortools.sat.python import cp_model
+
+    model = cp_model.CpModel()
+    yes_or_no = ((program.lower == 0) & (program.upper == 1)).tolist()
+    variables = [
+        model.new_bool_var("") if either else model.new_int_var(lower, upper, "")
+        for either, lower, upper in zip(yes_or_no, program.lower.tolist(), program.upper.tolist(), strict=True)
+    ]
+    start, index, value = program.start.tolist(), program.index.tolist(), program.value.tolist()
+    for row, (low, high) in enumerate(zip(program.low.tolist(), program.high.tolist(), strict=True)):
+        if row % 1024 == 0:
+            in_time(deadline)
+        here = slice(start[row], start[row + 1])
+        columns, factors = index[here], value[here]
+        terms = [variables[column] for column in columns]
+        # The row of a requirement may look like one of the flow, with a count among its columns.
+        if low == high == 1 and set(factors) == {1} and all(yes_or_no[column] for column in columns):
+            model.add_exactly_one(terms)
+            continue
+        expression = cp_model.LinearExpr.weighted_sum(terms, factors)
+        model.add_linear_constraint(expression, max(low, -FREE), min(high, FREE))
+    used = np.flatnonzero(program.cost).tolist()
+    goal = cp_model.LinearExpr.weighted_sum([variables[c] for c in used], program.cost[used].tolist())
+    if used or program.offset:  # a goal that is the same for all trees has a value too
+        model.minimize(goal + program.offset)
+    return model, variables
+
+
+def run_model(
+    model: Any,
+    variables: list[Any],
+    orders: Orders,
+    *,
+    on_incumbent: OnIncumbent | None = None,
+    linearization: int | None = None,
+    fixed_search: bool = False,
+) -> Outcome:
+    from ortools.sat.python import cp_model
+
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = max(1, orders.threads)
+    # Its own handler of Ctrl-C, set up outside the main thread, ends the process; Python hears it and stops the search.
+    solver.parameters.catch_sigint_signal = False
+    solver.parameters.random_seed = orders.seed % 2**31
+    # What this detection concludes from numbers beyond 2^31 is wrong: models with solutions came out infeasible.
+    solver.parameters.auto_detect_greater_than_at_least_one_of = False
+    if orders.deadline.left() < float("inf"):
+        solver.parameters.max_time_in_seconds = max(0.01, orders.deadline.left())
+    if orders.work is not None:
+        solver.parameters.max_deterministic_time = float(orders.work)
+    if orders.memory is not None:
+        solver.parameters.max_memory_in_mb = orders.memory // 2**20 + 1
+    if linearization is not None:
+        solver.parameters.linearization_level = linearization
+    if fixed_search:
+        solver.parameters.search_branching = cp_model.FIXED_SEARCH
+    stopped: list[str] = []
+    # Without an objective the fields of its bound are there all the same, and mean nothing.
+    has_goal = bool(model.has_objective())
+    listener = _listener(cp_model, variables, on_incumbent, stopped, has_goal)
+    if on_incumbent is not None:
+
+        def told(bound: float) -> None:
+            known = told_bound(NAME, "bound_callback", _whole_bound(bound) if has_goal else None)
+            if not stopped and on_incumbent(None, known) is False:
+                stopped.append("asked")
+                solver.stop_search()
+
+        solver.best_bound_callback = told
+
+    statuses: list[Any] = []
+    stopped += run_in_thread(lambda: statuses.append(solver.solve(model, listener)), solver.stop_search, orders)
+    if LEFT in stopped:
+        return Outcome(cut_short(stopped), raw="left in a step that CP-SAT does not leave")
+    return _outcome(solver, model, statuses[0], variables, stopped)
+
+
+def _listener(
+    cp_model: Any, variables: list[Any], on_incumbent: OnIncumbent | None, stopped: list[str], has_goal: bool
+) -> Any:
+    if on_incumbent is None:
+        return None
+    told = on_incumbent
+
+    class Listener(cp_model.CpSolverSolutionCallback):  # type: ignore[misc]
+        def on_solution_callback(self) -> None:
+            if stopped:
+                return
+            values = np.array([self.value(variable) for variable in variables], np.int64)
+            least = _whole_bound(self.best_objective_bound) if has_goal else None
+            known = told_bound(NAME, "solution_callback", least)
+            if told(values, known) is False:
+                stopped.append("asked")
+                self.stop_search()
+
+    return Listener()
+
+
+def _whole_bound(bound: float) -> int | None:
+    """A bound that CP-SAT keeps as a whole number and passes as a float; what that may have added is taken off."""
+    if not isfinite(bound) or abs(bound) > FREE:
+        return None
+    return ceil(bound - 1e-6 - abs(bound) * 2.0**-50)
+
+
+def _outcome(solver: Any, model: Any, status: Any, variables: list[Any], stopped: list[str]) -> Outcome:
+    response = solver.response_proto
+    # To look at the objective of a model that has none would give it one.
+    goal = model.proto.objective if model.has_objective() else None
+    offset: int = 0 if goal is None else round(goal.offset)
+
+    def values() -> Whole:
+        return np.array([solver.value(variable) for variable in variables], np.int64)
+
+    def bound() -> int | None:
+        told = _whole_bound(solver.best_objective_bound)
+        exact = int(response.inner_objective_lower_bound) + offset
+        # The float has lost the last places of what is beyond 2**50; the whole number has not.
+        return exact if told is not None and 0 <= exact - told <= abs(exact) * 2.0**-48 else told
+
+    def value_of(_: Whole) -> int:
+        assert goal is not None
+        found = response.solution
+        terms = zip(goal.coeffs, goal.vars, strict=True)
+        return int(sum(factor * found[place] for factor, place in terms)) + offset
+
+    return outcome_of(
+        NAME,
+        solver.status_name(status),
+        values,
+        bound,
+        value_of if goal is not None else None,
+        cut_short=cut_short(stopped) if stopped else None,
+        statistics={
+            "nodes": float(solver.num_branches),
+            "failures": float(solver.num_conflicts),
+            "deterministic_time": float(response.deterministic_time),
+        },
+    )
+
+
+def write_file(model: Any, path: str) -> None:
+    """The model as a protocol buffer: as text where the name ends in .txt, else in binary."""
+    from treeml.system.confinement import MARK
+    from treeml.system.writing import replaced_by
+
+    model.name = MARK
+
+    def write(name: str) -> None:
+        if not model.export_to_file(name):
+            raise OSError(f"OR-tools cannot write {path}")
+
+    replaced_by(write, path)

@@ -1,0 +1,319 @@
+"""Program -> Outcome by HiGHS."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treeml.backends.claims import Evidence
+from treeml.backends.contract import Deadline
+from treeml.backends.solvers.encodings.program import FREE, Program
+from treeml.backends.solvers.engines.outcome import (
+    LEFT,
+    End,
+    OnIncumbent,
+    Orders,
+    Outcome,
+    Proved,
+    cut_short,
+    run_in_thread,
+)
+from treeml.backends.solvers.engines.statuses import GAP, Accuracy, accuracy_for, outcome_of, row_of, told_bound
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Whole = NDArray[np.int64]
+
+PROBING = 2**15  # of the rules of presolve: on flows it takes minutes, in which nothing can stop it, and gains nothing
+STUFFING = 2**16  # of columns that are in one row: in HiGHS 1.14 it is wrong beside whole columns, and optima get lost
+PATIENCE = 1.0  # seconds after Ctrl-C
+WHOLE = 1e-6  # an assignment this close to whole numbers is rounded, and then checked exactly
+FINEST = 1e-10  # the least tolerance of reduced costs that HiGHS takes
+NAME, RELAXED = "HiGHS", "HiGHS (linear relaxation)"
+
+
+def solve_program(
+    program: Program,
+    orders: Orders,
+    start: Whole | None = None,
+    on_incumbent: OnIncumbent | None = None,
+) -> Outcome:
+    """The linear relaxation first where it is known to be whole, and whole it is an answer; else branch and bound.
+
+    Columns that are whole by themselves, once the others are, are declared whole too: the presolve of HiGHS 1.14 cuts
+    off the optimum of small programs with both kinds of columns, and then calls another solution optimal.
+    """
+    program = replace(program, whole=None)
+    if program.integral_relaxation:
+        relaxed = solve_relaxation(program, orders)
+        if not relaxed.is_fractional:
+            return relaxed.outcome
+    accuracy = accuracy_for(program, FINEST)
+    highs = _model(program, whole=True, threads=orders.threads, seed=orders.seed)
+    if accuracy.tolerance == FINEST:
+        highs.setOptionValue("dual_feasibility_tolerance", FINEST)
+    highs.setOptionValue("mip_abs_gap", GAP)
+    highs.setOptionValue("mip_rel_gap", 0.0)
+    highs.setOptionValue("mip_feasibility_tolerance", 1e-7)
+    if orders.work is not None:
+        highs.setOptionValue("mip_max_nodes", int(orders.work))
+    _limit_time(highs, orders.deadline)
+    if start is not None:
+        import highspy
+
+        given = highspy.HighsSolution()
+        given.col_value = start.astype(float)
+        highs.setSolution(given)
+    stopped: list[str] = []
+    _listen(highs, program, on_incumbent, stopped, accuracy)
+    return _outcome(highs, program, stopped, accuracy) if _run(highs, stopped, orders) else _left(stopped)
+
+
+def write_file(program: Program, path: str) -> None:
+    """As LP or MPS, by the ending of the name."""
+    import highspy
+
+    from treeml.system.confinement import MARK
+    from treeml.system.writing import replaced_by
+
+    def write(name: str) -> None:
+        if _model(program, whole=True, threads=1, seed=0).writeModel(name) == highspy.HighsStatus.kError:
+            raise OSError(f"HiGHS cannot write {path}")
+
+    comment = "\\" if path.endswith(".lp") else "*"
+    replaced_by(write, path, f"{comment} {MARK}\n".encode())
+
+
+@dataclass(frozen=True, slots=True)
+class Relaxed:
+    """`is_fractional`: the relaxation was solved, and does not decide the program; its bound still holds."""
+
+    outcome: Outcome
+    is_fractional: bool = False
+
+
+def solve_relaxation(program: Program, orders: Orders) -> Relaxed:
+    highs = _model(program, whole=False, threads=orders.threads, seed=orders.seed)
+    _limit_time(highs, orders.deadline)
+    stopped: list[str] = []
+    _listen(highs, program, None, stopped, None)
+    if not _run(highs, stopped, orders):
+        return Relaxed(_left(stopped))
+    status = highs.getModelStatus().name
+    statistics = {"iterations": float(highs.getInfo().simplex_iteration_count)}
+    if not row_of(RELAXED, status).bound:
+        end = cut_short(stopped) if stopped else None
+        outcome = outcome_of(
+            RELAXED, status, _nothing, _nothing, None, is_bounded=True, cut_short=end, statistics=statistics
+        )
+        return Relaxed(outcome)
+    values = np.asarray(highs.getSolution().col_value)
+    rounded = np.rint(values).astype(np.int64)
+    least = exact_bound(program, np.asarray(highs.getSolution().row_dual))
+    whole = bool(np.all(np.abs(values - rounded) <= WHOLE)) and holds(program, rounded)
+    evidence = Evidence("relaxation", "duals of the linear relaxation, in whole numbers")
+    bound = None if least is None else Proved(least, evidence)
+    if whole and least is not None and int(program.cost @ rounded) + program.offset == least:
+        proof = Evidence("bound meets tree", "", (evidence,))
+        return Relaxed(Outcome(End.OPTIMAL, rounded, bound, status, statistics, proof))
+    return Relaxed(Outcome(End.FAILED, None, bound, status, statistics), is_fractional=True)
+
+
+def _nothing() -> None:
+    return None
+
+
+def exact_bound(program: Program, duals: NDArray[np.float64]) -> int | None:
+    """b'y + sum of min(reduced cost * lower, reduced cost * upper), rounded up: true for whatever y, in whole numbers.
+
+    The duals are taken as multiples of 1 / unit, as fine as the sums stay within 63 bits; None where none does.
+    """
+    # A dual of the wrong sign on a one-sided row would be worth minus infinity: it is taken as zero.
+    duals = np.where((duals > 0) & (program.low <= -FREE), 0.0, duals)
+    duals = np.where((duals < 0) & (program.high >= FREE), 0.0, duals)
+    size = float(np.abs(duals).max(initial=0.0)) + 1.0
+    limits = np.where(duals > 0, program.low, program.high)
+    limits[duals == 0] = 0
+    row = np.repeat(np.arange(program.rows), np.diff(program.start))
+    reach = np.maximum(np.abs(program.lower), np.abs(program.upper)).astype(float)
+    # What every sum below can come to, per unit, with room for its own rounding.
+    inner = np.abs(program.cost) + size * np.bincount(
+        program.index, weights=np.abs(program.value).astype(float), minlength=program.columns
+    )
+    most = 2.0 * max(float((inner * reach).sum()), float(inner.max(initial=1.0)), 1.0)
+    most += 2.0 * size * float(np.abs(limits).astype(float).sum())
+    bits = int(61 - np.ceil(np.log2(most)))
+    if bits < 0:
+        return None
+    unit = 1 << min(bits, 40)
+    whole = np.rint(duals * unit).astype(np.int64)
+    reduced = program.cost * unit
+    np.subtract.at(reduced, program.index, program.value * whole[row])
+    total = int((whole * limits).sum()) + int(np.minimum(reduced * program.lower, reduced * program.upper).sum())
+    return -(-total // unit) + program.offset
+
+
+def best_under_cuts(
+    cuts: list[tuple[float, Whole, Whole]], center: Whole, box: float, denominator: int
+) -> tuple[float, Whole]:
+    """max t with t <= value + slope . (m - at) / denominator for every cut, 0 <= m, |m - center| <= box.
+
+    Multipliers m are whole multiples of 1 / denominator; the result is rounded to them, which keeps any bound true.
+    """
+    import highspy
+
+    size = len(center)
+    middle = center / denominator
+    highs = highspy.Highs()
+    highs.setOptionValue("output_flag", False)
+    inf = highspy.kHighsInf
+    lower = np.concatenate([[-inf], np.maximum(0.0, middle - box)])
+    upper = np.concatenate([[inf], middle + box])
+    cost = np.concatenate([[-1.0], np.full(size, 1e-9)])
+    highs.addVars(size + 1, lower, upper)
+    for column in range(size + 1):
+        highs.changeColCost(column, float(cost[column]))
+    columns = np.arange(size + 1, dtype=np.int32)
+    for value, slope, at in cuts:
+        right = value - float(slope @ at) / denominator
+        scale = max(1.0, float(np.abs(slope).max()))
+        coefficients = np.concatenate([[1.0], -slope.astype(float)])
+        highs.addRow(-inf, right / scale, size + 1, columns, coefficients / scale)
+    highs.run()
+    values = np.asarray(highs.getSolution().col_value)
+    return float(values[0]), np.rint(values[1:] * denominator).astype(np.int64).clip(min=0)
+
+
+def _model(program: Program, whole: bool, threads: int, seed: int) -> Any:
+    import highspy
+
+    lp = highspy.HighsLp()
+    lp.num_col_, lp.num_row_ = program.columns, program.rows
+    lp.col_cost_ = program.cost.astype(float)
+    lp.col_lower_, lp.col_upper_ = program.lower.astype(float), program.upper.astype(float)
+    inf = highspy.kHighsInf
+    lp.row_lower_ = np.where(program.low <= -FREE, -inf, program.low.astype(float))
+    lp.row_upper_ = np.where(program.high >= FREE, inf, program.high.astype(float))
+    lp.offset_ = float(program.offset)
+    matrix = lp.a_matrix_
+    matrix.format_ = highspy.MatrixFormat.kRowwise
+    matrix.start_ = program.start.astype(np.int32)
+    matrix.index_ = program.index
+    matrix.value_ = program.value.astype(float)
+    if whole:
+        kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
+        mask = np.ones(program.columns, bool) if program.whole is None else program.whole
+        lp.integrality_ = [kinds[int(whole)] for whole in mask]
+    highs = highspy.Highs()
+    options: dict[str, Any] = {
+        "output_flag": False,
+        "threads": threads,
+        "random_seed": seed,
+        "presolve_rule_off": PROBING | STUFFING,
+    }
+    if whole and program.whole is not None:
+        options["presolve"] = "off"  # beside whole columns others are not safe from it: optima of BinOCT got lost
+    for option, value in options.items():
+        highs.setOptionValue(option, value)
+    highs.passModel(lp)
+    return highs
+
+
+def _limit_time(highs: Any, deadline: Deadline) -> None:
+    left = deadline.left()
+    if left < float("inf"):
+        highs.setOptionValue("time_limit", max(0.01, left))
+
+
+def _listen(
+    highs: Any, program: Program, on_incumbent: OnIncumbent | None, stopped: list[str], accuracy: Accuracy | None
+) -> None:
+    def tell(event: Any) -> None:
+        if on_incumbent is None or accuracy is None or stopped:
+            return
+        found = accept(program, np.asarray(event.data_out.mip_solution))
+        least = accuracy.whole_bound(event.data_out.mip_dual_bound)
+        bound = told_bound(NAME, "solution_callback", least)
+        if found is not None and on_incumbent(found, bound) is False:
+            stopped.append("asked")
+
+    def poll(event: Any) -> None:
+        if stopped:
+            event.interrupt()
+
+    highs.cbMipImprovingSolution += tell
+    highs.cbMipInterrupt += poll
+    highs.cbSimplexInterrupt += poll
+
+
+def _run(highs: Any, stopped: list[str], orders: Orders) -> bool:
+    """HiGHS has no limit on memory of its own: it is watched, and stopped between two steps of the simplex.
+
+    False: Ctrl-C, or the deadline, fell into presolve or the linear program at the root, where it listens to nothing.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        reasons = run_in_thread(highs.run, lambda: stopped.append("asked"), orders, PATIENCE)
+    if reasons:
+        stopped[:] = reasons
+    return LEFT not in reasons
+
+
+def _left(stopped: list[str]) -> Outcome:
+    return Outcome(cut_short(stopped), raw="left in a step that HiGHS does not leave")
+
+
+def holds(program: Program, values: Whole) -> bool:
+    """Exactly, in whole numbers."""
+    if np.any(values < program.lower) or np.any(values > program.upper):
+        return False
+    row = np.repeat(np.arange(program.rows), np.diff(program.start))
+    sums = np.zeros(program.rows, np.int64)
+    np.add.at(sums, row, program.value * values[program.index])
+    return bool(np.all((sums >= program.low) & (sums <= program.high)))
+
+
+def accept(program: Program, found: NDArray[np.float64]) -> Whole | None:
+    """The assignment in whole numbers if it is one exactly; columns that need not be whole are not looked at."""
+    if len(found) != program.columns:
+        return None
+    rounded = np.rint(found).astype(np.int64)
+    if program.whole is not None:
+        return rounded if np.all(np.abs(found - rounded)[program.whole] <= 1e-4) else None
+    return rounded if holds(program, rounded) else None
+
+
+def _outcome(highs: Any, program: Program, stopped: list[str], accuracy: Accuracy) -> Outcome:
+    info = highs.getInfo()
+
+    def values() -> Whole | None:
+        found = np.asarray(highs.getSolution().col_value)
+        if len(found) != program.columns or info.primal_solution_status != 2:
+            return None
+        return accept(program, found)
+
+    def bound() -> int | None:
+        # Where branch and bound did not run the field is a default.
+        return accuracy.whole_bound(info.mip_dual_bound) if info.valid and info.mip_node_count >= 0 else None
+
+    return outcome_of(
+        NAME,
+        highs.getModelStatus().name,
+        values,
+        bound,
+        lambda found: goal_of(program, found, info.objective_function_value),
+        is_bounded=True,
+        cut_short=cut_short(stopped) if stopped else None,
+        statistics={"nodes": float(max(0, info.mip_node_count)), "iterations": float(info.simplex_iteration_count)},
+    )
+
+
+def goal_of(program: Program, values: Whole, told: float) -> int | None:
+    """The goal of an assignment; where columns need not be whole, as the solver told it, if that is a whole number."""
+    if program.whole is None:
+        return int(program.cost @ values) + program.offset
+    return round(told) if abs(told - round(told)) <= 1e-4 else None

@@ -1,0 +1,128 @@
+"""Clauses, assumptions -> a model, a core, or neither in time; by the solvers of python-sat.
+
+Solvers are run in slices of conflicts, since not all of them can be interrupted: between two slices the deadline, a
+listener and Ctrl-C are heard. Slices do not depend on the clock, so that a run repeats. A slice is a restart, from
+which these clauses profit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from threading import current_thread, main_thread
+from typing import Any
+
+from treeml.backends.contract import Stop
+from treeml.backends.solvers.encodings.deadline import in_time
+from treeml.backends.solvers.engines.outcome import LEFT, Orders, run_in_thread
+from treeml.backends.solvers.engines.statuses import SAT
+from treeml.system.memory import resident
+
+SLICE = 2_000
+CLAUSES_AT_ONCE = 50_000  # between two looks at the clock
+
+
+class Stopped(Exception):
+    """The deadline passed, memory or conflicts ran out, or somebody asked for it."""
+
+    def __init__(self, stop: Stop) -> None:
+        super().__init__(stop.value)
+        self.stop = stop
+
+
+class Sat:
+    """One incremental solver."""
+
+    def __init__(
+        self,
+        name: str,
+        clauses: Iterable[list[int]],
+        orders: Orders,
+        *,
+        proof: bool = False,
+        stop: Callable[[], bool] | None = None,
+    ) -> None:
+        from pysat.solvers import Solver
+
+        self.name, self.orders, self.stop = name, orders, stop
+        self.left = None if orders.work is None else int(orders.work)  # conflicts
+        self.solver: Any = Solver(name=name, with_proof=proof) if proof else Solver(name=name)
+        self.is_left = False  # still at work in a thread of its own: not to be touched any more
+        self.done = 0
+        waiting = clauses if isinstance(clauses, list) else list(clauses)
+        for first in range(0, len(waiting), CLAUSES_AT_ONCE):
+            self.solver.append_formula(waiting[first : first + CLAUSES_AT_ONCE])
+            in_time(orders.deadline)
+
+    def add(self, clause: Sequence[int]) -> None:
+        self.solver.add_clause(list(clause))
+
+    def solve(self, assumptions: Sequence[int] = ()) -> bool:
+        """True: satisfiable; False: not, under the assumptions. Raises Stopped."""
+        while True:
+            reason = self._reason_to_stop()
+            if reason is not None:
+                raise Stopped(reason)
+            budget = SLICE if self.left is None else min(SLICE, self.left)
+            self.solver.conf_budget(budget)
+            row = SAT[self._slice(list(assumptions))]
+            if row.values or row.infeasible:
+                return row.values
+            self.done += budget
+            if self.left is not None:
+                self.left -= budget
+
+    def _slice(self, assumptions: list[int]) -> bool | None:
+        """In a thread of its own: in the main one python-sat hears Ctrl-C itself, and jumps out of the solver's code.
+
+        What is left of a solver then cannot be used, nor be deleted in peace.
+        """
+        answers: list[bool | None] = []
+
+        def work() -> None:
+            answers.append(self.solver.solve_limited(assumptions=assumptions, expect_interrupt=True))
+
+        if current_thread() is not main_thread():
+            work()
+            return answers[0]
+        reasons = run_in_thread(work, self._interrupt, self.orders)
+        self.is_left = LEFT in reasons
+        if "interrupted" in reasons or self.is_left:
+            raise Stopped(Stop.INTERRUPTED if "interrupted" in reasons else Stop.TIME)
+        return answers[0]
+
+    def _interrupt(self) -> None:
+        """Where a solver cannot be interrupted, its slice comes to an end."""
+        with suppress(NotImplementedError):
+            self.solver.interrupt()
+
+    def _reason_to_stop(self) -> Stop | None:
+        if self.stop is not None and self.stop():
+            return Stop.INTERRUPTED
+        if self.orders.memory is not None and resident() > self.orders.memory:
+            return Stop.MEMORY
+        spent = self.left is not None and self.left <= 0
+        return Stop.TIME if spent or self.orders.deadline.passed else None
+
+    def phases(self, literals: Sequence[int]) -> None:
+        """Values to try first, where the solver takes them."""
+        with suppress(NotImplementedError):
+            self.solver.set_phases(list(literals))
+
+    def model(self) -> list[int]:
+        return list(self.solver.get_model())
+
+    def core(self) -> list[int]:
+        return list(self.solver.get_core() or ())
+
+    def proof(self) -> list[str]:
+        return list(self.solver.get_proof() or ())
+
+    def statistics(self) -> dict[str, float]:
+        known = {} if self.is_left else self.solver.accum_stats() or {}
+        names = {"conflicts": "failures", "decisions": "nodes", "propagations": "propagations", "restarts": "restarts"}
+        return {names[key]: float(value) for key, value in known.items() if key in names}
+
+    def close(self) -> None:
+        if not self.is_left:
+            self.solver.delete()

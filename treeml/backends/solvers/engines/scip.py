@@ -1,0 +1,149 @@
+"""Program -> Outcome by SCIP."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treeml.backends.contract import Deadline
+from treeml.backends.solvers.encodings.deadline import NO_DEADLINE, in_time
+from treeml.backends.solvers.encodings.program import FREE, Program
+from treeml.backends.solvers.engines.highs import accept, goal_of
+from treeml.backends.solvers.engines.outcome import LEFT, OnIncumbent, Orders, Outcome, cut_short, run_in_thread
+from treeml.backends.solvers.engines.statuses import GAP, Accuracy, accuracy_for, outcome_of, told_bound
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Whole = NDArray[np.int64]
+
+FINEST = 1e-10  # a tolerance of reduced costs that is asked for where columns have wide ranges
+NAME = "SCIP"
+
+
+def solve_program(
+    program: Program,
+    orders: Orders,
+    start: Whole | None = None,
+    on_incumbent: OnIncumbent | None = None,
+) -> Outcome:
+    """SCIP searches on one thread, whatever is ordered."""
+    model, variables = write_model(program, orders.deadline)
+    model.setParam("randomization/randomseedshift", orders.seed % 2**31)
+    model.setParam("misc/catchctrlc", False)
+    accuracy = accuracy_for(program, FINEST)
+    if accuracy.tolerance == FINEST:
+        model.setParam("numerics/dualfeastol", FINEST)
+    if program.whole is None:
+        model.setParam("limits/absgap", GAP)
+    if orders.deadline.left() < float("inf"):
+        model.setParam("limits/time", max(0.01, orders.deadline.left()))
+    if orders.work is not None:
+        model.setParam("limits/totalnodes", int(orders.work))
+    if orders.memory_left is not None:
+        model.setParam("limits/memory", orders.memory_left / 2**20)
+    if start is not None:
+        solution = model.createSol()
+        for variable, value in zip(variables, start.tolist(), strict=True):
+            model.setSolVal(solution, variable, value)
+        model.addSol(solution)
+    stopped = _listen(model, variables, program, on_incumbent, accuracy)
+    stopped += run_in_thread(model.optimizeNogil, model.interruptSolve, orders)
+    if LEFT in stopped:
+        return Outcome(cut_short(stopped), raw="left in a step that SCIP does not leave")
+    return _outcome(model, variables, program, stopped, accuracy)
+
+
+def write_model(program: Program, deadline: Deadline = NO_DEADLINE) -> tuple[Any, list[Any]]:
+    from pyscipopt import Model, quicksum
+
+    model = Model()
+    model.hideOutput()
+    whole = np.ones(program.columns, bool) if program.whole is None else program.whole
+    variables = []
+    for column in range(program.columns):
+        if column % 1024 == 0:
+            in_time(deadline)
+        low, high = int(program.lower[column]), int(program.upper[column])
+        kind = ("B" if (low, high) == (0, 1) else "I") if whole[column] else "C"
+        variables.append(model.addVar(f"x{column}", kind, low, high, int(program.cost[column])))
+    model.addObjoffset(program.offset)
+    start, index, value = program.start.tolist(), program.index.tolist(), program.value.tolist()
+    for row, (low, high) in enumerate(zip(program.low.tolist(), program.high.tolist(), strict=True)):
+        if row % 256 == 0:
+            in_time(deadline)
+        here = range(start[row], start[row + 1])
+        terms = quicksum(value[k] * variables[index[k]] for k in here)
+        if not len(here):
+            if low > 0 or high < 0:
+                model.addCons(model.addVar("never", "B", 0, 1) >= 2)
+            continue
+        if low == high:
+            model.addCons(terms == low)
+        else:
+            if low > -FREE:
+                model.addCons(terms >= low)
+            if high < FREE:
+                model.addCons(terms <= high)
+    if program.whole is None:
+        model.setObjIntegral()
+    return model, variables
+
+
+def _listen(
+    model: Any, variables: list[Any], program: Program, on_incumbent: OnIncumbent | None, accuracy: Accuracy
+) -> list[str]:
+    from pyscipopt import SCIP_EVENTTYPE, Eventhdlr
+
+    stopped: list[str] = []
+    if on_incumbent is None:
+        return stopped
+    told = on_incumbent
+
+    class Listener(Eventhdlr):  # type: ignore[misc]
+        def eventinit(self) -> None:
+            self.model.catchEvent(SCIP_EVENTTYPE.BESTSOLFOUND, self)
+
+        def eventexit(self) -> None:
+            self.model.dropEvent(SCIP_EVENTTYPE.BESTSOLFOUND, self)
+
+        def eventexec(self, event: Any) -> None:
+            if stopped:
+                return
+            best = self.model.getBestSol()
+            found = np.array([self.model.getSolVal(best, variable) for variable in variables])
+            values = accept(program, found)
+            known = told_bound(NAME, "solution_callback", accuracy.whole_bound(self.model.getDualbound()))
+            if told(values, known) is False:
+                stopped.append("asked")
+                self.model.interruptSolve()
+
+    model.includeEventhdlr(Listener(), "listener", "reports incumbents")
+    return stopped
+
+
+def _outcome(model: Any, variables: list[Any], program: Program, stopped: list[str], accuracy: Accuracy) -> Outcome:
+    from pyscipopt import SCIP_STAGE
+
+    def values() -> Whole | None:
+        if not model.getNSols():
+            return None
+        best = model.getBestSol()
+        return accept(program, np.array([model.getSolVal(best, variable) for variable in variables]))
+
+    def bound() -> int | None:
+        """Before branch and bound begins there is none, and while there is none it is SCIP's infinity."""
+        has_begun = SCIP_STAGE.SOLVING <= model.getStage() <= SCIP_STAGE.EXITSOLVE
+        return accuracy.whole_bound(model.getDualbound()) if has_begun else None
+
+    return outcome_of(
+        NAME,
+        model.getStatus(),
+        values,
+        bound,
+        lambda found: goal_of(program, found, model.getObjVal()),
+        is_bounded=True,
+        cut_short=cut_short(stopped) if stopped else None,
+        statistics={"nodes": float(model.getNTotalNodes())},
+    )

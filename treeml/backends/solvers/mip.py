@@ -1,0 +1,177 @@
+"""Problem -> Answer by mixed-integer programming: HiGHS, SCIP or Gurobi."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from treeml.backends.claims import Evidence
+from treeml.backends.contract import Capabilities, Carries, Option, Stop
+from treeml.backends.solvers.encodings.integer_form import (
+    LARGEST_SHARE,
+    LARGEST_SUM,
+    Asked,
+    Form,
+    LeafRule,
+    Unsupported,
+    form_range,
+)
+from treeml.backends.solvers.procedure import BOUNDS, EXPLAIN, GOALS, PRESOLVE, SolverBackend, Way, orders_of
+from treeml.problem.magnitudes import added
+from treeml.problem.problem import Problem
+from treeml.problem.tree import Node
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from treeml.backends.solvers.encodings.program import Program
+    from treeml.backends.solvers.encodings.solve_state import Search
+    from treeml.backends.solvers.engines.outcome import OnIncumbent, Outcome
+
+    Whole = NDArray[np.int64]
+
+
+LARGEST_GOAL = 10**9  # up to here floats prove a goal to its last unit
+# Solvers take a row for met, and a number for whole, within 1e-7: up to here that is less than a unit of the row.
+LARGEST_ROW = 10**6
+
+
+class Mip(SolverBackend):
+    name: ClassVar[str] = "mip"
+    summary: ClassVar[str] = (
+        "mixed-integer programming: HiGHS, SCIP or Gurobi on the cover hyperflow, on flows, or BinOCT"
+    )
+    word: ClassVar[str] = "formulation"
+    module, package, install = "highspy", "highspy", "pip install 'highspy<1.15'"
+    can: ClassVar[Capabilities] = Capabilities(
+        goals=GOALS | {"Loss"},
+        bounds=BOUNDS | {"Loss"},
+        sums=True,
+        starts=True,
+        reports=True,
+        explains=True,
+        threads=True,
+        writes=(".lp", ".mps"),
+        keeps_memory=True,
+        carries=Carries(LARGEST_SUM, LARGEST_GOAL, LARGEST_SHARE),
+    )
+    options: ClassVar[Mapping[str, Option]] = {
+        "solver": Option(str, "highs", "which solver", ("highs", "scip", "gurobi")),
+        "formulation": Option(
+            str, "auto", "cover: states of rows; flow: flows of rows to leaves; binoct: as published, to compare with",
+            ("auto", "cover", "flow", "binoct"),
+        ),
+        "presolve": PRESOLVE,
+        "nodes": Option(int, 0, "a limit in nodes of the search, to repeat a run; 0: none", low=0),
+        "write": Option(str, "", "a file to write the model to (.lp or .mps)"),
+        "explain": EXPLAIN,
+    }  # fmt: skip
+
+    def way(self, problem: Problem, asked: Asked, options: Mapping[str, Any]) -> Way:
+        from treeml.backends.solvers.encodings.binoct import class_weights
+        from treeml.backends.solvers.encodings.cover import couples, takes_cover
+        from treeml.backends.solvers.encodings.node_questions import read_choices
+        from treeml.backends.solvers.encodings.size_estimates import (
+            cover_or,
+            flow_columns,
+            flow_encoding,
+            is_whole,
+            takes_nodes,
+        )
+        from treeml.backends.solvers.engines import gurobi
+
+        if options.get("solver") == "gurobi" and gurobi.missing() is not None:
+            raise Unsupported("solver = gurobi", "it is not installed", gurobi.missing() or "")
+        wanted = options.get("formulation", "auto")
+        whole = is_whole(options)
+        low, high = form_range(asked.goal, problem, asked)
+        huge = max(abs(low), abs(high)) > LARGEST_GOAL
+        if huge and (wanted in ("flow", "binoct") or couples(asked) or not options.get("presolve", True)):
+            raise Unsupported(
+                "a goal of this size",
+                "with floats a solver cannot prove the last unit of it",
+                "use cpsat, which counts exactly",
+            )
+        _refuse_large_rows(problem, asked)
+        if wanted in ("flow", "binoct"):
+            takes_nodes(asked)
+            flow_encoding(problem, asked)
+            if wanted == "binoct":
+                class_weights(problem, asked, read_choices(problem, binary=True))
+            way = Way(wanted, f"asked for; about {flow_columns(problem, asked):,} columns")
+        else:
+            kind, because = cover_or(
+                problem, asked, wanted == "cover" or huge, lambda: flow_encoding(problem, asked), whole
+            )
+            way = Way(kind, because)
+        if way.kind == "cover":
+            takes_cover(problem, asked, whole)
+        elif max((asked.largest_share, *map(_weight, asked.leaf_rules))) > LARGEST_ROW:
+            raise _too_large("a condition on leaves")
+        elif options.get("solver") == "gurobi":
+            gurobi.takes(flow_columns(problem, asked), 0)
+        return way
+
+    def memory_is_kept(self, options: Mapping[str, Any]) -> str:
+        own = {"scip": "SCIP has a limit of its own", "gurobi": "Gurobi has a soft limit of its own"}
+        solver = options.get("solver", "highs")
+        return f"{own.get(solver, 'HiGHS has no limit of its own')}; {super().memory_is_kept(options)}"
+
+    def run(self, search: Search, kind: str, start: Node | None) -> Stop:
+        from treeml.backends.solvers.encodings.binoct import build_binoct
+        from treeml.backends.solvers.encodings.cover_search import solve_cover
+        from treeml.backends.solvers.encodings.flow import build_flow
+        from treeml.backends.solvers.encodings.greedy_start import first_trees
+        from treeml.backends.solvers.encodings.node_questions import read_choices
+        from treeml.backends.solvers.encodings.node_search import search_nodes
+        from treeml.backends.solvers.engines import gurobi, highs, scip
+
+        problem, asked, limits = search.problem, search.asked, search.limits
+        engine = {"highs": highs, "scip": scip, "gurobi": gurobi}[limits.options.get("solver", "highs")]
+        orders = orders_of(limits, limits.options.get("nodes"))
+        path = limits.options.get("write", "")
+
+        def run(program: Program, begin: Whole | None, on_incumbent: OnIncumbent) -> Outcome:
+            outcome: Outcome = engine.solve_program(program, orders, begin, on_incumbent)
+            return outcome
+
+        def write(program: Program) -> None:
+            highs.write_file(program, path)
+
+        if kind == "cover":
+            return solve_cover(search, start, run, write if path else None)
+        search.offer(start)
+        if asked.depth < 0:
+            return search.no_tree(Evidence("counting", "no tree is so shallow"))
+        choices = read_choices(problem, binary=True)
+        search.begin_with(first_trees(choices, asked, limits.deadline))
+        build = build_binoct if kind == "binoct" else build_flow
+        return search_nodes(search, build(problem, asked, choices, limits.deadline), run, write if path else None)
+
+
+def _refuse_large_rows(problem: Problem, asked: Asked) -> None:
+    """Raises Unsupported for sums that become rows of the model and are too large for floats."""
+    for item in asked.requirements:
+        if _reach(item.form, problem, asked) > LARGEST_ROW:
+            raise _too_large(f"the requirement {item.name}" if item.name else "a requirement")
+    for _, parts in asked.goal.largest:
+        if any(_reach(part, problem, asked) > LARGEST_ROW for part in parts):
+            raise _too_large("the largest of several sums")
+
+
+def _reach(form: Form, problem: Problem, asked: Asked) -> int:
+    return max(map(abs, form_range(form, problem, asked)))
+
+
+def _weight(rule: LeafRule) -> int:
+    """What a condition on leaves adds up at most."""
+    return 0 if rule.cost is None else added(rule.cost.max(axis=1))
+
+
+def _too_large(feature: str) -> Unsupported:
+    return Unsupported(
+        feature,
+        f"its sums reach beyond {LARGEST_ROW:,}, where floats do not tell one unit from the next",
+        "use cpsat, which counts exactly",
+    )

@@ -1,0 +1,188 @@
+"""Problem -> Answer as all solver back-ends go about it: what is asked, a way to encode it, a search, an explanation.
+
+A back-end of this kind says which encoding it takes and why (`way`), and runs a search that ends with a Stop (`run`).
+What can go wrong on the way is the same for all of them, and is dealt with here.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from time import monotonic
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from treeml.backends.contract import NO_LIMITS, Answer, Capabilities, Limits, OnProgress, Option, Refusal, Status, Stop
+from treeml.backends.infeasibility import explained
+from treeml.backends.solvers.encodings.deadline import OutOfTime
+from treeml.backends.solvers.encodings.integer_form import Asked, Unsupported, only_costs, read_problem
+from treeml.lang.diagnostic import Diagnostic, RefusedError
+from treeml.problem.precision import most_leaves, narrowed, smallest_difference
+from treeml.problem.problem import Problem
+from treeml.problem.tree import Leaf, Node
+from treeml.system.interrupt import noting
+
+if TYPE_CHECKING:
+    from treeml.backends.solvers.encodings.solve_state import Search
+    from treeml.backends.solvers.engines.outcome import Orders
+
+GOALS = frozenset(["Predicted", "Leaves", "Depth", "TestCost", "Used", "Largest"])
+BOUNDS = GOALS | {"Support", "Purity", "LeafErrors", "Monotone", "Ratio"}
+EXPLAIN = Option(bool, True, "name conflicting requirements where there is no tree")
+PRESOLVE = Option(
+    bool, True, "bound and thin out a cover by exact relaxation first; false: the solver gets all of it and proves all"
+)
+FEW_STEPS = 10**6  # of a squared loss, where a solver that counts in floats cannot take more
+NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """An encoding, and why this one."""
+
+    kind: str
+    because: str
+
+
+class SolverBackend(ABC):
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    can: ClassVar[Capabilities]
+    options: ClassVar[Mapping[str, Option]]
+    module: ClassVar[str]  # what is imported,
+    package: ClassVar[str]  # what it is called where packages are installed,
+    install: ClassVar[str]  # and how
+    word: ClassVar[str] = "encoding"  # what the back-end calls a way
+
+    @classmethod
+    def missing(cls) -> str | None:
+        """None if the module is there, or how to install it; nothing is imported."""
+        from importlib.util import find_spec
+
+        return None if find_spec(cls.module) is not None else cls.install
+
+    @classmethod
+    def version(cls) -> str:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            return f"{cls.package} {version(cls.package)}"
+        except PackageNotFoundError:
+            return f"{cls.package} is not installed"
+
+    @abstractmethod
+    def way(self, problem: Problem, asked: Asked, options: Mapping[str, Any]) -> Way:
+        """The encoding for a problem: the one asked for, or the best by estimated size; else raises Unsupported."""
+
+    @abstractmethod
+    def run(self, search: Search, kind: str, start: Node | None) -> Stop:
+        """The search; PROVED without a tree means that there is none."""
+
+    def memory_is_kept(self, options: Mapping[str, Any]) -> str:
+        """How, for the notes: what is built is refused before it is too large; the solver's own memory is watched."""
+        return "what the process holds is looked at ten times a second, and the search is stopped beyond the limit"
+
+    def refusals(self, problem: Problem, options: Mapping[str, Any] = NO_OPTIONS) -> Iterator[Refusal]:
+        try:
+            self.way(problem, read_problem(problem), options)
+        except Unsupported as unsupported:
+            yield replace(unsupported.refusal, because=f"{self.name} cannot take {unsupported}")
+
+    def remark(self, problem: Problem, options: Mapping[str, Any]) -> str:
+        """Which encoding it will be and why, for the plan; one for every stage, if they differ."""
+        from treeml.backends.planning.capabilities import needs_deepening, needs_growing
+        from treeml.backends.planning.plan import stages
+        from treeml.backends.planning.rescale import rescaled
+
+        deepens = any(needs_deepening(goal, self.can) or needs_growing(goal, self.can) for goal in problem.goals)
+        said = []
+        for stage in stages(problem, self.can):
+            small = rescaled(stage, self.can.carries).problem
+            way = self.way(small, read_problem(small), options)
+            said.append(f"{self.word} {way.kind}: {way.because}")
+        return ("at depth 1: " if deepens else "") + "; then ".join(dict.fromkeys(said))
+
+    def solve(
+        self,
+        problem: Problem,
+        limits: Limits = NO_LIMITS,
+        start: Node | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> Answer:
+        from treeml.backends.solvers.encodings.solve_state import Search
+
+        began = monotonic()
+
+        def once(asked: Asked, begin: Node | None) -> Answer:
+            way = self.way(problem, asked, limits.options)
+            search = Search(problem, asked, limits, on_progress, began)
+            search.notes.append(f"{self.word} {way.kind}")
+            if limits.memory is not None:
+                search.notes.append(f"memory: {self.memory_is_kept(limits.options)}")
+            return search.answer(self._run(search, way, begin))
+
+        try:
+            answer = once(read_problem(problem), start)
+        except Unsupported as unsupported:
+            raise refuse(self.name, unsupported) from unsupported
+        return explained(self, problem, limits, refined(problem, limits, answer, once))
+
+    def _run(self, search: Search, way: Way, start: Node | None) -> Stop:
+        try:
+            with noting(search.stop):
+                return self.run(search, way.kind, start)
+        except KeyboardInterrupt:
+            return Stop.INTERRUPTED
+        except OutOfTime:
+            for label in range(max(1, search.problem.classes)) if search.tree is None else ():
+                search.offer(Leaf(label if search.problem.classes else -1))
+            return Stop.TIME
+        except MemoryError:
+            search.notes.append("the model does not fit in memory")
+            return Stop.MEMORY
+
+
+def refined(problem: Problem, limits: Limits, answer: Answer, once: Callable[[Asked, Node | None], Answer]) -> Answer:
+    """A best tree that rounding leaves in doubt is sought again, in steps that are a share of its own value, until the
+    doubt is small beside it, or none."""
+    steps: Fraction | None = None
+    while answer.status is Status.OPTIMAL and answer.tolerance and answer.objective:
+        goal, value = problem.goals[0], answer.objective[0]
+        worth = value - goal.sum.constant
+        if (not worth and only_costs(goal.sum)) or answer.tolerance < smallest_difference(
+            goal.sum, most_leaves(problem)
+        ):
+            return replace(answer, tolerance=Fraction(0), bound=value)
+        if (steps is not None and worth * 2 > steps) or limits.deadline.left() <= 0:
+            break
+        steps = worth
+        smaller = narrowed(goal.sum, value)
+        closer = problem if smaller is None else replace(problem, goals=(replace(goal, sum=smaller),))
+        try:
+            again = once(read_problem(closer, value), answer.tree)
+        except Unsupported:
+            try:
+                again = once(read_problem(closer, value, FEW_STEPS), answer.tree)
+            except Unsupported:
+                break
+        if again.status is not Status.OPTIMAL:
+            break
+        answer = replace(again, trace=(*answer.trace, *again.trace))
+    return answer
+
+
+def refuse(name: str, unsupported: Unsupported) -> RefusedError:
+    """For what an option asks of a problem that cannot be had."""
+    instead = unsupported.refusal.instead
+    return RefusedError(Diagnostic("B501", f"{name} cannot take {unsupported}", helps=(instead,) if instead else ()))
+
+
+def orders_of(limits: Limits, work: float | None = None) -> Orders:
+    """How a solver is to run under these limits; `work` is in its own measure, 0 and None for no limit."""
+    from treeml.backends.solvers.engines.outcome import Orders
+    from treeml.system.memory import resident
+
+    most = None if limits.memory is None else resident() + limits.memory
+    return Orders(limits.deadline, limits.threads, limits.seed, work or None, most)

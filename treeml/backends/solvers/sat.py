@@ -1,0 +1,245 @@
+"""Problem -> Answer by SAT alone: is there a tree that meets every requirement? With a proof where there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from treeml.backends.claims import Evidence
+from treeml.backends.contract import Capabilities, Option, Refusal, Stop
+from treeml.backends.solvers.encodings.integer_form import Asked, Unsupported
+from treeml.backends.solvers.maxsat import CLAUSES_CARRY, CONFLICTS, ClauseBackend, open_solver, prepare
+from treeml.backends.solvers.procedure import BOUNDS, EXPLAIN, NO_OPTIONS, Way
+from treeml.problem.problem import Problem
+from treeml.problem.tree import Node
+from treeml.system.confinement import MARK
+
+if TYPE_CHECKING:
+    from treeml.backends.solvers.encodings.faultless import Faultless
+    from treeml.backends.solvers.encodings.hybrid import Model
+    from treeml.backends.solvers.encodings.order import OrderModel
+    from treeml.backends.solvers.encodings.pseudo_boolean import Clauses
+    from treeml.backends.solvers.encodings.solve_state import Search
+
+ENCODINGS = ("auto", "order", "binary", "complete", "partition")
+ANY_TREE = Evidence("no goal")
+FEW_ROWS = 200  # up to here all are taken at once
+SWITCH = 9  # levels; `python -m benchmarks.least --calibrate` measures where the two encodings cross
+
+
+class PlainSat(ClauseBackend):
+    name: ClassVar[str] = "sat"
+    summary: ClassVar[str] = (
+        "SAT for yes-or-no questions (a perfect tree, the least depth), with proofs that are checked"
+    )
+    can: ClassVar[Capabilities] = Capabilities(
+        goals=frozenset(),
+        bounds=BOUNDS,
+        sums=True,
+        merges_rows=True,
+        merges_tests=True,
+        numeric=True,
+        starts=True,
+        reports=True,
+        explains=True,
+        writes=(".cnf",),
+        keeps_memory=True,
+        carries=CLAUSES_CARRY,
+    )
+    options: ClassVar[Mapping[str, Option]] = {
+        "encoding": Option(
+            str,
+            "auto",
+            "order: columns as they are; binary: every test by itself; complete, partition: faultless trees",
+            ENCODINGS,
+        ),
+        "switch": Option(int, SWITCH, "the depth from which auto takes partition for a faultless tree", low=0),
+        "rows": Option(
+            str,
+            "auto",
+            "of a faultless tree: grow: few rows, more as they prove necessary; all; auto: by encoding and number",
+            ("auto", "grow", "all"),
+        ),
+        "solver": Option(str, "g4", "which solver of python-sat", ("g3", "g4", "cadical153", "cadical195")),
+        "conflicts": CONFLICTS,
+        "proof": Option(
+            str, "", "a file for the DRUP proof that there is no tree; its clauses go beside it (.cnf)", writes=True
+        ),
+        "write": Option(str, "", "a file to write the clauses to (.cnf)"),
+        "explain": EXPLAIN,
+    }  # fmt: skip
+
+    def refusals(self, problem: Problem, options: Mapping[str, Any] = NO_OPTIONS) -> Iterator[Refusal]:
+        if problem.goals:
+            yield Refusal("a goal", "sat answers yes or no", "use maxsat, or `satisfy` with a bound on the goal")
+        yield from super().refusals(problem, options)
+
+    def way(self, problem: Problem, asked: Asked, options: Mapping[str, Any]) -> Way:
+        from treeml.backends.solvers.encodings.hybrid import MOST_LITERALS, choose, estimate
+
+        encoding = options.get("encoding", "auto")
+        faultless = _faultless(problem, asked, binary=encoding in ("binary", "complete"))
+        if isinstance(faultless, str):
+            if encoding in ("complete", "partition"):
+                because = f"it is for faultless trees only, and here {faultless}"
+                raise Unsupported(f"the encoding {encoding}", because, "use `encoding = order`")
+            return super().way(problem, asked, {**options, "encoding": "order" if encoding == "auto" else encoding})
+        kind, because = choose(faultless, encoding, options.get("switch", SWITCH))
+        least = estimate(faultless, kind, len(_first(faultless, kind, options, 0)))
+        if least > MOST_LITERALS:
+            raise Unsupported(
+                "a problem of this size",
+                f"a model of {len(faultless.bound_groups):,} rows would have about {least:.0e} literals",
+                "bound depth lower, or use fewer rows",
+            )
+        return Way(kind, because)
+
+    def run(self, search: Search, kind: str, start: Node | None) -> Stop:
+        faultless = _faultless(search.problem, search.asked, binary=kind in ("binary", "complete"))
+        if not isinstance(faultless, str):
+            search.offer(start)
+            return search.close(ANY_TREE) if search.tree is not None else _find_faultless(search, faultless, kind)
+        model = prepare(search, start)
+        if isinstance(model, Stop):
+            return model
+        if search.limits.options.get("write"):
+            write_cnf(model.clauses, search.limits.options["write"])
+        return search.close(ANY_TREE) if search.tree is not None else _decide(search, model)
+
+
+def _faultless(problem: Problem, asked: Asked, binary: bool) -> Faultless | str:
+    """The question of a faultless tree, or why the problem is another."""
+    from treeml.backends.solvers.encodings.faultless import read_faultless
+    from treeml.backends.solvers.encodings.node_questions import read_choices
+
+    if asked.depth < 0:
+        return "no tree is so shallow"
+    return read_faultless(problem, asked, read_choices(problem, binary=binary))
+
+
+def _first(faultless: Faultless, encoding: str, options: Mapping[str, Any], seed: int) -> list[int]:
+    """The groups to begin with. Orders are worth more the more rows they hold; elsewhere many rows wait."""
+    from treeml.backends.solvers.encodings.hybrid import first_rows
+
+    rows = options.get("rows", "auto")
+    few = encoding in ("order", "binary") or len(faultless.bound_groups) <= FEW_ROWS
+    return first_rows(faultless, rows == "all" or (rows == "auto" and few), seed)
+
+
+def _find_faultless(search: Search, faultless: Faultless, encoding: str) -> Stop:
+    from treeml.backends.solvers.encodings.deadline import in_time
+    from treeml.backends.solvers.encodings.hybrid import BYTES_PER_LITERAL, MOST_LITERALS, answer, build
+    from treeml.backends.solvers.encodings.order_search import TooLarge
+    from treeml.backends.solvers.engines.sat import Stopped
+
+    limits, options = search.limits, search.limits.options
+    used = 0
+
+    def room(rows: int, literals: int) -> None:
+        nonlocal used
+        used = rows
+        in_time(limits.deadline)
+        if literals > MOST_LITERALS or (limits.memory is not None and literals * BYTES_PER_LITERAL > limits.memory):
+            raise TooLarge(f"about {literals:,} literals")
+
+    def ask(model: Model) -> Node | None:
+        return _ask(search, model)
+
+    try:
+        if options.get("write"):
+            everything = faultless.bound_groups.tolist()
+            write_cnf(build(faultless, encoding, everything, limits.deadline).clauses, options["write"])
+        first = _first(faultless, encoding, options, limits.seed)
+        tree = answer(faultless, encoding, first, limits, ask, room)
+    except Stopped as stopped:
+        return stopped.stop
+    except TooLarge as large:
+        search.notes.append(f"{large} do not fit in the memory allowed")
+        return Stop.MEMORY
+    if used < len(faultless.bound_groups):
+        search.notes.append(f"{used:,} of {len(faultless.bound_groups):,} rows decided it")
+    if tree is None:
+        refuted = Evidence("refutation", encoding)
+        some = used < len(faultless.bound_groups)
+        return search.no_tree(Evidence("fewer rows", f"{used:,}", (refuted,)) if some else refuted)
+    if not search.offer(tree):
+        raise AssertionError("a tree of the clauses does not meet the requirements")
+    return search.close(ANY_TREE)
+
+
+def _ask(search: Search, model: Model) -> Node | None:
+    """The tree of a model, if it has one."""
+    import numpy as np
+
+    proof = search.limits.options.get("proof", "")
+    search.is_built(model.clauses.top, len(model.clauses.clauses))
+    if model.clauses.contradiction:
+        if proof:
+            _keep_proof(search, model.clauses, proof, ["0"])
+        return None
+    sat = open_solver(search, search.limits.options.get("solver", "g4"), model.clauses.clauses, proof=bool(proof))
+    try:
+        if not sat.solve():
+            if proof:
+                _keep_proof(search, model.clauses, proof, sat.proof())
+            return None
+        true = np.zeros(model.clauses.top + 1, bool)
+        true[[literal for literal in sat.model() if 0 < literal <= model.clauses.top]] = True
+        return model.decode(true)
+    finally:
+        for name, value in sat.statistics().items():
+            search.statistics[name] = search.statistics.get(name, 0.0) + value
+        sat.close()
+
+
+def _decide(search: Search, model: OrderModel) -> Stop:
+    from treeml.backends.solvers.encodings.order_search import decide
+    from treeml.backends.solvers.engines.sat import Stopped
+
+    proof = search.limits.options.get("proof", "")
+    if model.clauses.contradiction:
+        if proof:
+            _keep_proof(search, model.clauses, proof, ["0"])
+        return search.no_tree(Evidence("refutation", "while the clauses were written"))
+    name = search.limits.options.get("solver", "g4")
+    sat = open_solver(search, name, model.clauses.clauses, proof=bool(proof))
+    try:
+        if decide(search, model, sat):
+            return search.close(ANY_TREE)
+        if proof:
+            _keep_proof(search, model.clauses, proof, sat.proof())
+        return search.no_tree(Evidence("refutation", "no model"))
+    except Stopped as stopped:
+        return stopped.stop
+    finally:
+        search.statistics |= sat.statistics()
+        sat.close()
+
+
+def _keep_proof(search: Search, clauses: Clauses, path: str, lines: list[str]) -> None:
+    """The clauses and the proof as files, and the proof checked by a program that shares nothing with the solver."""
+    from treeml.native.rup import check_text
+    from treeml.system.writing import beside, replace_file
+
+    formula = "".join(_cnf(clauses)).encode("ascii")
+    proof = "\n".join((f"c {MARK}", *lines, "")).encode("ascii")
+    verdict = check_text(formula, proof)
+    if verdict is not None:
+        raise AssertionError(f"the proof does not hold: {verdict}")
+    replace_file(beside(path, ".cnf"), formula)
+    replace_file(path, proof)
+    search.notes.append(f"proof of {len(lines):,} steps written to {path} and checked")
+
+
+def write_cnf(clauses: Clauses, path: str) -> None:
+    from treeml.system.writing import replacing
+
+    with replacing(path) as out:
+        out.writelines(line.encode("ascii") for line in _cnf(clauses))
+
+
+def _cnf(clauses: Clauses) -> Iterator[str]:
+    yield f"c {MARK}\n"
+    yield f"p cnf {clauses.top} {len(clauses.clauses)}\n"
+    for clause in clauses.clauses:
+        yield " ".join(map(str, (*clause, 0))) + "\n"

@@ -1,1 +1,0 @@
-"""Suites of published tables -> our results beside the published figures."""

@@ -1,0 +1,81 @@
+"""Limits of time and memory -> a process that ends itself when it has passed them, whatever it is doing.
+
+Back-ends keep their limits by themselves; this is for all the rest (reading, checking, building), and for what an
+attacker thinks of. A thread watches, and the system counts the processor's time, in case one long call of C keeps the
+thread from running.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import monotonic
+
+from treeml.lang.diagnostic import Diagnostic
+
+SPENT = 4  # the exit code: a limit was reached with no tree
+GRACE = 30.0  # seconds for ending: the best tree so far is verified and printed
+SPARE = 500_000_000  # bytes for Python and its libraries
+_EVERY = 0.05  # seconds
+
+
+@contextmanager
+def watched(seconds: float, memory: int, show: Callable[[Diagnostic], None]) -> Iterator[None]:
+    """End this process if the block takes more; `show` prints the message."""
+    done = threading.Event()
+    thread = threading.Thread(target=_look, args=(done, seconds, memory, show), daemon=True)
+    thread.start()
+    before = _limit_processor(seconds + GRACE)
+    try:
+        yield
+    finally:
+        done.set()
+        _unlimit_processor(before)
+
+
+def _look(done: threading.Event, seconds: float, memory: int, show: Callable[[Diagnostic], None]) -> None:
+    from treeml.system.memory import resident
+
+    deadline = monotonic() + seconds + GRACE
+    while not done.wait(_EVERY):
+        if monotonic() > deadline:
+            _end(f"it took more than {seconds:g} seconds, and {GRACE:g} more to end", show)
+        if resident() > memory + SPARE:
+            _end(f"it took more than {memory / 1e6:,.0f} MB, and {SPARE / 1e6:,.0f} MB more for Python itself", show)
+
+
+def _end(reason: str, show: Callable[[Diagnostic], None]) -> None:
+    show(
+        Diagnostic(
+            "A807",
+            "a specification that is not trusted took all that it may have",
+            notes=(reason,),
+            helps=("give it more with --within and --memory",),
+        )
+    )
+    sys.stderr.flush()
+    os._exit(SPENT)
+
+
+def _limit_processor(seconds: float) -> tuple[int, int] | None:
+    """Seconds of all processors together, with room for several threads; what the limit was before."""
+    try:
+        import resource
+    except ImportError:  # Windows has none
+        return None
+    spent = resource.getrusage(resource.RUSAGE_SELF)
+    most = int(min(spent.ru_utime + spent.ru_stime + seconds * (os.cpu_count() or 1), 1e9)) + 1
+    before = resource.getrlimit(resource.RLIMIT_CPU)
+    least = min([most, *(limit for limit in before if limit != resource.RLIM_INFINITY)])
+    resource.setrlimit(resource.RLIMIT_CPU, (least, before[1]))
+    return before
+
+
+def _unlimit_processor(before: tuple[int, int] | None) -> None:
+    if before is not None:
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CPU, before)

@@ -1,1 +1,0 @@
-"""Specs, data, back-ends -> results side by side, each from a process of its own."""

@@ -1,0 +1,386 @@
+"""What a spec says against what the data are: one function per kind of mistake, each of which returns all it finds."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treeml.data.mentions import Mention, conditions, narrowed, place
+from treeml.data.table import BitColumns, Column, Dataset, Table, label_text, listed, quoted
+from treeml.lang.diagnostic import DataError, Diagnostic, Label
+from treeml.lang.measures import MEASURES
+from treeml.lang.source import Span
+from treeml.lang.spec import Spec, Use
+from treeml.lang.tasks import HELPS, counts
+
+MOST_GROUPS = 50
+
+
+def absent_columns(named: Iterable[Mention], table: Table, spec: Spec) -> Iterator[Diagnostic]:
+    """D402, once for every name, at every place where it stands."""
+    absent: dict[str, list[Mention]] = {}
+    for mention in named:
+        if mention.column not in table.columns:
+            absent.setdefault(mention.column, []).append(mention)
+    for name, places in absent.items():
+        spans = list(dict.fromkeys(mention.span for mention in places if mention.span is not None))
+        spans.sort(key=lambda span: span.start)
+        fact = f"not among its {len(table.columns)} columns"
+        labels = tuple(Label(span, fact if i == 0 else "and here") for i, span in enumerate(spans))
+        notes = (_candidates({mention.role for mention in places}, table, spec),)
+        close = _close(name, table.columns)
+        helps = [f"did you mean `{close}`?"] if close else []
+        spaced = close if close and " " in close else None if close else _with_spaces(table.columns)
+        if spaced:
+            helps.append(f"quote a name with spaces in backquotes: `{spaced}`")
+        title = f"{table.source} has no column `{name}`"
+        yield Diagnostic("D402", title, labels, notes if labels else (fact, *notes), tuple(helps), place=table.source)
+
+
+def _with_spaces(names: Iterable[str]) -> str | None:
+    """An example for the rule of quoting: a name with spaces in it, or one that could have them."""
+    known = list(names)
+    spaced = next((name for name in known if " " in name), None)
+    return spaced or next((name.replace("_", " ") for name in known if "_" in name.strip("_")), None)
+
+
+def _candidates(roles: set[str], table: Table, spec: Spec) -> str:
+    names = list(table.columns)
+    if "group" in roles and not isinstance(table.columns, BitColumns):
+        groups = [
+            name
+            for name, column in table.columns.items()
+            if column.type in ("category", "binary", "ordered")
+            and name != spec.target
+            and len(column.levels) <= MOST_GROUPS
+        ]
+        if groups:
+            return f"columns that could name a group: {listed(groups)}"
+    if "weight" in roles and not isinstance(table.columns, BitColumns):
+        numbers = [name for name, column in table.columns.items() if column.is_number]
+        if numbers:
+            return f"columns that hold numbers: {listed(numbers)}"
+    return f"its columns are {listed(names)}"
+
+
+def no_target(spec: Spec, table: Table) -> Diagnostic:
+    return Diagnostic(
+        "D416",
+        f"nothing says which column of {table.source} to predict",
+        notes=(f"its columns are {listed(list(table.columns))}",),
+        helps=("name it: `predict disease`; with arrays, give y",),
+        place=table.source,
+    )
+
+
+def unusable_features(spec: Spec, table: Table, target: str | None, weight: str | None) -> Iterator[Diagnostic]:
+    """Columns named in `features` that no test can be made of."""
+    for name in dict.fromkeys(spec.features or ()):
+        span = place(spec, "features", name)
+        if name == target:
+            title = f"`{name}` is the target, and cannot also be a feature"
+            yield _at("D423", title, span, "predicted, so not known", table, (), (f"remove `{name}` from `features`",))
+        elif name == weight:
+            title = f"`{name}` weighs the rows, and cannot also be a feature"
+            yield _at("D423", title, span, "the weight of a row", table, (), (f"remove `{name}` from `features`",))
+        elif name in table.columns and table.columns[name].type == "text":
+            column = table.columns[name]
+            title = f"no test can be made of `{name}`"
+            fact = f"text with {len(column.levels)} different values"
+            yield _at(
+                "D424",
+                title,
+                span,
+                fact,
+                table,
+                (),
+                (f"declare `column {quoted(name)} : category` to split on its values",),
+            )
+
+
+def wrong_task(
+    spec: Spec, table: Table, target: Column, as_classes: bool, asked: Sequence[Use]
+) -> Iterator[Diagnostic]:
+    """T301: classes are measured, but the target is a number, or the other way round."""
+    from treeml.data.bind import can_be_classes
+
+    span = place(spec, "predict", target.name)
+    if as_classes:
+        use = next((use for use in asked if MEASURES[use.measure].task in ("classes", "ensemble")), None)
+        if use is None or can_be_classes(spec, target):
+            return
+        needs, what, more = "classes", "a number" if target.is_number else "text", HELPS["numbers"]
+    else:
+        use = next((use for use in asked if MEASURES[use.measure].task == "numbers"), None)
+        if use is None or target.is_number or _reads_as_numbers(target):
+            return
+        needs, what, more = "a number", "a category" if target.type == "category" else target.type, HELPS["classes"]
+    title = f"`{use.measure}` needs {needs}, but `{target.name}` is {what}"
+    labels = []
+    fact = f"{describe(target)} in {table.source}"
+    if span is not None:
+        labels.append(Label(span, fact))
+    if use.span is not None:
+        labels.append(Label(use.span, counts(use)))
+    helps = [more] if target.is_number or not as_classes else []
+    if as_classes:
+        helps.append(f"if `{target.name}` names classes, declare `column {quoted(target.name)} : category`")
+    yield Diagnostic("T301", title, tuple(labels), () if span else (fact,), tuple(helps), place=table.source)
+
+
+def _reads_as_numbers(column: Column) -> bool:
+    return column.type == "binary" and all(isinstance(level, (int, float)) for level in column.levels)
+
+
+def describe(column: Column) -> str:
+    """The values of a column in a few words: `412 distinct values between 3.5 and 190`."""
+    if column.type == "text":
+        return f"{len(column.levels)} different values"
+    if not column.is_number:
+        return f"{len(column.levels)} classes: {listed([label_text(level) for level in column.levels], 4)}"
+    values = np.unique(column.values if column.missing is None else column.values[~column.missing])
+    if not len(values):
+        return "no values"
+    low, high = label_text(values[0].item()), label_text(values[-1].item())
+    many = "1 distinct value" if len(values) == 1 else f"{len(values):,} distinct values".replace(",", "")
+    return f"{many} between {low} and {high}"
+
+
+def unsuitable_binarizations(spec: Spec, table: Table, features: Sequence[str]) -> Iterator[Diagnostic]:
+    from treeml.measures.binarize import suits
+
+    for rule in spec.binarizations:
+        column = table.columns.get(rule.column) if rule.column else None
+        if column is None or rule.column not in features or suits(rule, column):
+            continue
+        method = "at" if rule.method == "cuts" else f"by {rule.method}"
+        name = quoted(column.name)
+        helps = [f"`binarize {name} by levels` makes one test per level"]
+        if column.is_number:
+            title = f"`{method}` splits levels, but `{column.name}` is a number"
+            helps = [
+                f"`binarize {name} by thresholds` cuts between its values",
+                f"or declare `column {name} : category`",
+            ]
+        else:
+            kind = "ordered text" if column.type == "ordered" else "a category"
+            title = f"`{method}` cuts numbers, but `{column.name}` is {kind}"
+        yield _at("D417", title, rule.span, describe(column).replace("classes:", "levels:"), table, (), tuple(helps))
+
+
+def unusable_weights(spec: Spec, table: Table, name: str | None) -> Iterator[Diagnostic]:
+    """Weights must be numbers, none negative; some may be zero, all may not."""
+    column = table.columns.get(name) if name is not None else None
+    if column is None:
+        return
+    span = place(spec, "weight", column.name)
+    if not column.is_number and not _reads_as_numbers(column):
+        title = f"`{column.name}` cannot weigh rows, because it is not a number"
+        yield _at(
+            "D415",
+            title,
+            span,
+            describe(column).replace("classes:", "levels:"),
+            table,
+            (),
+            ("weigh by a column of numbers",),
+        )
+        return
+    values = numbers_of(column)
+    if len(values) and (values < 0).any():
+        row = int(np.argmax(values < 0))
+        negative = int((values < 0).sum())
+        title = (
+            f"{negative} weights in `{column.name}` are negative"
+            if negative > 1
+            else f"a weight in `{column.name}` is negative"
+        )
+        fact = f"{label_text(values[row].item())} in row {row + 1} of {table.source}"
+        yield _at("D415", title, span, fact, table, (), ("a weight is zero (the row does not count) or more",))
+    elif len(values) and not values.any():
+        title = f"all weights in `{column.name}` are zero"
+        yield _at("D415", title, span, "no row counts", table, (), ("give at least one row a weight above zero",))
+
+
+def unusable_clusters(named: Iterable[Mention], table: Table) -> Iterator[Diagnostic]:
+    """Columns with no distances between their values."""
+    for mention in named:
+        column = table.columns.get(mention.column) if mention.role == "cluster" else None
+        if column is not None and not column.is_number and not _reads_as_numbers(column):
+            title = f"`{column.name}` cannot be clustered, because it is not a number"
+            fact = describe(column).replace("classes:", "levels:")
+            yield _at("D425", title, mention.span, fact, table, (), ("name columns of numbers, or of 0 and 1",))
+
+
+def no_weight(spec: Spec, table: Table, name: str | None) -> Diagnostic:
+    title = "no row has a weight above zero"
+    label = "the weights of the rows and of their classes leave nothing"
+    keys = ("weight", *(f"class weight:{each}" for each in spec.class_weights))
+    span = next((spec.spans[key] for key in keys if key in spec.spans), None)
+    return _at("D415", title, span, label, table, (), ("give at least one class that occurs a weight above zero",))
+
+
+def too_many_digits(what: str, table: Table, span: Span | None) -> Diagnostic:
+    """D463: rounding numbers so far apart to what fits in 64 bits would change the small ones."""
+    title = f"the {what} have more digits than 64 bits hold"
+    notes = ("from the first digit of the largest to the last digit of the smallest",)
+    return _at("D463", title, span, "too far apart", table, notes, ("round them to a few digits",))
+
+
+def unknown_class(label: str, classes: Sequence[Any], table: Table, span: Span | None) -> Diagnostic:
+    texts = [label_text(each) for each in classes]
+    close = _close(label, texts)
+    helps = (f'did you mean "{close}"?',) if close else ()
+    return _at(
+        "D450",
+        f"no row has the class `{label}`",
+        span,
+        f"not a class of {table.source}",
+        table,
+        (f"its classes are {listed(texts)}",),
+        helps,
+    )
+
+
+def positive_unsaid(spec: Spec, table: Table, use: Use, classes: Sequence[Any]) -> Diagnostic:
+    target = quoted(spec.target or table.target or "target")
+    texts = [label_text(label) for label in classes]
+    return _at(
+        "D451",
+        f"`{use.measure}` needs to know which class is the positive one",
+        use.span,
+        "speaks of the positive class",
+        table,
+        (f"the classes of `{spec.target or table.target}` are {listed(texts)}",),
+        (f'name it: `predict {target} is "{texts[-1]}"`',) if texts else (),
+    )
+
+
+def unknown_classes_and_groups(dataset: Dataset, asked: Iterable[Use]) -> Iterator[Diagnostic]:
+    """Classes, levels and groups that measures speak of and that no row has."""
+    from treeml.data.conditions import rows_meeting
+
+    texts = [label_text(label) for label in dataset.classes]
+    for use in asked:
+        for parameter, argument in zip(MEASURES[use.measure].parameters, use.arguments, strict=False):
+            if parameter.kind == "class" and dataset.classes and label_text(argument) not in texts:
+                span = narrowed(use.span, label_text(argument))
+                yield unknown_class(label_text(argument), dataset.classes, dataset.table, span)
+        sound = True
+        for condition in conditions(use):
+            if not condition.is_column:
+                value = label_text(float(condition.value)) if isinstance(condition.value, Fraction) else condition.value
+                if condition.comparison == "=" and value not in texts:
+                    sound = False
+                    yield unknown_class(
+                        value, dataset.classes, dataset.table, narrowed(condition.span or use.span, value)
+                    )
+                continue
+            if condition.subject not in dataset.table.columns:
+                sound = False
+                continue
+            try:
+                rows_meeting(dataset, (condition,))
+            except DataError as problem:
+                sound = False
+                yield from problem.diagnostics
+        if sound and use.measure == "rate":
+            yield from _empty_rate(dataset, use)
+        if MEASURES[use.measure].group == "fairness" and use.arguments[0] in dataset.table.columns:
+            yield from _empty_groups(dataset, use)
+
+
+def _empty_rate(dataset: Dataset, use: Use) -> Iterator[Diagnostic]:
+    from treeml.data.conditions import rows_meeting, speaks_of_prediction
+
+    given = [each for each in (use.arguments[1] if len(use.arguments) > 1 else ()) if not speaks_of_prediction(each)]
+    if given and not dataset.weight[rows_meeting(dataset, given)].any():
+        title = "this rate is a share of nothing"
+        helps = ("leave it out, or name conditions that some row meets",)
+        yield _at("D414", title, use.span, "no row meets what is given", dataset.table, (), helps)
+
+
+def _empty_groups(dataset: Dataset, use: Use) -> Iterator[Diagnostic]:
+    """A rate over no rows is undefined, so a group without rows that count is refused by its name."""
+    from treeml.data.conditions import groups_of
+
+    name = use.arguments[0]
+    column = dataset.column(name)
+    if column.is_number and len(np.unique(column.values)) > MOST_GROUPS:
+        title = f"`{name}` has too many values to name groups"
+        helps = ("make a column of a few groups, and name that",)
+        yield _at("D422", title, narrowed(use.span, name), describe(column), dataset.table, (), helps)
+        return
+    if dataset.positive is None:
+        return
+    actual = dataset.actual == dataset.positive
+    among: dict[str, tuple[tuple[str, NDArray[np.bool_]], ...]] = {
+        "parity_gap": (("has any weight", np.ones(dataset.rows, dtype=bool)),),
+        "opportunity_gap": (("is actually positive", actual),),
+        "predictive_gap": (("is actually negative", ~actual),),
+    }
+    among["odds_gap"] = (*among["opportunity_gap"], *among["predictive_gap"])
+    for text, group in groups_of(dataset, name):
+        for what, rows in among[use.measure]:
+            if not dataset.weight[group & rows].any():
+                title = f"`{use.measure}` cannot compare the group `{text}` of `{name}`"
+                fact = f"no row of it {what}"
+                helps = ("leave these rows out of the data, or join the group with another",)
+                yield _at("D414", title, narrowed(use.span, name), fact, dataset.table, (), helps)
+
+
+def remarks(dataset: Dataset, asked: Iterable[Use]) -> list[str]:
+    """What is no mistake, but worth saying."""
+    notes = []
+    for use in asked:
+        if MEASURES[use.measure].group == "fairness":
+            from treeml.data.conditions import groups_of
+
+            groups = groups_of(dataset, use.arguments[0])
+            if len(groups) == 1:
+                notes.append(
+                    f"`{use.arguments[0]}` is `{groups[0][0]}` in every row, so {use.text or use.measure} is always 0"
+                )
+    return list(dict.fromkeys(notes))
+
+
+def numbers_of(column: Column) -> NDArray[Any]:
+    """The values of a column as numbers; the codes of a binary one are 0 and 1."""
+    if column.is_number:
+        return column.values
+    levels: NDArray[np.float64] = np.array([float(level) for level in column.levels])
+    return np.asarray(levels[column.values])
+
+
+def as_fraction(value: float | int) -> Fraction:
+    """A float as the shortest decimal that reads back as it."""
+    return Fraction(Decimal(repr(value)))
+
+
+def _at(
+    code: str, title: str, span: Span | None, fact: str, table: Table, notes: tuple[str, ...], helps: tuple[str, ...]
+) -> Diagnostic:
+    if span is None:
+        return Diagnostic(code, title, (), (fact, *notes), helps, place=table.source)
+    return Diagnostic(code, title, (Label(span, fact),), notes, helps)
+
+
+def _close(name: str, names: Iterable[str]) -> str | None:
+    """The name that was probably meant: the same but for case or separators, or a slip of the finger away."""
+    known = list(names)
+    plain = _plain(name)
+    for each in known:
+        if _plain(each) == plain:
+            return each
+    found = difflib.get_close_matches(name, known[:5000], 1, 0.75)
+    return found[0] if found else None
+
+
+def _plain(name: str) -> str:
+    return "".join(character for character in name.lower() if character.isalnum())

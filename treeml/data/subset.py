@@ -1,0 +1,127 @@
+"""Dataset, row numbers -> the Dataset that those rows make by themselves, or those rows as they were given.
+
+What is learned from data is learned from the rows that a fold trains on: the types and levels of columns, medians,
+cuts, classes and the scale of weights. So a fold's rows are typed and bound as if there were no others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treeml.data.table import BitColumns, Column, Dataset, Table, label_text
+from treeml.lang.diagnostic import DataError
+from treeml.lang.spec import Spec
+
+
+def take(dataset: Dataset, rows: NDArray[Any]) -> Dataset:
+    """What the spec makes of some rows alone: nothing in it depends on any other row."""
+    from treeml.data.bind import bind
+
+    numbers, table = _given(dataset, rows)
+    table = table.again(numbers) if table.again is not None else _present_levels(take_rows(table, numbers))
+    table = _same_roles(table, dataset)
+    try:
+        part = bind(_of_present_classes(dataset.spec, dataset, rows), table)
+    except DataError as refused:
+        where = f"among the {len(rows)} rows that a part of `validate` is trained on"
+        raise DataError([replace(each, notes=(*each.notes, where)) for each in refused.diagnostics]) from None
+    return replace(part, spec=dataset.spec, row_numbers=numbers, given=dataset.given)
+
+
+def held_out(dataset: Dataset, rows: NDArray[Any]) -> Dataset:
+    """Some rows as they were given, gaps and all, with the classes and weights of the whole: for measuring only."""
+    numbers, table = _given(dataset, rows)
+    table = take_rows(table, numbers)
+    return replace(
+        dataset,
+        table=table,
+        rows=table.rows,
+        row_numbers=numbers,
+        target=None if dataset.target is None else take_column(dataset.target, rows),
+        actual=dataset.actual[rows] if len(dataset.actual) else dataset.actual,
+        weight=dataset.weight[rows],
+        targets=dataset.targets[rows],
+        given=None,
+    )
+
+
+def take_rows(table: Table, rows: NDArray[Any]) -> Table:
+    columns = table.columns
+    if isinstance(columns, BitColumns):
+        others = {name: take_column(column, rows) for name, column in columns.others.items()}
+        bits = np.ascontiguousarray(columns.bits[:, rows])
+        taken: Any = BitColumns(tuple(columns.index), bits, columns.bit_levels, others)
+    else:
+        taken = {name: take_column(column, rows) for name, column in columns.items()}
+    return replace(table, columns=taken, rows=len(rows), again=None)
+
+
+def take_column(column: Column, rows: NDArray[Any]) -> Column:
+    missing = None if column.missing is None or not column.missing[rows].any() else column.missing[rows]
+    return replace(column, values=column.values[rows], missing=missing)
+
+
+def _given(dataset: Dataset, rows: NDArray[Any]) -> tuple[NDArray[Any], Table]:
+    """The numbers of these rows in the table that was given, and that table."""
+    if dataset.given is None:
+        raise ValueError("parts of these rows cannot be learned from: they were bound without `keep`")
+    return dataset.row_numbers[rows], dataset.given
+
+
+def _present_levels(table: Table) -> Table:
+    """The columns of a table without the levels that none of its rows has."""
+    columns = table.columns.others if isinstance(table.columns, BitColumns) else table.columns
+    fewer = {
+        name: _with_present_levels(column) if column.type in ("category", "text") else column
+        for name, column in columns.items()
+    }
+    if isinstance(table.columns, BitColumns):
+        bits = table.columns
+        return replace(table, columns=BitColumns(tuple(bits.index), bits.bits, bits.bit_levels, fewer))
+    return replace(table, columns=fewer)
+
+
+def _with_present_levels(column: Column) -> Column:
+    counts = np.bincount(column.values[column.values >= 0], minlength=len(column.levels))
+    if counts.all():
+        return column
+    place = np.append(np.cumsum(counts > 0) - 1, -1).astype(np.int32)
+    levels = tuple(level for level, count in zip(column.levels, counts, strict=True) if count)
+    return replace(column, values=place[column.values], levels=levels)
+
+
+def _same_roles(table: Table, dataset: Dataset) -> Table:
+    """Few rows make text of what many rows make a category, and the other way round.
+
+    A target of classes stays one; and what no test is made of in all rows, so that nothing is said about its gaps, is
+    no feature where it has gaps.
+    """
+    changed = {}
+    if dataset.target is not None and dataset.classes:
+        target = table.columns[dataset.target.name]
+        if target.type == "text":
+            changed[target.name] = replace(target, type="category")
+    given = dataset.given
+    if given is not None and not isinstance(given.columns, BitColumns):
+        for name, column in given.columns.items():
+            found = table.columns[name] if column.type == "text" and column.missing is not None else None
+            if found is not None and found.type != "text" and name not in dataset.spec.columns:
+                levels = found.levels if not found.is_number else ()
+                changed[name] = replace(found, type="text", levels=levels)
+    return replace(table, columns={**table.columns, **changed}) if changed else table
+
+
+def _of_present_classes(spec: Spec, dataset: Dataset, rows: NDArray[Any]) -> Spec:
+    """Weights and costs of classes that these rows do not have say nothing about them."""
+    if not spec.class_weights and not spec.mistake_costs:
+        return spec
+    present = {label_text(dataset.classes[code]) for code in np.unique(dataset.actual[rows]).tolist()}
+    return replace(
+        spec,
+        class_weights={label: weight for label, weight in spec.class_weights.items() if label in present},
+        mistake_costs={pair: cost for pair, cost in spec.mistake_costs.items() if present.issuperset(pair)},
+    )

@@ -1,0 +1,146 @@
+"""The mean of the margins less half their variance, times the number of rows (Shen and Li 2010).
+
+With margins rho of weights that add up to D: max sum rho - 1/2 rho' A rho, A = M/(M-1) (I - 11'/M). A is singular, so
+the printed dual with its inverse does not exist; the pseudo-inverse serves, together with prices that add up to M:
+min D * edge + 1/2 (u-1)' A+ (u-1). Prices u = 1 - A rho need no solver's duals and may be negative.
+
+The master is a quadratic program in the weights alone (`quadratic.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from math import inf
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treeml.forests.column_generation import Restricted
+from treeml.forests.criterion import Grown
+from treeml.forests.examples import Examples, Signs, Whole
+from treeml.forests.quadratic import Simplex
+from treeml.lang.diagnostic import DataError, Diagnostic
+
+DEFAULT_PENALTY = Fraction(1)
+
+
+class MDBoost:
+    """Option: `penalty` (D), what the weights add up to: the larger, the more the variance counts."""
+
+    name: ClassVar[str] = "mdboost"
+    many_classes: ClassVar[bool] = False
+
+    def __init__(self, examples: Examples, options: Mapping[str, Any]) -> None:
+        self.examples = examples
+        self.total = Fraction(options.get("penalty", DEFAULT_PENALTY))
+        if self.total <= 0:
+            raise DataError(_no_penalty())
+        if examples.total <= 1:
+            raise DataError(_too_light(examples.total))
+        self.weight = examples.weight
+        self.mass = float(examples.total)
+        self.factor = self.mass / (self.mass - 1)
+        self.signs = np.zeros((0, examples.margins))
+        self.centered = self.signs  # less their means
+        self.program = Simplex(float(self.total))
+        self.edge = 0.0  # of the forest, at the latest prices
+
+    def solve(self, seconds: float) -> Restricted | None:
+        if not len(self.signs):
+            return Restricted(-inf, np.zeros(0), self.weight.copy())
+        if not self.program.solve(seconds):
+            return None
+        margins = self.program.weights @ self.signs
+        mean = float(self.weight @ margins) / self.mass
+        value = self.mass * mean - self.factor / 2 * float(self.weight @ (margins - mean) ** 2)
+        prices = self.weight * (1 - self.factor * (margins - mean))
+        self.edge = float(prices @ margins)
+        return Restricted(value, self.program.weights.copy(), prices)
+
+    def reduced_cost(self, column: Grown, restricted: Restricted) -> float:
+        return float(self.total) * float(column.signs @ restricted.prices) - self.edge
+
+    def add(self, columns: Sequence[Grown]) -> None:
+        new = np.array([column.signs for column in columns], dtype=np.float64)
+        sums = new @ self.weight
+        centered = new - sums[:, None] / self.mass
+        self.signs = np.vstack([self.signs, new])
+        self.centered = np.vstack([self.centered, centered])
+        self.program.add(sums, self.factor * ((centered * self.weight) @ self.centered.T))
+
+    def forget(self, columns: NDArray[np.bool_]) -> None:
+        self.signs, self.centered = self.signs[~columns], self.centered[~columns]
+        self.program.drop(columns)
+
+    def value(self, margins: Whole, unit: Fraction) -> Fraction:
+        counts, each = self.examples.count.tolist(), margins.tolist()
+        first: int = sum(count * margin for count, margin in zip(counts, each, strict=True))
+        second: int = sum(count * margin * margin for count, margin in zip(counts, each, strict=True))
+        share, mass = self.examples.unit, self.examples.total
+        total = first * share * unit
+        variation = second * share * unit**2 - total**2 / mass
+        return total - mass / (mass - 1) / 2 * variation
+
+    def bound(self, prices: Whole, edge: int) -> Fraction | None:
+        """Scaled to add up to M, any prices bound the value: D * edge + 1/2 (u-1)' A+ (u-1)."""
+        paid = int(prices.sum())
+        if paid <= 0:
+            return None
+        mass, scale = self.examples.total, self.examples.total / paid
+        # (u-1)' A+ (u-1), with u / weight for what one row pays, is (M-1)/M (sum u^2 / weight - M).
+        squares = Fraction(0)
+        for count in np.unique(self.examples.count).tolist():
+            alike = prices[self.examples.count == count].tolist()
+            squares += Fraction(sum(price * price for price in alike), count)
+        spread = scale**2 * squares / self.examples.unit - mass
+        return self.total * edge * scale + (mass - 1) / mass / 2 * spread
+
+    def again(self, signs: Signs) -> float | None:
+        """The same program, given to the quadratic solver of HiGHS."""
+        import highspy
+
+        # The terms are made anew, by another formula than `add` has: what is checked shares nothing with the check.
+        trees, votes = len(signs), signs.astype(np.float64)
+        linear = votes @ self.weight
+        quadratic = self.factor * ((votes * self.weight) @ votes.T - np.outer(linear, linear) / self.mass)
+        model = highspy.HighsModel()
+        model.lp_.num_col_, model.lp_.num_row_ = trees, 1
+        model.lp_.col_cost_ = -linear
+        model.lp_.col_lower_, model.lp_.col_upper_ = np.zeros(trees), np.full(trees, highspy.kHighsInf)
+        model.lp_.row_lower_ = model.lp_.row_upper_ = np.array([float(self.total)])
+        model.lp_.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+        model.lp_.a_matrix_.start_ = np.arange(trees + 1)
+        model.lp_.a_matrix_.index_ = np.zeros(trees, dtype=np.int32)
+        model.lp_.a_matrix_.value_ = np.ones(trees)
+        model.hessian_.dim_ = trees
+        model.hessian_.format_ = highspy.HessianFormat.kTriangular
+        model.hessian_.start_ = np.append(0, np.cumsum(np.arange(trees, 0, -1)))
+        model.hessian_.index_ = np.concatenate([np.arange(place, trees) for place in range(trees)])
+        model.hessian_.value_ = np.concatenate([quadratic[place:, place] for place in range(trees)])
+        highs = highspy.Highs()
+        highs.silent()
+        highs.setOptionValue("threads", 1)
+        highs.passModel(model)
+        highs.run()
+        if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            return None
+        return -float(highs.getObjectiveValue())
+
+
+def _no_penalty() -> Diagnostic:
+    return Diagnostic(
+        "D434",
+        "the penalty of `mdboost` is what the weights of its trees add up to, and has to be above 0",
+        helps=("write `mdboost(penalty = 12)`",),
+    )
+
+
+def _too_light(total: Fraction) -> Diagnostic:
+    return Diagnostic(
+        "D435",
+        f"rows of weight {float(total):.6g} in all have no variance",
+        notes=("a row of weight 2 counts as two rows, and the variance needs more than one",),
+        helps=("multiply the weights, or remove `weight by`",),
+    )

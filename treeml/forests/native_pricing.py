@@ -1,0 +1,114 @@
+"""Prices -> the best tree, by one native solver that keeps its data from round to round.
+
+Its answers are checked like those of any back-end: the tree is routed anew over the rows of the problem, its value and
+every bound are recomputed.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treeml.backends.claims import Evidence
+from treeml.backends.contract import Answer, Deadline, Status, Stop
+from treeml.backends.native.run import STATUS, STOP, tree_of
+from treeml.forests.examples import Whole
+from treeml.native.solver import Found, Solver
+from treeml.problem.problem import Problem
+from treeml.problem.tree import Node, Split
+
+if TYPE_CHECKING:
+    from treeml.forests.pricing import Best, TreePricing
+    from treeml.forests.pricing import Solver as PricingSolver
+
+TAKEN = {("Depth", "<="), ("Leaves", "<="), ("Support", ">=")}
+
+
+class Repriced(Solver):
+    """A native solver whose costs change while its tests stay where they are."""
+
+    def reprice(self, cost: Whole) -> None:
+        self._costs(cost)
+
+
+SEARCHED = (Evidence("search", "native pricing"),)
+STOPPED = (Evidence("search bound", "native pricing"),)
+
+
+def native_solver(pricing: TreePricing) -> PricingSolver | None:
+    """None where a bound of the problem is none that the solver takes as it is."""
+    from treeml.backends.planning.plan import Plan
+    from treeml.backends.run import checked
+    from treeml.forests.pricing import best_of
+
+    problem, limits = pricing.problem, pricing.limits
+    for bound in problem.bounds:
+        parts = bound.sum.parts
+        if len(parts) != 1 or parts[0][0] <= 0 or (type(parts[0][1]).__name__, bound.sense) not in TAKEN:
+            return None
+    settings: dict[str, Any] = {"threads": limits.threads}
+    if problem.max_depth is not None:
+        settings["depth"] = problem.max_depth
+    leaves, support = problem.bound_on("Leaves", "<="), problem.bound_on("Support", ">=")
+    if leaves is not None:
+        settings["leaves"] = leaves.numerator // leaves.denominator
+    if support is not None:
+        settings["support"] = max(1, -(-support.numerator // support.denominator))
+    if settings.get("depth", 0) < 0 or settings.get("leaves", 1) < 1:
+        return None
+    if limits.memory is not None:
+        settings["memory"] = limits.memory
+    counted = settings.get("support", 1) > 1
+    # Rows that are no example cost nothing; they matter only where leaves need rows.
+    rows = np.arange(problem.rows) if counted else pricing.examples.row
+    solver: list[Repriced] = []
+
+    def solve(prices: Whole, deadline: Deadline, start: Node | None) -> Best:
+        whole = pricing.cost(prices)
+        cost = whole[rows]
+        if solver:
+            solver[0].reprice(cost)
+        else:
+            bits = np.ascontiguousarray(problem.bits[:, rows])
+            features = np.array([test.feature for test in problem.tests], dtype=np.int32)
+            solver.append(Repriced(bits, cost=cost, columns=features, count=problem.count if counted else None))
+        begin = None if start is None else flat(start)
+        found = solver[0].solve(seconds=deadline.left(), start=begin, options={"seed": limits.seed}, **settings)
+        plan = Plan(pricing.asked(whole), pricing.backend, ())
+        return best_of(checked(plan, answered(found, plan.problem)))
+
+    return solve
+
+
+def answered(found: Found, problem: Problem) -> Answer:
+    """What the solver says, in the words that back-ends share."""
+    status = STATUS[found.status]
+    stop = Stop.PROVED if status in (Status.OPTIMAL, Status.INFEASIBLE) else STOP.get(found.stop, Stop.TIME)
+    if not len(found.test):
+        names = tuple(bound.name for bound in problem.bounds) if status is Status.INFEASIBLE else ()
+        return Answer(status, stop, conflict=names, evidence=SEARCHED if status is Status.INFEASIBLE else ())
+    objective = None if found.value is None else (Fraction(found.value),)
+    bound = None if found.bound is None else Fraction(found.bound)
+    evidence = SEARCHED if status is Status.OPTIMAL else STOPPED
+    return Answer(status, stop, tree_of(found, problem), objective, bound, evidence=evidence)
+
+
+def flat(tree: Node) -> tuple[list[int], list[int], list[int]]:
+    """A tree as arrays of tests and children, every child after its parent."""
+    test: list[int] = []
+    children: list[tuple[int, int]] = []
+    todo: list[tuple[Node, int, int]] = [(tree, -1, 0)]
+    links: list[list[int]] = []
+    while todo:
+        node, parent, side = todo.pop()
+        number = len(test)
+        test.append(node.test if isinstance(node, Split) else -1)
+        links.append([-1, -1])
+        if parent >= 0:
+            links[parent][side] = number
+        if isinstance(node, Split):
+            todo += [(node.no, number, 1), (node.yes, number, 0)]
+    children = [(yes, no) for yes, no in links]
+    return test, [yes for yes, _ in children], [no for _, no in children]

@@ -1,0 +1,104 @@
+"""Prices -> good trees, of depth three at most the best under every root, by counting pairs of tests.
+
+A tree is worth what its leaves gain at the prices, and the sums over all pairs of tests tell the best subtree of depth
+two (Demirovic et al. 2022; `treeml/native/rooted.c`). Numbers are whole and small enough for doubles to be exact. One
+tree for every root comes for the price of the best, and several columns a round save many rounds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treeml.forests.examples import Making, votes_of
+from treeml.native.rooted import DEEPEST, Rooted, rooted
+from treeml.problem.tree import Leaf, Node, Split
+
+Gains = NDArray[np.float64]  # classes x examples, whole numbers: what an example gains for being given each class
+Votes = NDArray[np.intp]
+
+MOST = 2**48  # of what the sizes of all prices add up to: with four times that much, doubles are exact
+BUDGET = 1e8  # additions a round; beyond it only the more promising roots are tried
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Found:
+    trees: tuple[tuple[Making, Votes], ...]  # over all tests, with their votes on the examples, the best first
+    best: int | None  # the most that any tree of this depth gains; None if not every root was tried
+
+
+class Pairs:
+    """The answers of the examples, asked again and again with other gains."""
+
+    def __init__(self, bits: NDArray[np.bool_], depth: int) -> None:
+        self.bits = bits  # tests x examples
+        self.depth = min(depth, DEEPEST + 1)
+
+    @property
+    def exhaustive(self) -> bool:
+        """Is the best tree found that gains most among all of this depth?"""
+        return self.depth <= DEEPEST
+
+    def find(self, gains: Gains, columns: int) -> Found:
+        """The best trees for the gains of the examples, each with another root."""
+        if self.depth == 0 or not self.bits.size:
+            best = int(np.argmax(gains.sum(axis=1)))
+            return Found(((Leaf(best), np.full(self.bits.shape[1], best)),), int(gains[best].sum()))
+        priced = np.flatnonzero(gains.any(axis=0))
+        part = _Part(self.bits[:, priced], gains[:, priced])
+        trees, all_roots = part.best(min(self.depth, DEEPEST), columns)
+        votes = trees.votes(self.bits).astype(np.intp)
+        complete = [(partial(_tree, trees, place), votes[place]) for place in range(len(votes))]
+        if self.exhaustive:
+            return Found(tuple(complete), int(trees.worth[0] + gains[0].sum()) if all_roots else None)
+        deeper = [part.below(int(test)) for test in trees.tests[: max(1, columns // 2), 0]]
+        return Found((*((tree, votes_of(tree, self.bits)) for tree in deeper), *complete), None)
+
+
+class _Part:
+    """Some examples: their answers, and their gains."""
+
+    def __init__(self, bits: NDArray[np.bool_], gains: Gains) -> None:
+        self.bits, self.gains = np.ascontiguousarray(bits), gains
+
+    def best(self, depth: int, columns: int) -> tuple[Rooted, bool]:
+        """Trees, the best first; and whether every root was tried."""
+        tests = len(self.bits)
+        more = self.gains[1:] - self.gains[0]
+        passed = float(np.square(self.bits.sum(axis=0, dtype=np.int64)).sum()) / 4
+        affordable = max(columns, int(BUDGET / max(1.0, len(more) * (passed + 4 * tests * tests))))
+        roots = np.arange(tests, dtype=np.int32)
+        bits = self.bits.view(np.uint8)
+        if depth == DEEPEST and affordable < tests:
+            stumps = rooted(bits, more, 1, roots)
+            roots = np.argsort(-stumps.worth, kind="stable")[:affordable].astype(np.int32)
+        found = rooted(bits, more, depth, roots)
+        return found.take(np.argsort(-found.worth, kind="stable")[:columns]), len(roots) == tests
+
+    def below(self, root: int) -> Node:
+        """A tree one deeper: the best of depth three on both sides of a root."""
+        yes = self.bits[root]
+        sides: list[Node] = []
+        for side in (yes, ~yes):
+            if side.any():
+                trees, _ = _Part(self.bits[:, side], self.gains[:, side]).best(DEEPEST, 1)
+                sides.append(_tree(trees, 0))
+            else:
+                sides.append(Leaf(0))
+        return Split(root, sides[0], sides[1])
+
+
+def _tree(trees: Rooted, place: int) -> Node:
+    tests, labels = trees.tests[place].tolist(), trees.labels[place].tolist()
+
+    def node(at: int) -> Node:
+        if at >= len(tests):
+            return Leaf(labels[at - len(tests)])
+        yes, no = node(2 * at + 1), node(2 * at + 2)
+        # The trees are complete; a question whose answer changes nothing is not asked.
+        return yes if isinstance(yes, Leaf) and yes == no else Split(tests[at], yes, no)
+
+    return node(0)

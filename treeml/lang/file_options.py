@@ -1,0 +1,88 @@
+"""Options that write files, as the text of a spec gives them -> files in the folder of the spec, or refusals.
+
+What the command line or Python asks to be written is written where they say. Who said something, the source knows that
+it was read from.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from treeml.lang.findings import Findings
+from treeml.lang.options import options_of
+from treeml.lang.spec import Method
+from treeml.system.confinement import Confined, Foreign, Outside, confine, refuse_foreign
+
+
+def confine_writes(fields: Mapping[str, Any], folder: Path, untrusted: bool, findings: Findings) -> dict[str, Any]:
+    """The requests of a spec, in which every file that its text asks to be written is confined to its folder."""
+    own = _Folder(folder, untrusted, findings)
+    found = dict(fields)
+    if fields.get("backends"):
+        found["backends"] = tuple(map(own.confined, fields["backends"]))
+    if fields.get("improve") is not None:
+        found["improve"] = own.confined(fields["improve"])
+    return found
+
+
+class _Folder:
+    def __init__(self, folder: Path, untrusted: bool, findings: Findings) -> None:
+        self.folder, self.untrusted, self.findings = folder, untrusted, findings
+
+    def confined(self, method: Method) -> Method:
+        options = {name: self._option(method, name, value) for name, value in method.options.items()}
+        return method if options == method.options else replace(method, options=options)
+
+    def _option(self, method: Method, name: str, value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(self.confined(each) if isinstance(each, Method) else each for each in value)
+        if not _writes(method.name, name) or not isinstance(value, str) or not value:
+            return value
+        if method.span is not None and method.span.source.by_caller:
+            return value
+        return self._file(method, name, value)
+
+    def _file(self, method: Method, name: str, value: str) -> str:
+        if self.untrusted:
+            self.findings.error(
+                "A804",
+                f"a specification that is not trusted writes no files, and `{name}` would write one",
+                (method.span, f'"{value}"'),
+                help="remove the option",
+            )
+            return value
+        said_in = method.span.source.path if method.span is not None else None
+        base = said_in.parent if said_in is not None else self.folder
+        try:
+            path = confine(os.path.join(base, value), self.folder)
+            refuse_foreign(path)
+        except Outside:
+            self.findings.error(
+                "A802",
+                f"`{name}` leads out of the folder of the specification",
+                (method.span, f'"{value}"'),
+                note="what the text of a specification writes stays in its own folder, after all links are followed",
+                help=("name a file in this folder", "or ask from the command line, which may write anywhere"),
+            )
+        except Foreign:
+            self.findings.error(
+                "A803",
+                f"`{name}` would replace a file that TreeML did not write",
+                (method.span, f'"{value}"'),
+                help=("name a file that does not exist yet", "or remove the one that is there"),
+            )
+        except (OSError, ValueError):
+            return value if isinstance(value, Confined) else Confined(str(base / value), os.path.realpath(self.folder))
+        else:
+            return path
+        return value
+
+
+def _writes(method: str, option: str) -> bool:
+    """Does the option name a file to be written? `improve by subtrees` is the back-end `improve`."""
+    known = options_of("improve" if method == "subtrees" else method)
+    return known is not None and option in known and known[option].writes

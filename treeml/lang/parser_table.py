@@ -1,0 +1,99 @@
+"""The grammar -> a parser; fast where its table was made before.
+
+Working out the table of the grammar takes longer than checking a specification with it, so the table lies beside this
+module as `parser_table.json`. It is used when it was made from this very grammar by this very version of Lark; otherwise the
+table is worked out anew, and only time is lost. After a change of the grammar: `python -m treeml.lang.parser_table`.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from treeml.lang.build import Builder
+
+if TYPE_CHECKING:
+    from lark import Lark
+    from lark.lexer import TerminalDef
+
+TABLE = Path(__file__).resolve().with_name("parser_table.json")
+
+
+@cache
+def grammar() -> str:
+    """The grammar: in `grammar/` in a checkout, beside this module when installed."""
+    here = Path(__file__).resolve()
+    # The checkout comes first: an install in place leaves a copy that would not follow later changes.
+    checkout = here.parents[2] / "grammar" / "treeml.lark"
+    path = checkout if checkout.exists() else here.with_name("treeml.lark")
+    return path.read_text(encoding="utf-8")
+
+
+@cache
+def parser() -> Lark:
+    return ready_parser() or new_parser()
+
+
+def ready_parser() -> Lark | None:
+    """The parser from the table in the file, if that fits."""
+    import lark
+
+    try:
+        found = json.loads(TABLE.read_text(encoding="utf-8"))
+        if found["lark"] != lark.__version__ or found["grammar"] != grammar():
+            return None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    maker: Any = lark.Lark
+    parser: Lark = maker._load_from_dict(_numbered(found["data"]), _numbered(found["memo"]), transformer=Builder())
+    return parser
+
+
+def new_parser() -> Lark:
+    """The parser worked out from the grammar."""
+    from lark import Lark
+
+    builder: Any = Builder()
+    return Lark(
+        grammar(),
+        parser="lalr",
+        keep_all_tokens=True,
+        maybe_placeholders=False,
+        edit_terminals=_whole_words,
+        transformer=builder,
+    )
+
+
+def write_table(path: Path = TABLE) -> None:
+    import lark
+    from lark.grammar import Rule
+    from lark.lexer import TerminalDef
+
+    data, memo = new_parser().memo_serialize([TerminalDef, Rule])  # type: ignore[no-untyped-call]
+    data["options"] = {
+        name: value for name, value in data["options"].items() if isinstance(value, str | int | list | None)
+    }
+    table = {"lark": lark.__version__, "grammar": grammar(), "data": data, "memo": memo}
+    path.write_text(json.dumps(table, separators=(",", ":")) + "\n", encoding="utf-8")
+
+
+def _whole_words(terminal: TerminalDef) -> None:
+    """Make `require` not match the beginning of `requires`, and a keyword win over a name where both may stand."""
+    from lark.lexer import PatternRE, PatternStr
+
+    if isinstance(terminal.pattern, PatternStr) and terminal.pattern.value.isalpha():
+        terminal.pattern = PatternRE(terminal.pattern.value + r"\b")
+        terminal.priority = 1
+
+
+def _numbered(value: Any) -> Any:
+    """JSON has only texts for keys; the table counts its states and terminals."""
+    if isinstance(value, dict):
+        return {int(key) if key.isdigit() else key: _numbered(item) for key, item in value.items()}
+    return [_numbered(item) for item in value] if isinstance(value, list) else value
+
+
+if __name__ == "__main__":
+    write_table()

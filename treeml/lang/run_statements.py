@@ -1,0 +1,190 @@
+"""`solve`, `start`, `improve`, `ensemble`, `validate` and `report` -> how the answer is to be found and shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from treeml.lang.expressions import Scope, constant
+from treeml.lang.methods import Rule, backend, checked, method
+from treeml.lang.source import Span
+from treeml.lang.spec import Method
+from treeml.lang.syntax import (
+    Ensemble,
+    Expression,
+    Improve,
+    Report,
+    Solve,
+    Start,
+    Statement,
+    String,
+    Validate,
+)
+
+_MOST = Fraction(2**31 - 1)
+_SEED = Rule("seed", "whole", "the seed", Fraction(0), _MOST)
+_THREADS = Rule("threads", "whole", "the number of threads", Fraction(1), Fraction(1024))
+_TREES = Rule("trees", "whole", "the number of trees", Fraction(1), _MOST)
+_GAP = Rule("gap", "number", "the gap", Fraction(0))
+
+
+@dataclass(slots=True)
+class Requests:
+    fields: dict[str, Any] = field(default_factory=dict)
+    spans: dict[str, Span] = field(default_factory=dict)
+
+
+def requests_of(statements: Sequence[Statement], scope: Scope) -> Requests:
+    """Of every kind of request the first; that there is a second was reported."""
+    found = Requests()
+    for statement in statements:
+        kind = _KINDS.get(type(statement))
+        if kind is None or kind in found.spans:
+            continue
+        if statement.span is not None:
+            found.spans[kind] = statement.span
+        match statement:
+            case Solve():
+                _solve(statement, scope, found)
+            case Start():
+                source = statement.source
+                found.fields["start"] = source.text if isinstance(source, String) else method("start", source, scope)
+            case Improve():
+                found.fields["improve"] = method("improve", statement.method, scope)
+                if statement.within is not None:
+                    found.fields["improve_within"] = _seconds(statement.within, scope)
+            case Ensemble():
+                found.fields["ensemble"] = method("ensemble", statement.method, scope)
+                if statement.trees is not None:
+                    found.fields["ensemble_trees"] = _plain(statement.trees, _TREES, scope)
+            case Validate():
+                how = statement.method
+                found.fields["validate"] = how.text if isinstance(how, String) else method("validate", how, scope)
+            case Report():
+                found.fields["report"] = _items(statement, scope)
+    return found
+
+
+_KINDS: dict[type, str] = {
+    Solve: "solve",
+    Start: "start",
+    Improve: "improve",
+    Ensemble: "ensemble",
+    Validate: "validate",
+    Report: "report",
+}
+
+
+def _solve(statement: Solve, scope: Scope, found: Requests) -> None:
+    backends: dict[str, Method] = {}
+    for node in statement.backends:
+        named = backend(node, scope)
+        if named is None:
+            continue
+        key = repr((named.name, sorted(named.options.items(), key=str)))
+        if key in backends:
+            scope.findings.warning(
+                "L706",
+                f"the back-end `{named.name}` is named twice",
+                (backends[key].span, "first here"),
+                (named.span, "and again here"),
+                help="remove one of the two",
+            )
+            continue
+        backends[key] = named
+    found.fields["backends"] = tuple(backends.values())
+    if statement.within is not None:
+        found.fields["within"] = _seconds(statement.within, scope)
+    if statement.gap is not None:
+        found.fields["gap"] = _gap(statement.gap, scope) or Fraction(0)
+    if statement.seed is not None:
+        found.fields["seed"] = _plain(statement.seed, _SEED, scope)
+    if statement.threads is not None:
+        found.fields["threads"] = _plain(statement.threads, _THREADS, scope)
+    for name in ("within", "gap", "seed", "threads"):
+        node = getattr(statement, name)
+        if node is not None and node.span is not None:
+            found.spans[name] = node.span
+
+
+def _items(statement: Report, scope: Scope) -> tuple[Method, ...]:
+    items: dict[str, Method] = {}
+    for node in statement.items:
+        item = method("report", node, scope)
+        if item is None:
+            continue
+        if item.name in items:
+            scope.findings.warning(
+                "L706",
+                f"`{item.name}` is reported twice",
+                (items[item.name].span, "first here"),
+                (item.span, "and again here"),
+                help="remove one of the two",
+            )
+            continue
+        items[item.name] = item
+    return tuple(items.values())
+
+
+def _seconds(node: Expression, scope: Scope) -> float | None:
+    value = constant(node, scope, "a time")
+    if value is None:
+        return None
+    if value.unit == "":
+        scope.findings.error(
+            "T305",
+            "a time needs a unit",
+            (node.span, f"{value} of what?"),
+            help=f"write `within {value} s`, `within {value} min` or `within {value} h`",
+        )
+        return None
+    if value.unit != "s":
+        scope.findings.error(
+            "T305",
+            f"a time is given in `ms`, `s`, `min` or `h`, not as {value}",
+            (node.span, "not a time"),
+            help="write `within 5 min`",
+        )
+        return None
+    if value.value < 0:
+        scope.findings.error(
+            "T309", "a time cannot be negative", (node.span, "ends before it begins"), help="write `within 0 s` or more"
+        )
+        return None
+    return float(min(value.value, Fraction(10) ** 12))
+
+
+def _gap(node: Expression, scope: Scope) -> Fraction | None:
+    value = constant(node, scope, "the gap")
+    if value is None:
+        return None
+    if value.unit in ("rows", "s"):
+        scope.findings.error(
+            "T305", f"the gap is a share, not {value}", (node.span, "the unit does not fit"), help="write `gap 1%`"
+        )
+        return None
+    if value.unit == "" and value.value >= 1:
+        scope.findings.error(
+            "T309",
+            "a gap of 100% or more accepts any tree",
+            (node.span, f"{value} means {value.value * 100}%" if value.value.denominator == 1 else "too large"),
+            help=f"did you mean `gap {value}%`?",
+        )
+        return None
+    found = checked(value, _GAP, "the gap", node.span, scope)
+    return None if found is None else Fraction(found)
+
+
+def _plain(node: Expression, rule: Rule, scope: Scope) -> int | None:
+    value = constant(node, scope, rule.what)
+    if value is None:
+        return None
+    if value.unit:
+        scope.findings.error(
+            "T305", f"{rule.what} is a plain number, not {value}", (node.span, "the unit does not fit")
+        )
+        return None
+    found = checked(value, rule, rule.what, node.span, scope)
+    return None if found is None else int(found)

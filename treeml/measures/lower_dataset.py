@@ -1,0 +1,53 @@
+"""Dataset -> Problem: features and tests from `binarize`, goals and bounds from the measures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from treeml.data.table import Dataset
+from treeml.lang.diagnostic import DataError, Diagnostic
+from treeml.measures.binarize import Question, binarize
+from treeml.measures.lower import lower_goal, lower_requirement
+from treeml.problem.problem import Problem
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Lowered:
+    """A problem, and the way back from it to the user's columns."""
+
+    problem: Problem
+    questions: Sequence[Question]  # what each test of the problem asks
+    dataset: Dataset
+    notes: tuple[str, ...] = ()
+
+
+def lower(dataset: Dataset, *, numeric: bool = False) -> Lowered:
+    """All that a back-end needs; `numeric` says that it takes ordered features as they are, without their bits."""
+    binarized = binarize(dataset, numeric=numeric)
+    mistakes: list[Diagnostic] = []
+    goals, bounds = [], []
+    for goal in dataset.spec.goals:
+        try:
+            goals.append(lower_goal(goal, dataset, binarized.features))
+        except DataError as refused:
+            mistakes.extend(refused.diagnostics)
+    for requirement in dataset.spec.requirements:
+        try:
+            bounds.extend(lower_requirement(requirement, dataset, binarized.features))
+        except DataError as refused:
+            mistakes.extend(refused.diagnostics)
+    if mistakes:
+        raise DataError(mistakes)
+    problem = Problem(
+        features=binarized.features,
+        tests=binarized.tests,
+        count=np.ones(dataset.rows, dtype=np.int64),
+        classes=len(dataset.classes),
+        goals=tuple(goals),
+        bounds=tuple(bounds),
+        given_bits=binarized.bits,
+    )
+    return Lowered(problem, binarized.questions, dataset, (*dataset.notes, *binarized.notes))

@@ -1,1 +1,0 @@
-"""Result, records -> one self-contained HTML page."""

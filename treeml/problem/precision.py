@@ -1,0 +1,141 @@
+"""A goal with a loss -> how far apart its values lie, and smaller numbers that rank the best trees alike.
+
+Squared losses are real numbers, so solvers round them, to a share of what a single leaf costs. One far value can make
+that share larger than the best tree's loss. But once a tree is known, every leaf of a better one costs less than that
+tree: no such leaf holds rows from both sides of a wide gap between targets, and how wide the gap is beyond that is no
+matter. With such gaps narrowed, trees that are as good as the known one keep their losses exactly, and all others still
+cost more than it. The same holds for tests that cost more than the known tree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
+from math import ceil, e, gcd, isqrt, lcm, log2
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treeml.problem.constants import exact_sum
+from treeml.problem.problem import Problem
+from treeml.problem.terms import Leaves, Loss, Predicted, Sum, Term, TestCost
+
+CLOSE = Fraction(1, 10**9)  # a proof to this share of the value is as good as those about whole numbers, to a reader
+_MOST_BITS = 1_000  # beyond, differences are too small for any arithmetic here to tell
+
+
+def most_leaves(problem: Problem) -> int:
+    """No tree has more leaves than this."""
+    depth, leaves = problem.max_depth, problem.bound_on("Leaves", "<=")
+    most = max(1, problem.rows)
+    if depth is not None and depth < most.bit_length():
+        most = min(most, 2 ** max(0, depth))
+    return most if leaves is None else max(1, min(most, leaves.numerator // leaves.denominator))
+
+
+def smallest_difference(total: Sum, leaves: int) -> Fraction:
+    """Two different values of the sum, for trees of at most so many leaves, differ at least by this; 0: not known.
+
+    A loss is a whole number over the weights of the leaves, whose product is largest where all are alike.
+    """
+    steps: list[Fraction] = []
+    bits = 0.0
+    product = 1
+    for factor, term in total.parts:
+        if isinstance(term, Leaves):
+            steps.append(factor)
+        elif isinstance(term, Predicted | TestCost):
+            steps.append(factor * term.scale)
+        elif isinstance(term, Loss):
+            divisor = int(np.gcd.reduce(term.weight)) or 1
+            weight = exact_sum(term.weight) // divisor
+            steps.append(factor * term.scale * divisor / (term.level.denominator if term.kind == "quantile" else 1))
+            if term.kind == "squared" and weight:
+                alike = max(1, int(weight / e))  # beyond, more leaves make their product smaller
+                bits += min(leaves, alike + 1) * log2(max(2.0, weight / min(leaves, alike)))
+                if bits > _MOST_BITS:
+                    return Fraction(0)
+                numbers = {min(leaves, alike), min(leaves, alike + 1)}
+                product *= max(-(-(weight**number) // number**number) for number in numbers)
+        else:
+            return Fraction(0)
+    steps = [step for step in steps if step]
+    if not steps:
+        return Fraction(0)
+    denominator = lcm(*(step.denominator for step in steps))
+    step = Fraction(gcd(*(abs(int(step * denominator)) for step in steps)), denominator)
+    return step / product**2
+
+
+def narrowed(total: Sum, value: Fraction) -> Sum | None:
+    """The sum with smaller numbers, of the same value for every tree of at most this value, and of more for all others.
+
+    None where that changes little, or where a part of the sum may be negative.
+    """
+    value -= total.constant
+    if any(factor < 0 or isinstance(term, Predicted) for factor, term in total.parts):
+        return None
+    parts: list[tuple[Fraction, Term]] = []
+    changed = False
+    for factor, term in total.parts:
+        smaller: Term | None = None
+        if isinstance(term, Loss) and term.scale > 0 and factor:
+            smaller = _closer(term, value / (factor * term.scale))
+        elif isinstance(term, TestCost) and term.scale > 0 and factor:
+            smaller = _cheaper(term, value / (factor * term.scale))
+        changed = changed or smaller is not None
+        parts.append((factor, term if smaller is None else smaller))
+    return Sum(tuple(parts), total.constant) if changed else None
+
+
+def _cheaper(term: TestCost, most: Fraction) -> TestCost | None:
+    """Whoever tests a feature pays for two rows at least, which is too much where each costs all that is allowed."""
+    if most <= 0 or max(term.costs, default=0) < 4 * most:
+        return None
+    finer = max(1, ceil(2**20 / most))
+    limit = ceil(most * finer)
+    return replace(term, costs=tuple(min(cost * finer, limit) for cost in term.costs), scale=term.scale / finer)
+
+
+def _closer(loss: Loss, most: Fraction) -> Loss | None:
+    """Gaps so wide that no leaf of a loss up to `most` spans them are made narrower."""
+    targets = loss.targets.copy()
+    before = after = 0
+    for output in range(targets.shape[1]):
+        column, spread = _narrowed(loss, output, most)
+        targets[:, output] = column
+        before += spread[0] ** 2
+        after += spread[1] ** 2
+    return replace(loss, targets=targets) if after * 4 < before else None
+
+
+def _widest(loss: Loss, most: Fraction, below: int, above: int) -> int:
+    """A gap that costs more than `most` in a leaf with a row of these weights on either side of it."""
+    if loss.kind == "squared":
+        square = most * Fraction(below + above, below * above)
+        return isqrt(square.numerator // square.denominator) + 1
+    level = loss.level if loss.kind == "quantile" else Fraction(1)
+    price = min(level * above, (1 - level if loss.kind == "quantile" else 1) * below)
+    return int(most / price) + 1 if price else 2**62
+
+
+def _narrowed(loss: Loss, output: int, most: Fraction) -> tuple[NDArray[np.int64], tuple[int, int]]:
+    """The targets of one output, and their ranges before and after."""
+    target, weight = loss.targets[:, output], loss.weight
+    counted = weight > 0
+    levels, place = np.unique(target[counted], return_inverse=True)
+    if len(levels) < 2:
+        return np.zeros(len(target), dtype=np.int64), (0, 0)
+    lightest = np.full(len(levels), np.iinfo(np.int64).max)
+    np.minimum.at(lightest, place.ravel(), weight[counted])
+    left = np.minimum.accumulate(lightest)[:-1].tolist()
+    right = np.minimum.accumulate(lightest[::-1])[::-1][1:].tolist()
+    numbers: list[int] = levels.tolist()
+    moved = [0]
+    for (low, high), below, above in zip(pairwise(numbers), left, right, strict=True):
+        moved.append(moved[-1] + min(high - low, _widest(loss, most, below, above)))
+    middle = moved[-1] // 2
+    column = np.zeros(len(target), dtype=np.int64)
+    column[counted] = np.array([number - middle for number in moved], dtype=np.int64)[place.ravel()]
+    return column, (numbers[-1] - numbers[0], moved[-1])

@@ -1,0 +1,126 @@
+"""A problem: features, yes-or-no tests on them, goals and bounds. This is all that a back-end sees.
+
+A back-end never sees text, column names as such, or floats. It sees features as small whole numbers, the yes-or-no
+tests on them as bits, and goals and bounds that are exact linear combinations of a few terms. Every classification
+measure is one matrix of row x class costs (`Predicted`), so a measure added to the language reaches every back-end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from treeml.problem.terms import Sum
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Whole = NDArray[np.int64]
+    Bits = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """Minimize `sum`. `negated` says that the user maximizes: the user's value is then minus the sum."""
+
+    sum: Sum
+    negated: bool = False
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A sum kept at or below, at or above, or exactly on a limit."""
+
+    sum: Sum
+    sense: str  # "<=", ">=" or "="
+    limit: Fraction
+    name: str = ""  # as the user wrote it, for explanations; one requirement may make several bounds of one name
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Feature:
+    """A column as back-ends see it: for every row the number of its bin or level, -1 where it is missing.
+
+    kind `ordered`: the tests are codes <= j for j = 0 .. levels - 2 (and, where values are missing and the column
+    keeps them apart, each of these twice: with the missing rows on the no side and on the yes side, and one test that
+    only they pass). kind `levels`: codes == j. kind `subsets`: codes in any proper subset of the levels.
+    kind `binary`: a single test, codes == 1.
+    """
+
+    name: str
+    kind: str  # binary, ordered, levels or subsets
+    levels: int
+    codes: NDArray[np.int32] | None  # None for a binary feature whose bits are given
+    first_test: int  # its tests are first_test .. first_test + tests - 1
+    tests: int
+    has_missing: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """One yes-or-no question on a feature; a row for which the answer is yes goes to the yes side."""
+
+    feature: int
+    kind: str  # "true", "at most", "level", "among" or "missing"
+    values: tuple[int, ...] = ()  # the bin of "at most", the level, or the levels
+    missing_yes: bool = False  # rows where the feature is missing answer yes
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """All that a back-end sees."""
+
+    features: tuple[Feature, ...]
+    tests: tuple[Test, ...]
+    count: Whole  # how many of the user's rows each row stands for
+    classes: int  # 0 where the leaves hold numbers
+    goals: tuple[Goal, ...]  # the first decides, later ones break ties; none: any tree that meets the bounds
+    bounds: tuple[Bound, ...]
+    given_bits: Bits | None = field(default=None, repr=False)
+
+    @property
+    def rows(self) -> int:
+        return len(self.count)
+
+    def asking(self, goals: tuple[Goal, ...], bounds: tuple[Bound, ...]) -> Problem:
+        """The same rows and tests with other goals and bounds; bits that were made are kept."""
+        other = replace(self, goals=goals, bounds=bounds)
+        if "bits" in vars(self):
+            vars(other)["bits"] = self.bits
+        return other
+
+    @cached_property
+    def bits(self) -> Bits:
+        """tests x rows: does the row answer yes? Made only when somebody asks."""
+        if self.given_bits is not None:
+            return self.given_bits
+        from treeml.measures.binarize import answer_bits
+
+        return answer_bits(self)
+
+    def bound_on(self, kind: str, sense: str) -> Fraction | None:
+        """The tightest limit that a bound on this term alone sets in this sense ("<=" or ">="), if there is one."""
+        limits = []
+        for bound in self.bounds:
+            if len(bound.sum.parts) != 1 or type(bound.sum.parts[0][1]).__name__ != kind:
+                continue
+            factor = bound.sum.parts[0][0]
+            limit = (bound.limit - bound.sum.constant) / factor
+            senses = {"=": ("<=", ">="), "<=": ("<=",), ">=": (">=",)}[bound.sense]
+            if factor < 0:
+                senses = tuple({"<=": ">=", ">=": "<="}[s] for s in senses)
+            if sense in senses:
+                limits.append(limit)
+        if not limits:
+            return None
+        return min(limits) if sense == "<=" else max(limits)
+
+    @property
+    def max_depth(self) -> int | None:
+        """The depth bound in whole levels, if there is one."""
+        limit = self.bound_on("Depth", "<=")
+        return None if limit is None else limit.numerator // limit.denominator

@@ -1,0 +1,201 @@
+"""Problem -> a smaller Problem with the same answers, and the way back for its trees.
+
+Rows that no test tells apart always share a leaf, so they become one row: their counts and their rows of costs are
+added up. That needs nothing of their classes. Where leaves hold numbers (`Loss`) or a user's function looks at rows
+(`Custom`), rows stay as they are.
+
+A test that all rows answer alike splits nothing and goes. Of tests that split the rows in the same way, yes and no
+perhaps swapped, the first stays for all. Which column is asked then may change, so tests of different features are
+merged only where no term can tell: neither feature has a test cost above zero, and neither is in a `Used`. Within one
+feature merging is always safe for these. `Monotone` judges leaves by the regions that their tests describe, and two
+tests may agree on every row yet describe different regions: where it occurs, only constant tests go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treeml.problem.problem import Feature, Goal, Problem
+from treeml.problem.terms import (
+    Custom,
+    Largest,
+    LeafErrors,
+    Loss,
+    Monotone,
+    Predicted,
+    Purity,
+    Ratio,
+    Sum,
+    Term,
+    TestCost,
+    Used,
+)
+from treeml.problem.tree import Leaf, Node, Split
+
+Bits = NDArray[np.bool_]
+Whole = NDArray[np.int64]
+Lift = Callable[[Node], Node]
+
+
+def reduce(problem: Problem, rows: bool = True, tests: bool = True) -> tuple[Problem, Lift]:
+    """Merge what no answer can tell apart; the lift turns a tree over the smaller problem into one over the first."""
+    terms = list(_terms(problem))
+    bits = problem.bits
+    if rows and not any(isinstance(term, (Loss, Custom)) for term in terms):
+        first, group = _groups(_packed(bits.T), np.zeros(problem.rows, dtype=np.int64))
+        if len(first) < problem.rows:
+            bits = np.ascontiguousarray(bits[:, first])
+            problem = _with_rows(problem, first, group, bits)
+    kept = np.arange(len(problem.tests))
+    if tests:
+        kept = _kept_tests(problem, bits, terms)
+        if len(kept) < len(problem.tests):
+            problem = _with_tests(problem, bits, kept)
+    original = kept.tolist()
+
+    def lift(node: Node) -> Node:
+        if isinstance(node, Leaf):
+            return node
+        return Split(original[node.test], lift(node.yes), lift(node.no))
+
+    return problem, lift
+
+
+def _kept_tests(problem: Problem, bits: Bits, terms: list[Term]) -> NDArray[np.int64]:
+    """The tests that stay, in order."""
+    count = len(problem.tests)
+    if not count or not problem.rows:
+        return np.arange(count) if problem.rows else np.empty(0, dtype=np.int64)
+    answers = bits ^ bits[:, :1]  # the first row answers no: a test and its opposite look alike
+    splitting = np.flatnonzero(answers.any(axis=1))
+    if any(isinstance(term, Monotone) for term in terms):
+        return splitting
+    feature = np.repeat(np.arange(len(problem.features)), [each.tests for each in problem.features])
+    told_apart = _told_apart(terms)
+    company = np.array([number + 1 if number in told_apart else 0 for number in range(len(problem.features))])
+    first, _ = _groups(_packed(answers[splitting]), company[feature[splitting]])
+    return splitting[first]
+
+
+def _told_apart(terms: list[Term]) -> frozenset[int]:
+    """The features that some term knows by name."""
+    apart: set[int] = set()
+    for term in terms:
+        if isinstance(term, Used):
+            apart.update(term.features)
+        elif isinstance(term, TestCost):
+            apart.update(number for number, cost in enumerate(term.costs) if cost)
+    return frozenset(apart)
+
+
+def _packed(table: Bits) -> NDArray[np.uint64]:
+    """Rows of bits as rows of 64-bit words."""
+    height, width = table.shape
+    words = max(1, -(-width // 64))
+    packed = np.packbits(np.ascontiguousarray(table), axis=1)
+    padded = np.zeros((height, words * 8), dtype=np.uint8)
+    padded[:, : packed.shape[1]] = packed
+    return padded.view(np.uint64)
+
+
+def _groups(words: NDArray[np.uint64], company: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The first of every group of equal rows (of one company), in order, and the group of every row."""
+    salt = _mixed(np.arange(1, words.shape[1] + 1, dtype=np.uint64))
+    key = _mixed(words ^ salt).sum(axis=1, dtype=np.uint64) ^ _mixed(company.astype(np.uint64))
+    first, group = _first_and_group(key)
+    if not (np.array_equal(words, words[first][group]) and np.array_equal(company, company[first][group])):
+        # Two different rows share a key: compare them as they are.
+        whole = np.ascontiguousarray(np.column_stack([words, company.astype(np.uint64)]))
+        first, group = _first_and_group(whole.view(np.dtype((np.void, whole.shape[1] * 8))).reshape(-1))
+    return first, group
+
+
+def _mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Every bit of a key spread over all of it: the finalizer of Appleby's MurmurHash3 (2011)."""
+    for factor in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
+        keys = (keys ^ (keys >> np.uint64(33))) * np.uint64(factor)
+    return keys ^ (keys >> np.uint64(33))
+
+
+def _first_and_group(keys: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    return first[order], place[group.reshape(-1)]
+
+
+def _with_rows(problem: Problem, first: NDArray[np.int64], group: NDArray[np.int64], bits: Bits) -> Problem:
+    order = np.argsort(group, kind="stable")
+    starts = np.searchsorted(group[order], np.arange(len(first)))
+
+    def added(values: Whole) -> Whole:
+        total: Whole = np.add.reduceat(values[order], starts, axis=0)
+        return total
+
+    made: dict[int, Term] = {}  # a term in two goals stays one term
+
+    def renewed(term: Term) -> Term:
+        if id(term) not in made:
+            made[id(term)] = fresh(term)
+        return made[id(term)]
+
+    def fresh(term: Term) -> Term:
+        match term:
+            case Predicted() | LeafErrors():
+                return replace(term, cost=added(term.cost))
+            case Purity():
+                return replace(term, weight=added(term.weight))
+            case Largest():
+                return Largest(tuple(renewed_sum(part) for part in term.parts))
+            case Ratio():
+                return Ratio(renewed_sum(term.numerator), renewed_sum(term.denominator))
+        return term
+
+    def renewed_sum(total: Sum) -> Sum:
+        return Sum(tuple((factor, renewed(term)) for factor, term in total.parts), total.constant)
+
+    return replace(
+        problem,
+        features=tuple(
+            feature if feature.codes is None else replace(feature, codes=feature.codes[first])
+            for feature in problem.features
+        ),
+        count=added(problem.count),
+        goals=tuple(Goal(renewed_sum(goal.sum), goal.negated, goal.text) for goal in problem.goals),
+        bounds=tuple(replace(bound, sum=renewed_sum(bound.sum)) for bound in problem.bounds),
+        given_bits=bits,
+    )
+
+
+def _with_tests(problem: Problem, bits: Bits, kept: NDArray[np.int64]) -> Problem:
+    """Features keep their numbers, codes and levels; each asks fewer of its tests."""
+    starts = [feature.first_test for feature in problem.features]
+    begins = np.searchsorted(kept, [*starts, len(problem.tests)]).tolist()
+    features = [
+        Feature(f.name, f.kind, f.levels, f.codes, begin, end - begin, f.has_missing)
+        for f, begin, end in zip(problem.features, begins, begins[1:], strict=False)
+    ]
+    return replace(
+        problem,
+        features=tuple(features),
+        tests=tuple([problem.tests[test] for test in kept.tolist()]),
+        given_bits=np.ascontiguousarray(bits[kept]),
+    )
+
+
+def _terms(problem: Problem) -> Iterator[Term]:
+    """Every term of every goal and bound, those inside others included."""
+    todo = [goal.sum for goal in problem.goals] + [bound.sum for bound in problem.bounds]
+    while todo:
+        for _, term in todo.pop().parts:
+            yield term
+            if isinstance(term, Largest):
+                todo.extend(term.parts)
+            elif isinstance(term, Ratio):
+                todo += [term.numerator, term.denominator]

@@ -1,0 +1,167 @@
+"""A spec, a word or a failure -> why: the plan, what a measure or a message means, and which requirements conflict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from treeml.backends.contract import Backend, Status, Stop
+from treeml.lang.diagnostic import BackendError, Diagnostic, InfeasibleError, Label, SpecError
+
+if TYPE_CHECKING:
+    from treeml.model import Model
+    from treeml.solving.request import Chosen, Request
+    from treeml.solving.result import Result
+
+
+def of_word(word: str) -> str | None:
+    """What a word means: `measures`, the name of a measure, or the code of a message; None for anything else."""
+    from treeml.lang.codes import CATALOGUE
+    from treeml.lang.measures import MEASURES
+    from treeml.solving.report import table_text
+
+    if word == "measures":
+        return table_text(
+            [{"measure": signature(m.name), "unit": m.unit, "means": m.summary} for m in MEASURES.values()]
+        )
+    if word in MEASURES:
+        measure = MEASURES[word]
+        lines = [f"{signature(word)}: {measure.summary}", f"unit: {measure.unit}; of a tree for: {measure.task}"]
+        return "\n".join(lines)
+    entry = CATALOGUE.get(word.upper())
+    if entry is not None:
+        title = f"{entry.code}: {entry.title}"
+        return "\n\n".join([title, entry.meaning, "for instance", _indented(entry.wrong), entry.instead])
+    return None
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"    {line}" for line in text.splitlines())
+
+
+def signature(name: str) -> str:
+    from treeml.lang.arguments import signature
+    from treeml.lang.measures import MEASURES
+
+    return signature(MEASURES[name])
+
+
+def of_plan(chosen: Chosen, request: Request) -> list[dict[str, str]]:
+    """How the chosen back-end would solve the problem, and how large the problem is."""
+    problem = chosen.plan.problem
+    size = f"{problem.rows:,} rows, {len(problem.tests):,} tests on {len(problem.features):,} columns"
+    if problem.classes:
+        size += f", {problem.classes} classes"
+    lines = [("problem", size)]
+    lines += [("goal", goal.text) for goal in request.spec.goals]
+    lines += [("require", requirement.text) for requirement in request.spec.requirements]
+    lines += [(f"step {number}", sentence) for number, sentence in enumerate(chosen.plan.explain(), 1)]
+    lines += [("note", note) for note in chosen.lowered.notes]
+    return [{"what": what, "text": text} for what, text in lines]
+
+
+def of_params(model: Model) -> list[dict[str, Any]]:
+    """One row per param: value, domain, and who gives the value."""
+    from treeml.lang.findings import Findings
+    from treeml.lang.include import resolve_includes
+    from treeml.lang.syntax import Param, Set
+    from treeml.lang.write import write
+    from treeml.solving.checking import checked
+    from treeml.solving.result import plain
+
+    spec, _ = checked(model)
+    statements = resolve_includes(model.statements, model.folder, Findings()).statements
+    assigned = {statement.name for statement in statements if isinstance(statement, Set)}
+    rows = []
+    for statement in statements:
+        if isinstance(statement, Param):
+            name = statement.name
+            origin = "--set" if name in model.bindings else "set" if name in assigned else "default"
+            value = spec.params.get(name)
+            rows.append(
+                {
+                    "param": name,
+                    "value": value if value is None or isinstance(value, str) else plain(value),
+                    "from": origin,
+                    "declared": write(statement),
+                }
+            )
+    return rows
+
+
+def backends() -> list[dict[str, Any]]:
+    """Every registered back-end: what it is, and whether it can run here."""
+    from treeml.backends import registry
+
+    rows = [_backend_row(backend) for backend in registry.all()]
+    return rows + [{"back-end": problem.title, "here": "; ".join(problem.notes)} for problem in registry.broken()]
+
+
+def _backend_row(backend: Backend) -> dict[str, Any]:
+    try:
+        missing, version = backend.missing(), backend.version()
+    except Exception as error:  # a library that does not load is one line of the list, not the end of it
+        missing, version = f"{type(error).__name__}: {error}", ""
+    return {
+        "back-end": backend.name,
+        "version": "" if missing else version,
+        "proves": "yes" if backend.can.proves else "no",
+        "what it is": backend.summary,
+        "here": missing or "ready",
+    }
+
+
+def as_error(result: Result) -> SpecError:
+    """Why there is no tree, to be raised."""
+    kind = InfeasibleError if result.status is Status.INFEASIBLE else BackendError
+    return kind(list(of_failure(result)))
+
+
+def of_failure(result: Result) -> Iterator[Diagnostic]:
+    """Why there is no tree: the requirements that conflict, or the limit that was reached."""
+    if result.because is not None:
+        yield result.because
+    elif result.status is Status.INFEASIBLE:
+        yield _conflict(result)
+    elif result.status is Status.UNKNOWN:
+        yield _no_tree(result)
+
+
+def _conflict(result: Result) -> Diagnostic:
+    from treeml.solving.feasibility import how_far
+
+    spec = result.spec
+    assert spec is not None
+    names = set(result.conflict)
+    blamed = [r for r in spec.requirements if r.name in names or not names]
+    labels = tuple(
+        Label(r.span, "conflicts with" if number + 1 < len(blamed) else f"this, proved by {result.backend}")
+        for number, r in enumerate(blamed)
+        if r.span is not None
+    )
+    if len(blamed) == 1:
+        labels = tuple(Label(r.span, f"no tree can, proved by {result.backend}") for r in blamed if r.span is not None)
+    others = len(spec.requirements) - len(blamed)
+    helps = ["relax one of these lines" if len(blamed) > 1 else "relax this line"]
+    if names and others:
+        helps[0] += "; the other requirements play no part"
+    helps += [how_far(requirement) for requirement in blamed[:1]]
+    title = "no tree meets these requirements together" if len(blamed) != 1 else "no tree meets this requirement"
+    return Diagnostic("F601", title, labels, (), tuple(helps))
+
+
+def _no_tree(result: Result) -> Diagnostic:
+    from treeml.solving.report import STOP_WORDS
+
+    helps = {
+        Stop.TIME: "give it more time (--within), or loosen or remove a requirement",
+        Stop.MEMORY: "give it more memory (--memory), or ask for a shallower tree",
+        Stop.INTERRUPTED: "let it run longer, or start from a tree: `start from cart`",
+    }
+    return Diagnostic(
+        "F610",
+        f"{result.backend} found no tree: {STOP_WORDS[result.stop]}",
+        notes=result.notes,
+        helps=(helps.get(result.stop, "try another back-end: `treeml backends spec.tml`"),),
+        place=result.backend,
+    )

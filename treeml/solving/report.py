@@ -1,0 +1,210 @@
+"""Result -> what a person reads: a summary, the tree, and what the spec's `report` statement asks for."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from treeml.backends.contract import Status, Stop
+from treeml.lang.display import MOST_OF_A_SENTENCE, shown, shown_lines, width
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from treeml.solving.result import Result
+
+STATUS_WORDS = {
+    Status.OPTIMAL: "optimal, and proved",
+    Status.LOCAL: "local: no subtree in reach can be improved; not proved best",
+    Status.FEASIBLE: "a tree that meets every requirement; not proved best",
+    Status.INFEASIBLE: "infeasible: no tree meets the requirements",
+    Status.UNKNOWN: "unknown: neither a tree nor a proof",
+}
+FOREST_WORDS = STATUS_WORDS | {Status.FEASIBLE: "a forest whose trees meet every requirement; not proved best"}
+STOP_WORDS = {
+    Stop.PROVED: "the proof was complete",
+    Stop.GAP: "the gap asked for was reached",
+    Stop.TIME: "the time was up",
+    Stop.MEMORY: "the memory was used up",
+    Stop.INTERRUPTED: "it was interrupted",
+    Stop.FINISHED: "the heuristic came to its end",
+    Stop.FAILED: "the solver failed",
+}
+
+
+MOST_OF_A_CELL = 500  # characters: a reason may be a long sentence
+MOST_TREES = 5  # of a forest that a report draws
+
+
+def show(result: Result, quiet: bool = False) -> None:
+    """Print a result for people."""
+    print(summary(result, quiet))
+
+
+def summary(result: Result, quiet: bool = False) -> str:
+    """The whole report as plain text."""
+    items = [item.name for item in result.reports] or ["tree", "measures", "requirements"]
+    blocks = [_headline(result)]
+    blocks += [text for text in (REPORTS[item](result) for item in items) if text]
+    if result.validation is not None:
+        blocks.append(result.validation.text())
+    if result.notes and not quiet:
+        blocks.append("\n".join(f"note: {shown(note, MOST_OF_A_SENTENCE)}" for note in result.notes))
+    return shown_lines("\n\n".join(blocks))
+
+
+def status_words(result: Result) -> str:
+    return (STATUS_WORDS if result.forest is None else FOREST_WORDS)[result.status]
+
+
+def _headline(result: Result) -> str:
+    lines = [f"{'status':<10} {status_words(result)}"]
+    if result.stop is not Stop.PROVED:
+        lines.append(f"{'stopped':<10} {STOP_WORDS[result.stop]}")
+    if result.objective is not None:
+        values = result.objective if isinstance(result.objective, tuple) else (result.objective,)
+        tolerance = result.tolerance if result.forest else 0.0  # the value of a tree is exact
+        lines.append(f"{'objective':<10} {', '.join(within(value, tolerance) for value in values)}")
+    if result.status not in (Status.OPTIMAL, Status.INFEASIBLE) and result.bound is not None:
+        gap = "" if result.gap is None else f" (gap {100 * result.gap:.2f} %)"
+        lines.append(f"{'bound':<10} {readable(result.bound)}{gap}")
+    if result.evidence:
+        said = "proved by" if result.status in (Status.OPTIMAL, Status.INFEASIBLE) else "bound by"
+        lines.append(f"{said:<10} {'; '.join(each.name for each in result.evidence)}")
+    lines.append(f"{'back-end':<10} {result.backend}, {result.seconds:.3f} s")
+    if result.forest is not None:
+        lines.append(f"{'forest':<10} {len(result.forest.trees)} trees by {result.forest.criterion}")
+    if result.tree is not None or result.forest is not None:
+        lines.append(f"{'verified':<10} {'yes, recomputed exactly from the rows' if result.verified else 'NO'}")
+    return "\n".join(lines)
+
+
+def _tree(result: Result) -> str:
+    if result.forest is not None:
+        return result.forest.text(MOST_TREES)
+    return "" if result.tree is None else str(result.tree)
+
+
+def _measures(result: Result) -> str:
+    rows = [
+        {"measure": name, "value": within(value, result.tolerance) if name.endswith("margin") else readable(value)}
+        for name, value in result.measures.items()
+    ]
+    return table_text(rows)
+
+
+def _requirements(result: Result) -> str:
+    if result.exact is None:
+        return ""
+    rows = [
+        {
+            "requirement": requirement.shown,
+            "value": readable(requirement.value),
+            "slack": readable(requirement.slack),
+            "met": "yes" if requirement.met else "NO",
+        }
+        for requirement in result.exact.requirements
+    ]
+    return table_text(rows)
+
+
+def _confusion(result: Result) -> str:
+    if result.exact is None or result.exact.confusion is None:
+        return ""
+    classes, weights = result.exact.confusion
+    rows = [
+        {"actual": name, **{f"predicted {other}": readable(weights[i][j]) for j, other in enumerate(classes)}}
+        for i, name in enumerate(classes)
+    ]
+    return table_text(rows)
+
+
+def _timeline(result: Result) -> str:
+    from treeml.solving.progress import progress_text
+
+    return "\n".join(progress_text(moment) for moment in result.trace) or "no progress was reported"
+
+
+def _plan(result: Result) -> str:
+    return "\n".join(shown(step, MOST_OF_A_SENTENCE) for step in result.plan)
+
+
+def _statistics(result: Result) -> str:
+    return table_text([{"statistic": n, "value": readable(v)} for n, v in sorted(result.statistics.items())])
+
+
+REPORTS = {
+    "tree": _tree,
+    "measures": _measures,
+    "requirements": _requirements,
+    "confusion": _confusion,
+    "timeline": _timeline,
+    "plan": _plan,
+    "statistics": _statistics,
+}
+
+
+def show_rows(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Print dictionaries as a table: with rich in a terminal, as aligned text elsewhere."""
+    if not sys.stdout.isatty():
+        print(table_text(rows))
+        return
+    from rich.console import Console
+
+    Console().print(rich_table(rows))
+
+
+def rich_table(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """The table for a terminal. Cells are Text: rich would read `[red]` in a plain string as a command."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, header_style="bold")
+    for heading in _headings(rows):
+        table.add_column(Text(_cell(heading)), overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(_cell(row.get(heading))) for heading in _headings(rows)))
+    return table
+
+
+def table_text(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Dictionaries as lines of aligned columns."""
+    if not rows:
+        return ""
+    headings = _headings(rows)
+    cells = [[_cell(heading) for heading in headings]]
+    cells += [[_cell(row.get(heading)) for heading in headings] for row in rows]
+    widths = [max(width(line[i]) for line in cells) for i in range(len(headings))]
+    lines = ["  ".join(map(_padded, line, widths)).rstrip() for line in cells]
+    lines.insert(1, "  ".join("-" * each for each in widths))
+    return "\n".join(lines)
+
+
+def _headings(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    return list(dict.fromkeys(heading for row in rows for heading in row))
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, (list, tuple)):
+        return shown("; ".join(str(part) for part in value), MOST_OF_A_CELL)
+    return shown(value, MOST_OF_A_CELL)
+
+
+def _padded(cell: str, columns: int) -> str:
+    return cell + " " * (columns - width(cell))
+
+
+def within(value: Any, tolerance: float) -> str:
+    """A number that a proof knows up to its tolerance: what it cannot tell from 0 is said to be that."""
+    return f"0 (within {tolerance:g})" if value and abs(value) <= tolerance else readable(value)
+
+
+def readable(value: Any) -> str:
+    """A number with as many digits as help a reader."""
+    if value is None:
+        return ""
+    number = float(value)
+    return str(int(number)) if number.is_integer() and abs(number) < 1e15 else f"{number:.6g}"

@@ -1,0 +1,246 @@
+"""Result, Dataset -> how well trees of this kind do on rows that they have not seen.
+
+The tree of a result is always the one for all rows. Validation solves the same spec again on parts of the rows, or
+takes another file, and measures what the tree gets right where it was not trained.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from statistics import mean, stdev
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from treeml.lang.diagnostic import DataError, Diagnostic, Label
+from treeml.lang.spec import Method
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from treeml.data.table import Dataset
+    from treeml.solving.request import Request
+    from treeml.solving.result import Result
+    from treeml.trees.forest import Forest
+    from treeml.trees.routing import Inputs
+    from treeml.trees.tree import Tree
+
+    Rows = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One tree, measured on the rows that it was trained on and on rows that it was not."""
+
+    rows: int  # that were held out
+    status: str
+    train: Mapping[str, float]
+    test: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    method: str  # as the spec says it: folds(5), holdout(20%), or the name of a file
+    parts: tuple[Part, ...]
+
+    def mean(self, measure: str) -> float:
+        """The mean over the parts, on the rows held out."""
+        return mean(part.test[measure] for part in self.parts)
+
+    def text(self) -> str:
+        from treeml.solving.report import table_text
+
+        lines = []
+        for measure in self.parts[0].test:
+            train = [part.train[measure] for part in self.parts]
+            test = [part.test[measure] for part in self.parts]
+            spread = f"{stdev(test):.4g}" if len(test) > 1 else ""
+            row = {"measure": measure, "trained": f"{mean(train):.4g}", "unseen": f"{mean(test):.4g}"}
+            lines.append({**row, "spread": spread})
+        unproved = sum(part.status != "optimal" for part in self.parts)
+        remark = f"\n{unproved} of these trees are not proved optimal" if unproved else ""
+        return f"validated by {self.method}, means over {len(self.parts)}\n{table_text(lines)}{remark}"
+
+    def to_json(self) -> dict[str, Any]:
+        parts = [
+            {"rows": part.rows, "status": part.status, "train": dict(part.train), "test": dict(part.test)}
+            for part in self.parts
+        ]
+        return {"method": self.method, "parts": parts}
+
+
+def validated(result: Result, dataset: Dataset, request: Request) -> Result:
+    """The result with what its spec's `validate` asks for; without a tree there is nothing to validate."""
+    asked = request.spec.validate
+    model = result.forest or result.tree
+    if asked is None or model is None:
+        return result
+    if isinstance(asked, Method):
+        return replace(result, validation=cross_validated(dataset, asked, request))
+    other = _other_file(dataset, asked, request)
+    part = Part(other.rows, result.status.value, scores(model, dataset), scores(model, other))
+    return replace(result, validation=Validation(asked, (part,)))
+
+
+def cross_validated(dataset: Dataset, method: Method, request: Request) -> Validation:
+    """The spec solved on parts of the rows, and measured on the others."""
+    parts = tuple(_solved(dataset, train, test, request) for train, test in splits(dataset, method, request))
+    return Validation(_method_text(method), parts)
+
+
+def scores(tree: Tree | Forest, dataset: Dataset) -> dict[str, float]:
+    """What can be compared between many rows and few: the share of errors, or the mean loss of a row."""
+    import numpy as np
+
+    from treeml.data.table import label_text
+
+    weight = dataset.weight.astype(np.float64)
+    total = float(weight.sum()) or 1.0
+    predicted = tree.predict(_inputs(dataset, tree))
+    if dataset.classes:
+        position = {label_text(label): number for number, label in enumerate(dataset.classes)}
+        # A class that these rows do not have is wrong wherever it is predicted.
+        numbers = np.array([position.get(label_text(label), -1) for label in predicted])
+        wrong = float(weight[numbers != dataset.actual].sum()) / total
+        return {"error_rate": wrong, "accuracy": 1 - wrong}
+    targets = dataset.targets * float(dataset.target_scale)
+    difference = targets - np.asarray(predicted, dtype=np.float64).reshape(targets.shape)
+    squared = float((weight[:, None] * difference**2).sum()) / total
+    absolute = float((weight[:, None] * np.abs(difference)).sum()) / total
+    found = {"mean_squared_error": squared, "mean_absolute_error": absolute}
+    for goal in dataset.spec.goals:
+        for _, use in goal.expression.parts:
+            if use.measure == "quantile_loss":
+                level = float(Fraction(use.arguments[0]))
+                pinball = np.where(difference >= 0, level * difference, (level - 1) * difference)
+                found["mean_quantile_loss"] = float((weight[:, None] * pinball).sum()) / total
+    return found
+
+
+def _solved(dataset: Dataset, train: Rows, test: Rows, request: Request) -> Part:
+    """Solve the spec on some rows; measure the tree there and on the others."""
+    from treeml.backends.run import run
+    from treeml.data.subset import held_out, take
+    from treeml.solving.request import choose, starting_tree
+    from treeml.solving.result import assemble
+
+    begun = monotonic()
+    part = take(dataset, train)
+    # A tree that was given has seen the rows held out; one that is grown is grown anew.
+    grown = request.spec.start if isinstance(request.spec.start, Method) else None
+    again = replace(request, spec=replace(request.spec, validate=None, start=grown), start=None)
+    if again.spec.ensemble is not None:
+        from treeml.forests.boost import boost
+
+        result = boost(part, again, begun)
+    else:
+        chosen = choose(part, again)
+        start = starting_tree(part, again, chosen.lowered)
+        answer = run(chosen.plan, again.limits(begun, chosen.method), start)
+        result = assemble(answer, chosen, part, again, begun, monotonic())
+    model = result.forest or result.tree
+    if model is None:
+        raise DataError(_no_tree(result, len(train), request))
+    return Part(len(test), result.status.value, scores(model, part), scores(model, held_out(dataset, test)))
+
+
+def splits(dataset: Dataset, method: Method, request: Request) -> Iterator[tuple[Rows, Rows]]:
+    """Training and test rows; the classes are spread evenly over the folds."""
+    import numpy as np
+
+    chance = np.random.default_rng(int(method.options.get("seed", 0)))
+    order = chance.permutation(dataset.rows)
+    if len(dataset.actual):
+        order = order[np.argsort(dataset.actual[order], kind="stable")]
+    if method.name == "folds":
+        folds = int(method.options["folds"])
+        if folds > dataset.rows:
+            raise DataError(_too_few(f"{folds} folds need at least {folds} rows", dataset, request))
+        fold = np.empty(dataset.rows, dtype=np.intp)
+        fold[order] = np.arange(dataset.rows) % folds
+        for number in range(folds):
+            yield np.flatnonzero(fold != number), np.flatnonzero(fold == number)
+        return
+    share = Fraction(method.options["share"])
+    held_out = round(share * dataset.rows)
+    if not 0 < held_out < dataset.rows:
+        raise DataError(_too_few(f"holding out {float(share):.3g} of the rows leaves a side empty", dataset, request))
+    # Every so many rows of the order by class, so that each class gives its share.
+    places = ((np.arange(held_out) + 0.5) * dataset.rows / held_out).astype(np.intp)
+    test = np.zeros(dataset.rows, dtype=np.bool_)
+    test[order[places]] = True
+    yield np.flatnonzero(~test), np.flatnonzero(test)
+
+
+def _other_file(dataset: Dataset, name: str, request: Request) -> Dataset:
+    from treeml.data.bind import bind
+    from treeml.data.read import load
+    from treeml.lang.discretion import discreet_data
+
+    # Gaps are filled with what the training rows taught, not with medians of the other rows.
+    columns = {
+        column: replace(declared, missing="separate") if declared.missing == "median" else declared
+        for column, declared in request.spec.columns.items()
+    }
+    spec = replace(request.spec, columns=columns)
+    with discreet_data(spec, None, name):
+        path, place = spec.folder / name, spec.spans.get("validate")
+        other = bind(spec, load(path, spec.columns, span=place, limits=request.reading))
+    unknown = [str(label) for label in other.classes if label not in dataset.classes]
+    if unknown:
+        raise DataError(
+            Diagnostic(
+                "D441",
+                f"{name} has classes that the data do not have: {', '.join(unknown)}",
+                _labels(request, "validated on this file"),
+                helps=("validate on rows with the same classes",),
+            )
+        )
+    position = {label: number for number, label in enumerate(dataset.classes)}
+    import numpy as np
+
+    codes = np.array([position[label] for label in other.classes], dtype=np.int32)
+    actual = codes[other.actual] if len(other.actual) else other.actual
+    return replace(other, classes=dataset.classes, actual=actual)
+
+
+def _inputs(dataset: Dataset, tree: Tree | Forest) -> Inputs:
+    """The columns that a tree, or any tree of a forest, asks for."""
+    from treeml.trees.forest import Forest
+    from treeml.trees.routing import dataset_inputs
+
+    trees = tree.trees if isinstance(tree, Forest) else (tree,)
+    fields = {field.name: field for each in trees for field in each.fields}
+    return dataset_inputs(tuple(fields.values()), dataset, unseen=True)
+
+
+def _method_text(method: Method) -> str:
+    from treeml.solving.report import readable
+
+    main = method.options.get("folds") or method.options.get("share")
+    return f"{method.name}({readable(main)})"
+
+
+def _labels(request: Request, text: str) -> tuple[Label, ...]:
+    span = request.spec.spans.get("validate")
+    return () if span is None else (Label(span, text),)
+
+
+def _too_few(title: str, dataset: Dataset, request: Request) -> Diagnostic:
+    return Diagnostic(
+        "D442",
+        title,
+        _labels(request, f"{dataset.rows} rows in {dataset.table.source}"),
+        helps=("ask for fewer folds or another share, or remove `validate`",),
+    )
+
+
+def _no_tree(result: Result, rows: int, request: Request) -> Diagnostic:
+    return Diagnostic(
+        "D443",
+        f"validation found no tree for {rows} of the rows ({result.status.value})",
+        _labels(request, "asked for here"),
+        helps=("relax the requirements so that smaller parts of the data can meet them, or remove `validate`",),
+    )

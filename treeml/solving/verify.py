@@ -1,0 +1,360 @@
+"""Tree, Dataset -> every goal, requirement and measure, recomputed exactly from the original rows.
+
+This knows the measures and the data; it knows no Problem, no term and no solver. Whatever a back-end claims is compared
+with what is found here, and a difference is the back-end's failure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import ceil
+from typing import Any
+
+from treeml.data.table import Dataset, label_text
+from treeml.lang.spec import Linear, Requirement, Use
+from treeml.measures.definitions import Outcome, confusion, evaluate, outcome_of
+from treeml.trees.tree import Tree, leaf_outputs
+
+STANDARD = {
+    "classes": ("errors", "error_rate", "accuracy"),
+    "numbers": (),
+    "clusters": (),
+}
+SHAPE = ("depth", "leaves", "support")
+SHAPE_GOALS = frozenset({*SHAPE, "splits", "test_cost", "features_used"})  # goals that say nothing of predictions
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What is claimed of the goals beyond their values: a bound on one, in the user's sense, or that all are best."""
+
+    is_optimal: bool
+    bound: Fraction | None = None
+    goal: int = 0  # the one that the bound is on
+
+
+@dataclass(frozen=True, slots=True)
+class GoalCheck:
+    """A goal in the user's sense: an accuracy is an accuracy, not a negated error."""
+
+    text: str
+    sense: str  # "minimize" or "maximize"
+    value: Fraction
+    claimed: Fraction | None = None
+
+    @property
+    def agrees(self) -> bool:
+        return self.claimed is None or self.claimed == self.value
+
+
+@dataclass(frozen=True, slots=True)
+class RequirementCheck:
+    """A requirement with the value found. `slack` is how far the value could move before the requirement is missed."""
+
+    name: str
+    text: str
+    sense: str
+    limit: Fraction
+    value: Fraction | None  # None: a share of what is predicted, and nothing is
+    slack: Fraction | None
+    met: bool
+
+    @property
+    def shown(self) -> str:
+        """As the user wrote it, behind the name given to it, if any."""
+        return self.text if self.name == self.text else f"{self.name}: {self.text}"
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "text": self.text,
+            "sense": self.sense,
+            "limit": _plain(self.limit),
+            "value": None if self.value is None else _plain(self.value),
+            "slack": None if self.slack is None else _plain(self.slack),
+            "met": self.met,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What was recomputed, and every way in which it differs from what was asked or claimed."""
+
+    goals: tuple[GoalCheck, ...]
+    requirements: tuple[RequirementCheck, ...]
+    measures: Mapping[str, Fraction]  # the standard ones, and every measure of the spec as it was written
+    mismatches: tuple[str, ...] = ()  # one sentence each
+    confusion: tuple[tuple[str, ...], tuple[tuple[Fraction, ...], ...]] | None = field(default=None)
+    notes: tuple[str, ...] = ()  # what was checked beyond the claims, and what could not be
+
+    @property
+    def verified(self) -> bool:
+        """Are all requirements met, and is every claim true?"""
+        return not self.mismatches
+
+    @property
+    def objective(self) -> tuple[Fraction, ...]:
+        return tuple(goal.value for goal in self.goals)
+
+
+def verify(
+    tree: Tree,
+    dataset: Dataset,
+    claimed: Sequence[Fraction] | None = None,
+    tolerance: Fraction = Fraction(0),
+    before: Tree | None = None,
+    said: Said | None = None,
+) -> Verification:
+    """Recompute all from the rows. `claimed` holds one value per goal in the user's sense, true within `tolerance`.
+
+    `before` is the tree that this one was made of, than which it must not be worse; `said` is about its goals.
+    """
+    return verify_outcome(outcome_of(tree, dataset), dataset, claimed, tolerance, before, said)
+
+
+def verify_outcome(
+    outcome: Outcome,
+    dataset: Dataset,
+    claimed: Sequence[Fraction] | None = None,
+    tolerance: Fraction = Fraction(0),
+    before: Tree | None = None,
+    said: Said | None = None,
+) -> Verification:
+    """The same for a tree that has been sent the rows of the dataset."""
+    tree = outcome.tree
+    values: dict[Use, Fraction | None] = {}
+    goals = _goals(dataset, outcome, values, claimed)
+    requirements = tuple(_requirement(each, dataset, outcome, values) for each in dataset.spec.requirements)
+    measures = _measures(tree, dataset, outcome, values)
+    mismatches = (
+        *_wrong_claims(goals, claimed, tolerance),
+        *(_missed(requirement) for requirement in requirements if not requirement.met),
+        *_wrong_columns(tree, dataset),
+        *_wrong_leaves(tree, dataset, outcome),
+        *(_worse(goals, measures, before, dataset) if before is not None else ()),
+        *(_wrong_proof(goals, said, tolerance) if said is not None else ()),
+    )
+    return Verification(goals, requirements, measures, tuple(mismatches), _confusion(tree, dataset, outcome))
+
+
+def _goals(
+    dataset: Dataset,
+    outcome: Outcome,
+    values: dict[Use, Fraction | None],
+    claimed: Sequence[Fraction] | None,
+) -> tuple[GoalCheck, ...]:
+    checks = []
+    for place, goal in enumerate(dataset.spec.goals):
+        # In a goal, a share of nothing counts as 0.
+        value = _linear(goal.expression, dataset, outcome, values, Fraction(0))
+        assert value is not None
+        claim = claimed[place] if claimed is not None and place < len(claimed) else None
+        checks.append(GoalCheck(goal.text, goal.sense, value, claim))
+    return tuple(checks)
+
+
+def _requirement(
+    requirement: Requirement, dataset: Dataset, outcome: Outcome, values: dict[Use, Fraction | None]
+) -> RequirementCheck:
+    limit = requirement.limit
+    if requirement.share_of_rows:
+        limit = Fraction(ceil(limit * dataset.rows))
+    value = _linear(requirement.expression, dataset, outcome, values, None)
+    text = requirement.text or requirement.name
+    if value is None:
+        return RequirementCheck(requirement.name, text, requirement.sense, limit, None, None, True)
+    room = {"<=": limit - value, ">=": value - limit, "=": -abs(value - limit)}[requirement.sense]
+    return RequirementCheck(requirement.name, text, requirement.sense, limit, value, room, room >= 0)
+
+
+def _linear(
+    expression: Linear,
+    dataset: Dataset,
+    outcome: Outcome,
+    values: dict[Use, Fraction | None],
+    undefined: Fraction | None,
+) -> Fraction | None:
+    total = expression.constant
+    for factor, use in expression.parts:
+        if use not in values:
+            values[use] = evaluate(use, dataset, outcome)
+        value = values[use]
+        if value is None:
+            if undefined is None:
+                return None
+            value = undefined
+        total += value if factor == 1 else factor * value
+    return total
+
+
+def _measures(
+    tree: Tree, dataset: Dataset, outcome: Outcome, values: dict[Use, Fraction | None]
+) -> dict[str, Fraction]:
+    measures: dict[str, Fraction] = {}
+    for name in (*STANDARD[tree.task], *SHAPE):
+        use = Use(name)
+        if use not in values:
+            if name == "error_rate":
+                values[use] = measures["errors"] / _total_weight(dataset)
+            elif name == "accuracy":
+                values[use] = 1 - measures["error_rate"]
+            else:
+                values[use] = evaluate(use, dataset, outcome)
+        found = values[use]
+        assert found is not None
+        measures[name] = found
+    for use, value in values.items():
+        if value is not None:
+            measures.setdefault(use.text or written(use), value)
+    return measures
+
+
+def written(use: Use) -> str:
+    """A measure as it is written in a spec, where its own text is not at hand."""
+    if not use.arguments:
+        return use.measure
+    if use.measure in ("count", "rate"):
+        parts = [
+            ", ".join(f"{each.subject} {each.comparison} {label_text(_short(each.value))}" for each in conditions)
+            for conditions in use.arguments
+        ]
+        return f"{use.measure}({' given '.join(part for part in parts if part)})"
+    arguments: list[str] = []
+    for argument in use.arguments:
+        each = argument if isinstance(argument, tuple) else (argument,)
+        arguments += [label_text(_short(item)) for item in each if item is not None]
+    return f"{use.measure}({', '.join(arguments)})"
+
+
+def _short(value: Any) -> Any:
+    return float(value) if isinstance(value, Fraction) else value
+
+
+def _total_weight(dataset: Dataset) -> Fraction:
+    from treeml.problem.constants import exact_sum
+
+    return exact_sum(dataset.weight) * dataset.weight_scale
+
+
+def _confusion(
+    tree: Tree, dataset: Dataset, outcome: Outcome
+) -> tuple[tuple[str, ...], tuple[tuple[Fraction, ...], ...]] | None:
+    """The names of the classes; for every actual class the weights of the predicted ones."""
+    if tree.task != "classes":
+        return None
+    cells = confusion(dataset, outcome.predicted)
+    weights = tuple(tuple(cell * dataset.weight_scale for cell in row) for row in cells)
+    return tuple(label_text(label) for label in dataset.classes), weights
+
+
+def _wrong_claims(goals: tuple[GoalCheck, ...], claimed: Sequence[Fraction] | None, tolerance: Fraction) -> list[str]:
+    if claimed is None:
+        return []
+    wrong = [
+        f"`{goal.text or goal.sense}` is {_shown(goal.value)}, but {_shown(goal.claimed)} was claimed"
+        for goal in goals
+        if goal.claimed is not None and abs(goal.claimed - goal.value) > tolerance
+    ]
+    if len(claimed) != len(goals):
+        wrong.append(f"{len(claimed)} values were claimed for {len(goals)} goals")
+    return wrong
+
+
+def _wrong_proof(goals: tuple[GoalCheck, ...], said: Said, tolerance: Fraction) -> list[str]:
+    """A bound on the wrong side of the value, or one that leaves a gap where the tree is called optimal."""
+    if said.bound is None or not goals:
+        return []
+    if not -len(goals) <= said.goal < len(goals):
+        return [f"a bound on goal {said.goal + 1} is stated, and there are {len(goals)}"]
+    goal = goals[said.goal]
+    sign = 1 if goal.sense == "minimize" else -1
+    distance = sign * (goal.value - said.bound)
+    text, value, bound = goal.text or goal.sense, _shown(goal.value), _shown(said.bound)
+    if distance < -tolerance:
+        return [f"`{text}` is {value}, which the bound {bound} excludes"]
+    if said.is_optimal and distance > tolerance:
+        return [f"`{text}` is {value} and called optimal, but the bound {bound} leaves a gap"]
+    return []
+
+
+def _missed(requirement: RequirementCheck) -> str:
+    assert requirement.value is not None
+    return f"`{requirement.text or requirement.name}` is not met: it is {_shown(requirement.value)}"
+
+
+def _worse(goals: tuple[GoalCheck, ...], measures: Mapping[str, Fraction], before: Tree, dataset: Dataset) -> list[str]:
+    """Where an improved tree falls behind its start: in the goals, or, where these are about its shape, in errors."""
+    outcome = outcome_of(before, dataset)
+    values: dict[Use, Fraction | None] = {}
+    old = _goals(dataset, outcome, values, None)
+    signs = [1 if goal.sense == "minimize" else -1 for goal in goals]
+    now_values = [sign * goal.value for sign, goal in zip(signs, goals, strict=True)]
+    old_values = [sign * goal.value for sign, goal in zip(signs, old, strict=True)]
+    if now_values > old_values:
+        first = next(i for i, (now, then) in enumerate(zip(now_values, old_values, strict=True)) if now != then)
+        return [f"`{goals[first].text}` is {_shown(goals[first].value)}, and was {_shown(old[first].value)} before"]
+    uses = {use.measure for goal in dataset.spec.goals for _, use in goal.expression.parts}
+    if "errors" not in measures or not uses <= SHAPE_GOALS:
+        return []
+    errors = evaluate(Use("errors"), dataset, outcome)
+    assert errors is not None
+    if measures["errors"] <= errors:
+        return []
+    return [f"it makes {_shown(measures['errors'])} errors, and its start made {_shown(errors)}"]
+
+
+def _wrong_columns(tree: Tree, dataset: Dataset) -> list[str]:
+    allowed = set(dataset.features)
+    return [f"the tree tests `{name}`, which may not be split on" for name in tree.columns if name not in allowed]
+
+
+def _wrong_leaves(tree: Tree, dataset: Dataset, outcome: Outcome) -> list[str]:
+    """Leaves whose rows, or whose numbers, are not those of the data."""
+    import numpy as np
+
+    rows = np.bincount(outcome.leaf, minlength=len(tree.leaves)).tolist()
+    wrong = [
+        f"leaf {number + 1} says {leaf.rows} rows, but {count} reach it"
+        for number, (leaf, count) in enumerate(zip(tree.leaves, rows, strict=True))
+        if leaf.rows != count
+    ]
+    if wrong or tree.task == "classes":
+        return wrong or _wrong_counts(tree, dataset, outcome)
+    columns = [output.constants(dataset.weight, outcome.leaf, len(tree.leaves)) for output in leaf_outputs(dataset)]
+    for number, (leaf, count, *constants) in enumerate(zip(tree.leaves, rows, *columns, strict=True)):
+        exact = tuple(constants)
+        if count and exact != leaf.exact:
+            wrong.append(f"leaf {number + 1} holds {_listed(leaf.exact)}, but its rows give {_listed(exact)}")
+    return wrong
+
+
+def _wrong_counts(tree: Tree, dataset: Dataset, outcome: Outcome) -> list[str]:
+    """Leaves whose rows of every class, where they are kept, are not those of the data."""
+    import numpy as np
+
+    size = len(dataset.classes)
+    cells = np.bincount(outcome.leaf * size + dataset.actual, minlength=len(tree.leaves) * size)
+    return [
+        f"leaf {number + 1} says {leaf.counts} rows of the classes, but {tuple(counts)} reach it"
+        for number, (leaf, counts) in enumerate(zip(tree.leaves, cells.reshape(-1, size).tolist(), strict=True))
+        if leaf.counts and leaf.counts != tuple(counts)
+    ]
+
+
+def _plain(value: Fraction) -> int | float:
+    return value.numerator if value.denominator == 1 else float(value)
+
+
+def _shown(value: Fraction | None) -> str:
+    """A number in a message, so that two different ones never look alike."""
+    if value is None:
+        return "nothing"
+    if value.denominator == 1:
+        return str(value.numerator)
+    return f"{float(value):.6g} ({value})" if value.denominator < 10**9 else repr(float(value))
+
+
+def _listed(values: Sequence[Fraction]) -> str:
+    return ", ".join(_shown(value) for value in values)

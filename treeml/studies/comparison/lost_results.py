@@ -1,0 +1,60 @@
+"""The best tree or forest that a lost back-end had told of -> a verified result, in a process of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from treeml.backends.contract import Answer, Progress, Status, Stop
+from treeml.problem.tree import Node
+
+if TYPE_CHECKING:
+    from treeml.data.table import Dataset
+    from treeml.solving.request import Request
+    from treeml.solving.result import Result
+
+
+@dataclass(frozen=True, slots=True)
+class Incumbent:
+    """What a back-end told of, as its process can send it: one tree, or trees with weights."""
+
+    trees: tuple[Node, ...]
+    weights: tuple[float, ...] = ()  # none: a single tree
+
+    @staticmethod
+    def of(moment: Progress) -> Incumbent | None:
+        weighted: tuple[tuple[Node, float], ...] = getattr(moment, "weighted", ())
+        if weighted:
+            return Incumbent(tuple(tree for tree, _ in weighted), tuple(weight for _, weight in weighted))
+        return None if moment.tree is None else Incumbent((moment.tree,))
+
+
+def kept(dataset: Dataset, request: Request, incumbent: Incumbent) -> Result:
+    """What the lost back-end would have answered had it been stopped then: its values are recomputed from the rows."""
+    if incumbent.weights:
+        from treeml.forests.boost import weighed_before
+
+        return weighed_before(dataset, request, incumbent.trees, incumbent.weights, monotonic())
+    return _single(dataset, request, incumbent.trees[0])
+
+
+def _single(dataset: Dataset, request: Request, tree: Node) -> Result:
+    from treeml.backends.run import checked
+    from treeml.solving.request import choose
+    from treeml.solving.result import assemble
+
+    begun = monotonic()
+    chosen = choose(dataset, request)
+    answer = checked(chosen.plan, Answer(Status.FEASIBLE, Stop.FAILED, tree))
+    return assemble(answer, chosen, dataset, request, begun, monotonic())
+
+
+def first_and_best(trace: Sequence[dict[str, Any]]) -> tuple[float | None, float | None]:
+    """When the first tree came, and when the last better one did."""
+    told = [moment for moment in trace if moment["objective"] is not None]
+    if not told:
+        return None, None
+    best = next(moment for moment in told if moment["objective"] == told[-1]["objective"])
+    return told[0]["seconds"], best["seconds"]

@@ -1,0 +1,123 @@
+"""Records, and jobs that run -> the table: one line per back-end, live in a terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from treeml.studies.comparison.jobs import Job
+from treeml.studies.comparison.pool import Run
+from treeml.studies.comparison.record import Record, has_tree, is_refused
+
+Row = Mapping[str, Any]
+COLUMNS = (
+    "back-end", "status", "objective", "bound", "gap", "first tree", "best", "proof", "build", "seconds", "memory",
+    "verified", "why",
+)  # fmt: skip
+IDENTITY = {"spec": "spec", "data": "data", "repeat": "run"}
+
+
+def rows_of(records: Sequence[Record]) -> list[Row]:
+    """One line per record; the spec, the data and the number of the run only where there are several."""
+    headings = _telling(records)
+    rows = [{**_identity(record, headings), **_row(record)} for record in records]
+    return [{name: row.get(name) for name in [*(IDENTITY[each] for each in headings), *COLUMNS]} for row in rows]
+
+
+class Show(Protocol):
+    def __call__(self, records: Sequence[Record], running: Sequence[Run]) -> None: ...
+
+
+@contextmanager
+def live_table(jobs: Sequence[Job], quiet: bool) -> Iterator[Show]:
+    """A table on standard error that is kept up to date; nothing where nobody would see it."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda records, running: None
+        return
+    from rich.console import Console
+    from rich.live import Live
+
+    abouts = [job.about for job in jobs]
+    headings = _telling(abouts)
+    with Live(console=Console(stderr=True), transient=True, refresh_per_second=4) as live:
+
+        def show(records: Sequence[Record], running: Sequence[Run]) -> None:
+            done = {record["key"]: record for record in records}
+            now = {run.job.about["key"]: run for run in running}
+            rows = []
+            for about in abouts:
+                record, run = done.get(about["key"]), now.get(about["key"])
+                cells = _row(record) if record else _running(run) if run else {"status": "waits"}
+                rows.append({**_identity(about, headings), "back-end": about["backend"], **cells})
+            live.update(_rich(rows))
+
+        yield show
+
+
+def _row(record: Record) -> Row:
+    if is_refused(record):
+        return {"back-end": record["backend"], "status": "refused", "why": record["because"]}
+    return {
+        "back-end": record["backend"],
+        "status": "failed" if record["stop"] == "failed" else record["status"],
+        "objective": _numbers(record["objective"]),
+        "bound": _numbers(record["bound"]),
+        "gap": "" if record["gap"] is None else f"{100 * record['gap']:.2f} %",
+        "first tree": _seconds(record.get("first_tree_seconds")),
+        "best": _seconds(record.get("best_seconds")),
+        "proof": _seconds(record.get("proof_seconds")),
+        "build": _seconds(record["build_seconds"]),
+        "seconds": _seconds(record["seconds"]),
+        "memory": _megabytes(record.get("peak_memory")),
+        "verified": "yes" if record["verified"] else "NO" if record.get("unverified") or has_tree(record) else "",
+        "why": record.get("because") or _why(record),
+    }
+
+
+def _running(run: Run) -> Row:
+    moment = run.moment
+    return {
+        "status": "starts" if run.started is None else "runs",
+        "objective": _numbers(moment.get("objective")),
+        "bound": _numbers(moment.get("bound")),
+        "seconds": f"{run.seconds:.1f}",
+        "memory": _megabytes(run.child.peak),
+    }
+
+
+def _why(record: Record) -> str:
+    from treeml.backends.contract import Stop
+    from treeml.solving.report import STOP_WORDS
+
+    return "" if record["stop"] == Stop.PROVED.value else STOP_WORDS[Stop(record["stop"])]
+
+
+def _telling(records: Sequence[Record]) -> list[str]:
+    return [name for name in IDENTITY if len({record.get(name) for record in records}) > 1]
+
+
+def _identity(record: Record, names: Sequence[str]) -> Row:
+    return {IDENTITY[name]: record.get(name) for name in names}
+
+
+def _numbers(value: Any) -> str:
+    from treeml.solving.report import readable
+
+    values = value if isinstance(value, list) else [value]
+    return ", ".join(readable(each) for each in values if each is not None)
+
+
+def _seconds(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
+
+
+def _megabytes(size: int | None) -> str:
+    return "" if not size else f"{size / 1e6:.0f} MB"
+
+
+def _rich(rows: Sequence[Row]) -> Any:
+    from treeml.solving.report import rich_table
+
+    return rich_table(rows)

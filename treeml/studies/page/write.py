@@ -1,0 +1,103 @@
+"""A result and records of a race -> HTML: all that the page needs is in the file, and nothing is fetched."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from treeml.lang.diagnostic import DataError, Diagnostic
+from treeml.lang.display import json_text, shown_lines, visible
+from treeml.studies.comparison.journal import MOST_OF_A_JOURNAL, read_records
+from treeml.studies.comparison.record import flaw_of
+from treeml.studies.page.colors import colored
+from treeml.system.reading import read_text
+from treeml.trees.drawing import COLORS
+
+FOLDER = Path(__file__).parent
+# Of a record the page shows the table and the timeline; its tree would only make the page large.
+LEFT_OUT = ("tree", "forest", "requirements", "measures", "statistics", "plan", "notes", "conflict", "printed")
+
+
+def write_page(result: Mapping[str, Any] | None, records: Sequence[Mapping[str, Any]] = ()) -> str:
+    """The page of a result, of a race, or of both. `result` is what `treeml solve -o` or `--json` writes."""
+    from treeml.trees.forest import Forest
+    from treeml.trees.tree import Tree
+
+    shown = dict(result or _best(records) or {})
+    tree = Tree.from_json(shown["tree"]) if shown.get("tree") else None
+    forest = Forest.from_json(shown["forest"]) if shown.get("forest") else None
+    about = shown.pop("about", {})
+    spec = about.get("spec", {})
+    single = tree if forest is None else forest.trees[0]
+    target = single.target if single is not None and single.target else spec.get("name", "a race of back-ends")
+    kind = "TreeML:" if single is None else "Decision tree for" if forest is None else "Forest for"
+    data = {
+        "result": shown or None,
+        "about": about,
+        "records": [{name: value for name, value in each.items() if name not in LEFT_OUT} for each in records],
+        "colors": COLORS,
+    }
+    pieces = {
+        "title": escape(f"{kind} {visible(target)}"),
+        "style": (FOLDER / "page.css").read_text(encoding="utf-8"),
+        "script": (FOLDER / "page.js").read_text(encoding="utf-8"),
+        "spec": colored(shown_lines(spec.get("text", ""))),
+        "text": escape(str(forest or tree or "")),
+        # A text in the data must not end the element that holds it.
+        "data": json_text(data, allow_nan=False).replace("<", "\\u003c"),
+    }
+    page = (FOLDER / "page.html").read_text(encoding="utf-8")
+    parts = page.split("{{")
+    written = [parts[0]]
+    for part in parts[1:]:
+        name, _, rest = part.partition("}}")
+        written += [pieces[name], rest]
+    return "".join(written)
+
+
+def read_result(path: Path) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:
+    """A result, or the records of a race, from a file; DataError for anything else."""
+    try:
+        text = read_text(path, MOST_OF_A_JOURNAL)
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(_unreadable(path, getattr(error, "strerror", None) or str(error))) from error
+    try:
+        value = json.loads(text)
+    except RecursionError:
+        raise DataError(_unreadable(path, "it is nested too deeply")) from None
+    except ValueError:
+        records = read_records(path)
+        if not records:
+            raise DataError(_unreadable(path, "it holds no results")) from None
+        return None, records
+    if isinstance(value, dict) and "key" in value and "fingerprint" in value:
+        value = [value]  # a race of one line
+    if isinstance(value, list):
+        flaw = next((flaw for flaw in map(flaw_of, value) if flaw), "")
+        if flaw:
+            raise DataError(_unreadable(path, flaw))
+        return None, value
+    if isinstance(value, dict) and "status" in value:
+        return value, []
+    raise DataError(_unreadable(path, "it is no result"))
+
+
+def _best(records: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """Of a race on one question, the answer: a proved one if there is."""
+    if len({record.get("fingerprint") for record in records}) != 1:
+        return None
+    with_tree = [record for record in records if record.get("tree") or record.get("forest")]
+    proved = [record for record in with_tree if record["status"] == "optimal"]
+    return next(iter(proved + with_tree), None)
+
+
+def _unreadable(path: Path, reason: str) -> Diagnostic:
+    return Diagnostic(
+        "D493",
+        f"{path} cannot be read as a result: {reason}",
+        place=str(path),
+        helps=("give a file that `treeml solve -o` or `treeml compare -o` wrote",),
+    )

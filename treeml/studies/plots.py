@@ -1,0 +1,248 @@
+"""Records and results -> the data of a picture, as plain JSON values, and from these a file.
+
+Each function gives a Plot: titles, and series of points. `draw` makes a picture of it with matplotlib, or writes its
+data where the file is to be JSON, so that nobody has to measure a picture to get its numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from treeml.lang.diagnostic import DataError, Diagnostic
+from treeml.lang.display import json_text, shown
+from treeml.studies.comparison.record import Record, has_tree, is_proof
+from treeml.system.writing import replace_file
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+# Told apart also by people who see few colors (after Okabe and Ito 2008).
+COLORS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#777777", "#b5a300")
+FORMATS = (".png", ".svg", ".pdf", ".json")
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    name: str
+    points: tuple[tuple[float, float], ...]
+    labels: tuple[str, ...] = ()  # one per point
+    group: int = 0  # series of one group have one color
+    dashed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    title: str
+    horizontal: str
+    vertical: str
+    series: tuple[Series, ...]
+    kind: str = "steps"  # steps, line or bars
+    logarithmic: bool = False  # across
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def timeline(records: Sequence[Record]) -> Plot:
+    """The objective of the best tree, and the bound, over time, for every back-end."""
+    names = list(dict.fromkeys(record["backend"] for record in records))
+    series = []
+    for record in records:
+        group = names.index(record["backend"])
+        found = [
+            (moment["seconds"], moment["objective"][0]) for moment in record.get("trace", ()) if moment["objective"]
+        ]
+        if found:
+            end = max(record.get("seconds") or 0.0, found[-1][0])
+            series.append(Series(record["backend"], (*found, (end, found[-1][1])), group=group))
+        bounds = [
+            (moment["seconds"], moment["bound"]) for moment in record.get("trace", ()) if moment["bound"] is not None
+        ]
+        if bounds:
+            series.append(Series(f"{record['backend']}, bound", tuple(bounds), group=group, dashed=True))
+    return Plot("Best tree and bound over time", "seconds", "objective", tuple(series), logarithmic=True)
+
+
+def cactus(records: Sequence[Record]) -> Plot:
+    """How many problems each back-end has proved within a time."""
+    names = list(dict.fromkeys(record["backend"] for record in records))
+    series = []
+    for group, name in enumerate(names):
+        times = sorted(
+            record["proof_seconds"]
+            for record in records
+            if record["backend"] == name and is_proof(record) and record.get("proof_seconds")
+        )
+        if times:
+            points = tuple((seconds, float(number)) for number, seconds in enumerate(times, 1))
+            series.append(Series(f"{name} ({len(times)})", points, group=group))
+    return Plot("Proved within a time", "seconds", "problems proved", tuple(series), logarithmic=True)
+
+
+def tradeoff(records: Sequence[Record], across: str | None = None, up: str | None = None) -> Plot:
+    """Two measures against each other as params vary: fairness against accuracy, size against errors.
+
+    Where none is named: the first measure of a requirement, else the param that varies; against the first goal.
+    """
+    solved = [record for record in records if has_tree(record)]
+    if not solved:
+        return Plot("Trade-off", across or "", up or "", (), "line")
+    varied = _varied(records)
+    horizontal = across or _required(solved) or (varied[0] if varied else "leaves")
+    vertical = up or _goal(solved)
+    for name in (horizontal, vertical):
+        if not any(_value(record, name) is not None for record in solved):
+            raise DataError(_no_measure(name, solved[0]))
+    lines = list(dict.fromkeys((record["spec"], record["data"], record["backend"]) for record in solved))
+    series = []
+    for group, line in enumerate(lines):
+        points = []
+        for record in solved:
+            x, y = _value(record, horizontal), _value(record, vertical)
+            if (record["spec"], record["data"], record["backend"]) == line and x is not None and y is not None:
+                points.append((x, y, ", ".join(f"{param} = {record['params'][param]}" for param in varied)))
+        points.sort()
+        label = ", ".join(str(part) for place, part in enumerate(line) if len({each[place] for each in lines}) > 1)
+        places = tuple((x, y) for x, y, _ in points)
+        series.append(Series(label or line[2], places, tuple(text for _, _, text in points), group))
+    return Plot(f"{vertical} against {horizontal}", horizontal, vertical, tuple(series), "line")
+
+
+def margins(values: NDArray[np.float64], name: str = "rows") -> Plot:
+    """The share of the rows whose margin is at most a value: what `Forest.margins` gives, sorted."""
+    ordered = sorted(float(value) for value in values)
+    points = tuple((value, place / len(ordered)) for place, value in enumerate(ordered, 1))
+    wrong = sum(value <= 0 for value in ordered) / len(ordered) if ordered else 0.0
+    about = {"share_at_most_0": wrong, "least": ordered[0] if ordered else None}
+    return Plot("Margins", "margin", "share of the rows", (Series(name, points),), about=about)
+
+
+def forest_margins(forest: Path, data: Path) -> NDArray[np.float64]:
+    """The margins of the rows of a file under the forest of a result."""
+    import numpy as np
+
+    from treeml.data.read import load
+    from treeml.trees.forest import Forest
+
+    read = Forest.read(forest)
+    table = load(data)
+    target = read.trees[0].target
+    if target not in table.columns:
+        raise DataError(Diagnostic("D494", f"{data} has no column `{target}`, which the forest predicts"))
+    rows: dict[str, Any] = {}
+    for name, column in table.columns.items():
+        missing = np.zeros(table.rows, dtype=np.bool_) if column.missing is None else column.missing
+        values = column.values.tolist() if column.is_number else [column.levels[code] for code in column.values]
+        rows[name] = [None if absent else value for value, absent in zip(values, missing.tolist(), strict=True)]
+    return read.margins(rows, rows[target])
+
+
+def draw(plot: Plot, path: Path) -> None:
+    """Write the picture; the ending of the name says how: .png, .svg, .pdf, or .json for its data."""
+    if path.suffix not in FORMATS:
+        raise DataError(_no_format(path))
+    if path.suffix == ".json":
+        _write(path, json_text(plot.to_json(), indent=1).encode() + b"\n")
+        return
+    try:
+        from matplotlib import rc_context
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise DataError(
+            Diagnostic("D495", "pictures need matplotlib", place=str(path), helps=("pip install 'treeml[plot]'",))
+        ) from error
+    figure = Figure(figsize=(8, 4.5), layout="constrained")
+    axes = figure.add_subplot()
+    for series in plot.series:
+        xs, ys = [x for x, _ in series.points], [y for _, y in series.points]
+        look: dict[str, Any] = {"color": COLORS[series.group % len(COLORS)], "label": _plain(series.name)}
+        look["linestyle"] = "--" if series.dashed else "-"
+        if plot.kind == "steps":
+            axes.step(xs, ys, where="post", **look)
+        else:
+            axes.plot(xs, ys, marker="o", **look)
+            _label(axes, series)
+    if plot.logarithmic and any(x > 0 for series in plot.series for x, _ in series.points):
+        axes.set_xscale("log")
+    axes.set(title=_plain(plot.title), xlabel=_plain(plot.horizontal), ylabel=_plain(plot.vertical))
+    axes.grid(alpha=0.3)
+    if len(plot.series) > 1:
+        axes.legend(frameon=False)
+    made = BytesIO()
+    with rc_context({"svg.hashsalt": "treeml"}):  # the same picture has the same text
+        figure.savefig(
+            made, dpi=160, format=path.suffix[1:], metadata={"Date": None} if path.suffix == ".svg" else None
+        )
+    _write(path, made.getvalue())
+
+
+def _write(path: Path, content: bytes) -> None:
+    try:
+        replace_file(path, content)
+    except OSError as error:
+        title = f"{path} cannot be written: {error.strerror or error}"
+        raise DataError(Diagnostic("D495", title, place=str(path))) from error
+
+
+def _plain(text: str) -> str:
+    """Foreign text as matplotlib draws it: dollars would enclose a formula, and a name with `_` in front is hidden."""
+    plain = shown(text).replace("$", "\\$")
+    return f" {plain}" if plain.startswith("_") else plain
+
+
+def _label(axes: Any, series: Series) -> None:
+    """The params at the first, the last and the middle point: all of them would hide the line."""
+    if not series.labels or len(series.points) < 2:
+        return
+    for place in {0, len(series.points) // 2, len(series.points) - 1}:
+        axes.annotate(
+            _plain(series.labels[place]), series.points[place], textcoords="offset points", xytext=(6, -12), fontsize=8
+        )
+
+
+def _value(record: Record, name: str) -> float | None:
+    for place, goal in enumerate(record.get("goals", ())):
+        if name in (goal["text"], goal["text"].partition(" ")[2]):
+            values = record["objective"] if isinstance(record["objective"], list) else [record["objective"]]
+            return float(values[place])
+    for found in (record.get("measures", {}), record.get("params", {})):
+        if isinstance(found.get(name), (int, float)):
+            return float(found[name])
+    parts = record.get("validation", {}).get("parts", ())
+    if name.startswith("unseen ") and parts:
+        scores = [part["test"].get(name.removeprefix("unseen ")) for part in parts]
+        return None if None in scores else sum(scores) / len(scores)
+    return None
+
+
+def _varied(records: Sequence[Record]) -> list[str]:
+    names = dict.fromkeys(name for record in records for name in record.get("params", {}))
+    return [name for name in names if len({record.get("params", {}).get(name) for record in records}) > 1]
+
+
+def _required(records: Sequence[Record]) -> str | None:
+    """The measure of the first requirement that is neither depth, leaves nor support."""
+    shape = {"depth", "leaves", "support", "errors", "error_rate", "accuracy"}
+    goals = {goal["text"].partition(" ")[2] for goal in records[0].get("goals", ())}
+    return next((name for name in records[0].get("measures", {}) if name not in shape | goals), None)
+
+
+def _goal(records: Sequence[Record]) -> str:
+    goals = records[0].get("goals", ())
+    return str(goals[0]["text"].partition(" ")[2]) if goals else "leaves"
+
+
+def _no_measure(name: str, record: Record) -> Diagnostic:
+    known = ", ".join([*record.get("measures", {}), *record.get("params", {})])
+    return Diagnostic("D494", f"no result has a value of `{name}`", notes=(f"they have {known}",))
+
+
+def _no_format(path: Path) -> Diagnostic:
+    title = f"pictures end in {', '.join(FORMATS[:-1])} or {FORMATS[-1]}, and {path.name} does not"
+    return Diagnostic("D495", title, place=str(path))

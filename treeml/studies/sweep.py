@@ -1,0 +1,180 @@
+"""Specs x data x params x folds -> jobs, run on this machine or by Dask on many; results kept one by one.
+
+Wherever a job runs, it has a process of its own with its limits (`treeml/comparison`), so that a solver that crashes
+costs one result and not a worker. A worker that dies is Dask's business, which gives its jobs to others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from treeml.backends.contract import Stop
+from treeml.lang.diagnostic import BackendError, Diagnostic, SpecError
+from treeml.studies.comparison.jobs import Case, Job
+from treeml.studies.comparison.record import Record, of_end
+
+if TYPE_CHECKING:
+    from treeml.studies.comparison.journal import Journal
+
+MOST_WHOLE_STEPS = 1000
+LONGEST_RANGE = 1000  # characters
+_END = re.compile(r"(-?[\d._]+)\s*(%?)")
+CHOSEN = ""  # no back-end by name: the one that would solve the spec, chosen when the job runs
+
+
+def sweep(
+    cases: Sequence[Case],
+    settings: Mapping[str, Sequence[str]],
+    backends: Sequence[str] | None = None,
+    *,
+    folds: int = 0,
+    jobs: int = 1,
+    cluster: str | None = None,
+    journal: Journal | None = None,
+    **asked: Any,
+) -> Iterator[Record]:
+    """The record of every combination, as they finish; those that the journal has come first and are not run again."""
+    planned = plan_sweep(cases, settings, backends, folds=folds, carries=cluster is not None, jobs=jobs, **asked)
+    done = {} if journal is None else journal.done
+    left = [job for job in planned if job.about["key"] not in done]
+    yield from (done[job.about["key"]] for job in planned if job.about["key"] in done)
+    for record in on_cluster(left, cluster) if cluster is not None else on_this_machine(left, jobs):
+        if journal is not None:
+            journal.add(record)
+        yield record
+
+
+def plan_sweep(
+    cases: Sequence[Case],
+    settings: Mapping[str, Sequence[str]],
+    backends: Sequence[str] | None = None,
+    *,
+    folds: int = 0,
+    carries: bool = False,
+    jobs: int = 1,
+    **asked: Any,
+) -> list[Job]:
+    """Every combination as a job; a mistake in any of them is said before the first runs."""
+    from treeml.model import Model
+    from treeml.studies.compare import prepare
+
+    seed = asked.get("seed") or 0
+    numbers = [(number + 1, folds, seed) for number in range(folds)] if folds else [None]
+    combined = []
+    for case, values, fold in product(cases, product(*settings.values()), numbers):
+        bindings = {**case.model.bindings, **dict(zip(settings, values, strict=True))}
+        model = Model(
+            case.model.statements, folder=case.model.folder, bindings=bindings, untrusted=case.model.untrusted
+        )
+        combined.append(replace(case, model=model, fold=fold, carries=carries))
+    return prepare(combined, backends or [CHOSEN], parallel=jobs, **asked)
+
+
+def on_this_machine(jobs: Sequence[Job], at_once: int) -> Iterator[Record]:
+    """As they finish. After Ctrl-C those that run tell what they have, and KeyboardInterrupt follows."""
+    from treeml.studies.comparison.pool import run_jobs
+
+    is_interrupted = False
+    for _, record, _ in run_jobs(jobs, at_once):
+        is_interrupted |= record.get("stop") == Stop.INTERRUPTED.value
+        if record.get("begun", True):
+            yield record
+    if is_interrupted:
+        raise KeyboardInterrupt
+
+
+def on_cluster(jobs: Sequence[Job], address: str) -> Iterator[Record]:
+    """With Dask. Jobs of a worker that dies are given to others; one that ends every worker it meets is a failure."""
+    try:
+        from distributed import Client, as_completed
+    except ImportError as error:
+        raise BackendError(_needs("distributed")) from error
+    try:
+        client: Any = Client(address, timeout="20s")  # type: ignore[no-untyped-call]
+    except (OSError, ValueError) as error:
+        raise BackendError(_no_cluster(address, error)) from error
+    with client:
+        asked = {client.submit(run_job, job, pure=False): job for job in jobs}
+        for future in as_completed(list(asked)):  # type: ignore[no-untyped-call]
+            if future.status == "finished":
+                yield future.result()
+            else:
+                because = f"the cluster gave it up: {future.exception()}"
+                yield {**asked[future].about, **of_end(" ".join(because.split()), lost=True)}
+
+
+def run_job(job: Job) -> Record:
+    """One job, in a process of its own, from wherever this is called."""
+    from treeml.studies.comparison.pool import run_jobs
+
+    ((_, record, _),) = run_jobs([job])
+    return record
+
+
+def values_of(text: str, steps: int | None = None) -> list[str]:
+    """`0..20%`, `1..4` or `a, b, c` -> the values of a param, as they would be written after --set.
+
+    Between whole numbers it is every whole number, unless `steps` are asked for; else eleven values, evenly spaced.
+    """
+    ends = [_END.fullmatch(end.strip()) for end in text.rsplit("..", 1)] if len(text) <= LONGEST_RANGE else []
+    if len(ends) != 2 or None in ends:
+        values = [part.strip() for part in text.split(",") if part.strip()]
+        if not values:
+            raise SpecError(_no_values(text))
+        return values
+    try:
+        (low, of_low), (high, of_high) = ((Fraction(end[1]), end[2]) for end in ends if end is not None)
+    except ValueError as error:
+        raise SpecError(_no_values(text)) from error
+    unit = of_high or of_low
+    if of_low and not of_high:
+        raise SpecError(_no_values(text))
+    if high < low:
+        raise SpecError(_no_values(text))
+    whole = low.denominator == high.denominator == 1 and not unit and high - low < MOST_WHOLE_STEPS
+    number = steps or (int(high - low) + 1 if whole else 11)
+    if number == 1 or low == high:
+        return [_decimal(low) + unit]
+    step = (high - low) / (number - 1)
+    between = (_decimal(low + step * place, step) for place in range(1, number - 1))
+    return [value + unit for value in (_decimal(low), *between, _decimal(high))]
+
+
+def _decimal(value: Fraction, step: Fraction = Fraction(0)) -> str:
+    """With all its digits where they are few; else to a hundredth of a step: a short decimal is what is reported."""
+    digits = 0
+    while (value * 10**digits).denominator != 1 and (not step or 10**digits * step < 100):
+        digits += 1
+    whole = round(value * 10**digits)
+    while digits and whole % 10 == 0:
+        whole, digits = whole // 10, digits - 1
+    sign, text = "-" if whole < 0 else "", str(abs(whole)).rjust(digits + 1, "0")
+    return sign + (f"{text[:-digits]}.{text[-digits:]}" if digits else text)
+
+
+def _needs(package: str) -> Diagnostic:
+    return Diagnostic("B530", f"this sweep needs the package {package}", helps=("pip install 'treeml[cluster]'",))
+
+
+def _no_cluster(address: str, error: Exception) -> Diagnostic:
+    return Diagnostic(
+        "B531",
+        f"there is no cluster at {address}",
+        notes=(f"{type(error).__name__}: {error}",),
+        place="--cluster",
+        helps=("start one with `dask scheduler`, and give the address that it prints: tcp://host:8786",),
+    )
+
+
+def _no_values(text: str) -> Diagnostic:
+    return Diagnostic(
+        "S151",
+        f"`{text}` names no values",
+        place="--set",
+        helps=("write 0..20%, 1..4, or values with commas: 1, 2, 5",),
+    )

@@ -1,0 +1,183 @@
+"""Tree -> C99 without any library: a struct for a row, and a function that gives its leaf.
+
+Numbers are doubles, and missing where they are NaN; levels are texts in UTF-8, and missing where the pointer is NULL.
+`treeml_leaf` gives the number of the leaf, or -1 where a column is missing that never was in training;
+`treeml_predictions` has for every leaf what it predicts: the number of a class in `treeml_classes`, or numbers.
+"""
+
+from __future__ import annotations
+
+import re
+
+from treeml.data.table import label_text
+from treeml.lang.display import shown
+from treeml.trees.export.questions import Asked, asked, level_texts, required, threshold
+from treeml.trees.tree import Branch, Field, Node, Tree
+
+MOST_OF_AN_IDENTIFIER = 50  # characters: compilers need not tell longer ones apart
+MOST_OF_A_COMMENT = 400
+
+TEXT_HELPER = """
+static int treeml_among(const char *value, const char *const *levels, int count) {
+  for (int i = 0; i < count; i++)
+    if (value && strcmp(value, levels[i]) == 0) return 1;
+  return 0;
+}
+"""
+
+
+def write(tree: Tree) -> str:
+    names = names_of(tree)
+    parts = [*opening(tree, names), _tables(tree), leaf_function(tree, names, "treeml_leaf"), _predict(tree)]
+    return joined(parts)
+
+
+def joined(parts: list[str]) -> str:
+    """The file of its parts; a function that none of them calls would be a warning of the compiler."""
+    helper = TEXT_HELPER.strip()
+    called = any("treeml_among(" in part for part in parts if part != helper)
+    return "\n\n".join(part for part in parts if called or part != helper) + "\n"
+
+
+def opening(tree: Tree, names: dict[str, str]) -> list[str]:
+    """What comes before the trees: the struct of a row, and what questions about levels use."""
+    members = [f"  {_type(field)}{names[field.name]}; /* {_comment(field.name)} */" for field in tree.fields]
+    parts = [
+        f"/* A prediction of {_comment(tree.target or ', '.join(tree.outputs))}, written by TreeML. */",
+        "#include <math.h>\n#include <string.h>",
+        "struct treeml_row {\n" + "\n".join(members or ["  int unused;"]) + "\n};",
+    ]
+    if any(field.levels for field in tree.fields):
+        parts.append(TEXT_HELPER.strip())
+    return parts
+
+
+def leaf_function(tree: Tree, names: dict[str, str], name: str, static: bool = False) -> str:
+    lines = [f"{'static ' if static else ''}int {name}(const struct treeml_row *row) {{"]
+    if not tree.fields:
+        lines.append("  (void)row;")
+    for field in tree.fields:
+        lines.append(f"  {_type(field)}{names[field.name]} = {_read(field, names[field.name])};")
+    for field in required(tree):
+        lines.append(f"  if ({_is_missing(field, names[field.name])}) return -1;")
+    return "\n".join([*lines, *_lines(tree, names), "}"])
+
+
+def _tables(tree: Tree) -> str:
+    if tree.task == "classes":
+        labels = ", ".join(string(label_text(label)) for label in tree.classes)
+        places = ", ".join(str(tree.classes.index(leaf.prediction)) for leaf in tree.leaves)
+        return (
+            f"const char *const treeml_classes[{len(tree.classes)}] = {{{labels}}};\n"
+            f"const int treeml_predictions[{len(tree.leaves)}] = {{{places}}};"
+        )
+    rows = [leaf.prediction if isinstance(leaf.prediction, tuple) else (leaf.prediction,) for leaf in tree.leaves]
+    numbers = ",\n  ".join("{" + ", ".join(float(value).hex() for value in row) + "}" for row in rows)
+    size = f"[{len(tree.leaves)}][{len(tree.outputs)}]"
+    return f"const double treeml_predictions{size} = {{\n  {numbers}}};"
+
+
+def _predict(tree: Tree) -> str:
+    if tree.task == "classes":
+        return (
+            "/* The label of the class, NULL where there is none. */\n"
+            "const char *treeml_predict(const struct treeml_row *row) {\n"
+            "  int leaf = treeml_leaf(row);\n"
+            "  return leaf < 0 ? NULL : treeml_classes[treeml_predictions[leaf]];\n}"
+        )
+    return (
+        "/* The first of the numbers, NaN where there is none. */\n"
+        "double treeml_predict(const struct treeml_row *row) {\n"
+        "  int leaf = treeml_leaf(row);\n"
+        "  return leaf < 0 ? (double)NAN : treeml_predictions[leaf][0];\n}"
+    )
+
+
+def _lines(tree: Tree, names: dict[str, str]) -> list[str]:
+    """Questions with jumps: compilers limit how deep blocks may be nested, but not how far one may jump."""
+    lines: list[str] = []
+    leaf = 0
+    todo: list[tuple[Node, str]] = [(tree.root, "")]
+    label = 0
+    while todo:
+        node, mark = todo.pop()
+        if mark:
+            lines.append(f"{mark}:")
+        if not isinstance(node, Branch):
+            lines.append(f"  return {leaf};")
+            leaf += 1
+            continue
+        question = asked(tree, node.test)
+        label += 1
+        lines.append(f"  if (!({_condition(question, names[question.field.name])})) goto no{label};")
+        todo += [(node.no, f"no{label}"), (node.yes, "")]
+    return lines
+
+
+def _condition(question: Asked, name: str) -> str:
+    field = question.field
+    if question.kind == "missing":
+        return _is_missing(field, name)
+    if question.kind == "at most":
+        condition = f"{name} <= {_number(threshold(question.values[0]))}"
+    elif field.levels:
+        texts = level_texts(field, question.values)
+        levels = ", ".join(map(string, texts))
+        condition = f"treeml_among({name}, (const char *const[]){{{levels}}}, {len(texts)})"
+    else:
+        condition = " || ".join(f"{name} == {_number(threshold(value))}" for value in question.values)
+    return f"({condition}) || {_is_missing(field, name)}" if question.missing_yes else condition
+
+
+def _number(value: int | float) -> str:
+    return f"{value}.0" if isinstance(value, int) else float(value).hex()
+
+
+def _is_missing(field: Field, name: str) -> str:
+    return f"{name} == NULL" if field.levels else f"isnan({name})"
+
+
+def _read(field: Field, name: str) -> str:
+    if field.fill is None:
+        return f"row->{name}"
+    fill = string(label_text(field.fill)) if field.levels else _number(threshold(field.fill))
+    return f"{_is_missing(field, f'row->{name}')} ? {fill} : row->{name}"
+
+
+def _type(field: Field) -> str:
+    return "const char *" if field.levels else "double "
+
+
+def names_of(tree: Tree) -> dict[str, str]:
+    """For every column an identifier of C that no other has. All begin alike: no keyword of any C, no macro of any
+    header or compiler (`INFINITY`, `linux`, `M_PI`) and no name of ours begins so."""
+    names: dict[str, str] = {}
+    used: set[str] = set()
+    for field in tree.fields:
+        plain = f"column_{re.sub(r'[^A-Za-z0-9_]', '_', field.name[:MOST_OF_AN_IDENTIFIER])}"
+        name, number = plain, 1
+        while name in used:
+            number += 1
+            name = f"{plain}_{number}"
+        used.add(name)
+        names[field.name] = name
+    return names
+
+
+def string(text: str) -> str:
+    """A literal in ASCII: other bytes, quotes and the question mark (of trigraphs) are escaped."""
+    if "\0" in text:
+        from treeml.lang.diagnostic import DataError, Diagnostic
+
+        title = f"`{shown(text)}` has a NUL, with which texts of C end"
+        raise DataError(Diagnostic("D492", title, place="c", helps=("choose another form: `treeml show --as python`",)))
+    letters = []
+    for byte in text.encode("utf-8", "surrogatepass"):
+        plain = 32 <= byte < 127 and chr(byte) not in '"\\?'
+        letters.append(chr(byte) if plain else f"\\{byte:03o}")
+    return '"' + "".join(letters) + '"'
+
+
+def _comment(text: str) -> str:
+    """The text as a reader knows it. It neither ends a comment nor begins one; a trigraph is no backslash in it."""
+    return shown(text, MOST_OF_A_COMMENT).replace("*/", "*\\/").replace("/*", "/\\*").replace("??", "?\\?")

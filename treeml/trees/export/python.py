@@ -1,0 +1,130 @@
+"""Tree -> a Python module that needs nothing: `predict(row)` for a row given as a dict.
+
+A value is missing that is None or NaN. ValueError where a column is missing that never was in training.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from fractions import Fraction
+from typing import Any
+
+from treeml.data.table import label_text
+from treeml.trees.export.questions import Asked, asked, level_texts, required, threshold
+from treeml.trees.tree import Field, Leaf, Node, Tree
+
+DEEPEST = 30  # Python allows a hundred levels of indentation; below that a function of its own continues
+
+HELPERS = '''
+
+def _number(value):
+    if value is None or value != value:
+        return None
+    return value if isinstance(value, int) and not isinstance(value, bool) else float(value)
+
+
+def _text(value):
+    """How a level reads: 1, 1.0 and "1" are all 1, and True is true."""
+    if value is None or value != value:
+        return None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() else repr(value)
+    return str(value)
+'''
+
+
+def write(tree: Tree) -> str:
+    parts = [opening(tree, "A decision tree", imports([tree])), *Writer(tree, "predict").functions()]
+    return "\n\n\n".join(parts) + "\n"
+
+
+def opening(tree: Tree, what: str, imported: str) -> str:
+    """The docstring of the module, what it imports, and what every tree in it uses."""
+    target = _comment(tree.target or ", ".join(tree.outputs))
+    return f'"""{what} for {target}, written by TreeML."""{imported}{HELPERS}'.strip("\n")
+
+
+def imports(trees: Sequence[Tree]) -> str:
+    dated = any(isinstance(leaf.prediction, date) for tree in trees for leaf in tree.leaves)
+    return "\n\nimport datetime" if dated else ""
+
+
+class Writer:
+    """One tree as a function of a row, which is named, and as many parts as its depth needs."""
+
+    def __init__(self, tree: Tree, name: str) -> None:
+        self.tree, self.name = tree, name
+        self.names = {field.name: f"v{number}" for number, field in enumerate(tree.fields)}
+        self.part = "_part" if name == "predict" else f"{name}_part"
+        self.waiting: list[Node] = [tree.root]
+
+    def functions(self) -> list[str]:
+        parts = [self.opening()]
+        number = 0
+        while number < len(self.waiting):
+            arguments = ", ".join(self.names.values())
+            lines = [f"def {self.part}_{number}({arguments}):", *self.lines(self.waiting[number], 1)]
+            parts.append("\n".join(lines))
+            number += 1
+        return parts
+
+    def opening(self) -> str:
+        lines = [f"def {self.name}(row):", '    """The prediction for one row, a dict from column to value."""']
+        for field in self.tree.fields:
+            lines.append(f"    {self.names[field.name]} = {_read(field)}")
+        for field in required(self.tree):
+            message = repr(f"{field.name} is missing, which it never was in training")
+            lines += [f"    if {self.names[field.name]} is None:", f"        raise ValueError({message})"]
+        lines.append(f"    return {self.part}_0({', '.join(self.names.values())})")
+        return "\n".join(lines)
+
+    def lines(self, node: Node, depth: int) -> list[str]:
+        indent = "    " * depth
+        if isinstance(node, Leaf):
+            rows = f"{node.rows} {'row' if node.rows == 1 else 'rows'}"
+            return [f"{indent}return {label(node.prediction)}  # {rows}"]
+        if depth > DEEPEST:
+            self.waiting.append(node)
+            return [f"{indent}return {self.part}_{len(self.waiting) - 1}({', '.join(self.names.values())})"]
+        question = asked(self.tree, node.test)
+        condition = _condition(question, self.names[question.field.name])
+        comment = f"  # {_comment(str(node.test))}"
+        yes = self.lines(node.yes, depth + 1)
+        return [f"{indent}if {condition}:{comment}", *yes, *self.lines(node.no, depth)]
+
+
+def _read(field: Field) -> str:
+    read = f"{'_text' if field.levels else '_number'}(row[{field.name!r}])"
+    if field.fill is None:
+        return read
+    fill = repr(label_text(field.fill)) if field.levels else repr(threshold(field.fill))
+    return f"{fill} if {read} is None else {read}"
+
+
+def _condition(question: Asked, name: str) -> str:
+    if question.kind == "missing":
+        return f"{name} is None"
+    if question.kind == "at most":
+        condition = f"{name} <= {threshold(question.values[0])!r}"
+    elif question.field.levels:
+        condition = f"{name} in {level_texts(question.field, question.values)!r}"
+    else:
+        condition = f"{name} in {tuple(threshold(value) for value in question.values)!r}"
+    if not (question.field.missing and question.field.fill is None):
+        return condition
+    return f"{name} is None or {condition}" if question.missing_yes else f"{name} is not None and {condition}"
+
+
+def label(value: Any) -> str:
+    if isinstance(value, Fraction):
+        return repr(float(value))
+    return repr(value)
+
+
+def _comment(text: str) -> str:
+    """Text that cannot end the line, or the docstring, that it stands in."""
+    safe = "".join(letter if letter.isprintable() else " " for letter in text)
+    return safe.replace("\\", "/").replace('"""', "'''")

@@ -1,0 +1,68 @@
+"""A test of a tree -> one of three questions that every language can put: at most, among, or missing.
+
+Levels are compared by how they read, as `Tree.predict` does: 1, 1.0 and "1" are one level, and truths may be written as
+0 and 1 or as false and true.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from treeml.data.table import label_text
+from treeml.trees.tree import Field, Test, Tree
+
+BEYOND = 2**53  # whole numbers from here on are not all floats
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    field: Field
+    kind: str  # "at most", "among" or "missing"
+    values: tuple[Any, ...] = ()  # the threshold, the levels or the numbers that pass
+    missing_yes: bool = False
+
+
+def asked(tree: Tree, test: Test) -> Asked:
+    field = next(field for field in tree.fields if field.name == test.column)
+    may_miss = field.missing and field.fill is None
+    if test.kind == "missing":
+        return Asked(field, "missing")
+    missing_yes = test.missing_yes and may_miss
+    if test.kind != "at most":
+        return Asked(field, "among", test.values, missing_yes)
+    if not field.levels:
+        return Asked(field, "at most", test.values, missing_yes)
+    return Asked(field, "among", _at_most(field, test.values[0]), missing_yes)
+
+
+def required(tree: Tree) -> tuple[Field, ...]:
+    """The columns without which there is no prediction: in training they never were missing."""
+    return tuple(field for field in tree.fields if not field.missing and field.fill is None)
+
+
+def level_texts(field: Field, levels: tuple[Any, ...]) -> tuple[str, ...]:
+    """All ways in which a value of these levels may read."""
+    texts = [label_text(level) for level in levels]
+    known = {label_text(level) for level in field.levels}
+    if known <= {"0", "1", "false", "true"}:
+        for text, other in (("0", "false"), ("1", "true"), ("false", "0"), ("true", "1")):
+            if text in texts and other not in known:
+                texts.append(other)
+    return tuple(dict.fromkeys(texts))
+
+
+def threshold(value: Any) -> int | float:
+    """A number to compare with: a float, but beyond 2**53 the whole number itself."""
+    exact = Fraction(value)
+    if abs(exact) >= BEYOND and not isinstance(value, float):
+        return exact.numerator // exact.denominator
+    return float(value)
+
+
+def _at_most(field: Field, last: Any) -> tuple[Any, ...]:
+    texts = [label_text(level) for level in field.levels]
+    if label_text(last) in texts:
+        return field.levels[: texts.index(label_text(last)) + 1]
+    return tuple(level for level in field.levels if float(level) <= last)

@@ -1,0 +1,50 @@
+"""Tree -> one line per leaf: IF "age" <= 35 AND "sex" in ["F"] THEN "income" = ">50K".
+
+Names and labels are written as in JSON and numbers with all their digits, so that the rules can be read by programs and
+say exactly what the tree says. The rules exclude each other: exactly one holds for every row.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from treeml.data.table import label_text
+from treeml.lang.display import readable_json
+from treeml.trees.export.questions import Asked, asked, threshold
+from treeml.trees.tree import Leaf, Test, Tree
+
+
+def write(tree: Tree) -> str:
+    return "\n".join(_rule(tree, path, leaf) for path, leaf in tree.paths()) + "\n"
+
+
+def _rule(tree: Tree, path: tuple[tuple[Test, bool], ...], leaf: Leaf) -> str:
+    conditions = [_condition(asked(tree, test), answer) for test, answer in path]
+    when = f"IF {' AND '.join(conditions)} THEN" if conditions else "ALWAYS"
+    return f"{when} {_prediction(tree, leaf)}  # {leaf.rows} {'row' if leaf.rows == 1 else 'rows'}"
+
+
+def _condition(question: Asked, answer: bool) -> str:
+    name = readable_json(question.field.name)
+    if question.kind == "missing":
+        return f"{name} is missing" if answer else f"{name} is not missing"
+    may_miss = question.field.missing and question.field.fill is None
+    tail = " or missing" if may_miss and question.missing_yes == answer else ""
+    if question.kind == "at most":
+        return f"{name} {'<=' if answer else '>'} {threshold(question.values[0])!r}{tail}"
+    values = readable_json([_written(value) for value in question.values])
+    return f"{name} {'in' if answer else 'not in'} {values}{tail}"
+
+
+def _prediction(tree: Tree, leaf: Leaf) -> str:
+    if tree.task == "clusters":
+        outputs = zip(tree.outputs, leaf.prediction, strict=True)
+        return ", ".join(f"{readable_json(name)} = {value!r}" for name, value in outputs)
+    return f"{readable_json(tree.target)} = {readable_json(_written(leaf.prediction))}"
+
+
+def _written(value: Any) -> Any:
+    if isinstance(value, Fraction):
+        return float(value)
+    return value if value is None or isinstance(value, (str, bool, int, float)) else label_text(value)

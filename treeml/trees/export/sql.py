@@ -1,0 +1,110 @@
+"""Tree -> a CASE expression; for clusters a select list with one for each output.
+
+A missing value is NULL. Where a column is NULL that never was missing in training, the prediction is NULL.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import date
+from fractions import Fraction
+from typing import Any
+
+from treeml.data.table import label_text
+from treeml.lang.display import shown
+from treeml.trees.export.questions import Asked, asked, required, threshold
+from treeml.trees.tree import Branch, Field, Leaf, Node, Tree
+
+_CANNOT_HOLD = re.compile("[\x00\ud800-\udfff]")  # NUL ends a statement, and half a character is no text
+
+
+def write(tree: Tree) -> str:
+    if tree.task != "clusters":
+        return _whole(tree, lambda leaf: literal(leaf.prediction)) + "\n"
+    return (
+        ",\n".join(
+            _whole(tree, lambda leaf, place=place: literal(leaf.prediction[place])) + f" AS {_name(output)}"  # type: ignore[misc]
+            for place, output in enumerate(tree.outputs)
+        )
+        + "\n"
+    )
+
+
+def _whole(tree: Tree, value: Callable[[Leaf], str]) -> str:
+    return unless_missing(required(tree), lambda indent: tree_expression(tree, value, indent))
+
+
+def tree_expression(tree: Tree, value: Callable[[Leaf], str], indent: str = "") -> str:
+    """A CASE expression for rows in which nothing is missing that must be there."""
+    return _node(tree, tree.root, value, indent)
+
+
+def unless_missing(needed: tuple[Field, ...], expression: Callable[[str], str]) -> str:
+    """NULL where a column is that must be there. The expression is asked for with its indent: text that is finished
+    cannot be indented, since the line breaks in it may be those of a name."""
+    if not needed:
+        return expression("")
+    unknown = " OR ".join(f"{_name(field.name)} IS NULL" for field in needed)
+    return f"CASE WHEN {unknown} THEN NULL ELSE\n  {expression('  ')}\nEND"
+
+
+def _node(tree: Tree, node: Node, value: Callable[[Leaf], str], indent: str) -> str:
+    if not isinstance(node, Branch):
+        return value(node)
+    condition = _condition(asked(tree, node.test))
+    deeper = indent + "  "
+    yes, no = _node(tree, node.yes, value, deeper), _node(tree, node.no, value, deeper)
+    return f"CASE WHEN {condition}\n{deeper}THEN {yes}\n{deeper}ELSE {no}\n{indent}END"
+
+
+def _condition(question: Asked) -> str:
+    field = question.field
+    column = _column(field)
+    if question.kind == "missing":
+        return f"{_name(field.name)} IS NULL"
+    if question.kind == "at most":
+        condition = f"{column} <= {_number(threshold(question.values[0]))}"
+    else:
+        condition = f"{column} IN ({', '.join(literal(value) for value in question.values)})"
+    return f"({condition} OR {column} IS NULL)" if question.missing_yes else condition
+
+
+def _column(field: Field) -> str:
+    name = _name(field.name)
+    return name if field.fill is None else f"COALESCE({name}, {literal(field.fill)})"
+
+
+def _name(name: str) -> str:
+    return quoted(name, '"')
+
+
+def quoted(text: str, quote: str) -> str:
+    """Foreign text between quotes. SQL has no escapes: a quote is doubled, all else is as it is."""
+    if not _CANNOT_HOLD.search(text):
+        return quote + text.replace(quote, 2 * quote) + quote
+    from treeml.lang.diagnostic import DataError, Diagnostic
+
+    raise DataError(
+        Diagnostic(
+            "D492",
+            f"`{shown(text)}` has a character that SQL cannot hold",
+            place="sql",
+            helps=("choose another form: `treeml show --as python`",),
+        )
+    )
+
+
+def literal(value: Any) -> str:
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, (int, float, Fraction)):
+        return _number(value if isinstance(value, int) else float(value))
+    text = value.isoformat(" ") if hasattr(value, "hour") else value.isoformat() if isinstance(value, date) else value
+    return quoted(label_text(text), "'")
+
+
+def _number(value: int | float) -> str:
+    return repr(value)

@@ -1,0 +1,152 @@
+"""A tree as another program wrote it, with a Dataset -> a Tree over its columns.
+
+A sketch knows names and texts only. Which of them are columns, levels, thresholds and classes, the data say; what they
+do not know is refused with the line it stands on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import inf, isfinite, nextafter
+from pathlib import Path
+from typing import Any, NoReturn
+
+from treeml.data.table import Column, Dataset, label_text, listed
+from treeml.lang.diagnostic import DataError, Diagnostic
+from treeml.lang.discretion import UnreadError
+from treeml.trees.tree import Branch, Leaf, Node, Test, Tree, field_of, plain_value
+
+DEEPEST = 400  # levels; what is deeper is a mistake in the text, and would exhaust the stack
+
+
+@dataclass(frozen=True, slots=True)
+class Says:
+    """A leaf: the label it predicts, as text."""
+
+    label: str
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Asks:
+    """A split: rows whose column is at most, below, or equal to the value go to the yes side."""
+
+    column: str
+    comparison: str  # "<=", "<" or "="
+    value: str
+    yes: Sketch
+    no: Sketch
+    line: int = 0
+
+
+Sketch = Says | Asks
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a sketch comes from, for messages."""
+
+    name: str  # "tree.txt", "the estimator"
+    program: str  # "Weka", "ITI", "scikit-learn"
+
+    def refuse(self, code: str, title: str, line: int = 0, note: str = "", help: str = "") -> NoReturn:
+        place = f"{self.name}:{line}" if line else self.name
+        raise DataError(
+            Diagnostic(code, title, notes=(note,) if note else (), helps=(help,) if help else (), place=place)
+        )
+
+
+def raise_sketch(sketch: Sketch, dataset: Dataset, origin: Origin) -> Tree:
+    """The tree over the data's own columns and classes."""
+    if not dataset.classes:
+        origin.refuse("D440", f"the tree of {origin.program} predicts classes, and the target is no class")
+    columns: dict[str, Column] = {}
+
+    def raised(node: Sketch, depth: int) -> Node:
+        if depth > DEEPEST:
+            origin.refuse("D481", f"{origin.name} holds a tree of more than {DEEPEST} levels", node.line)
+        if isinstance(node, Says):
+            return Leaf(_label(node, dataset, origin))
+        test = _test(node, _column(node, dataset, origin, columns), origin)
+        return Branch(test, raised(node.yes, depth + 1), raised(node.no, depth + 1))
+
+    root = raised(sketch, 0)
+    target = dataset.target.name if dataset.target is not None else ""
+    apart = {target, dataset.spec.weight_column or dataset.table.weight}
+    tree = Tree(root, "classes", target, tuple(map(plain_value, dataset.classes)))
+    inputs = tuple(name for name in dataset.table.columns if name not in apart)
+    return replace(tree, fields=tuple(field_of(dataset, name) for name in columns), inputs=inputs)
+
+
+def unreadable(path: Path, reason: str) -> NoReturn:
+    raise UnreadError(Diagnostic("D481", f"{path} cannot be read: {reason}", place=str(path)))
+
+
+def _column(node: Asks, dataset: Dataset, origin: Origin, known: dict[str, Column]) -> Column:
+    if node.column not in known:
+        if node.column not in dataset.table.columns:
+            origin.refuse(
+                "D444",
+                f"the starting tree asks about `{node.column}`, and {dataset.table.source} has no such column",
+                node.line,
+                f"its columns are {listed(list(dataset.table.columns))}",
+                "start from a tree that was grown on these columns",
+            )
+        if node.column not in dataset.features:
+            origin.refuse(
+                "D444",
+                f"the starting tree asks about `{node.column}`, on which this specification may not split",
+                node.line,
+            )
+        known[node.column] = dataset.column(node.column)
+    return known[node.column]
+
+
+def _test(node: Asks, column: Column, origin: Origin) -> Test:
+    number = _number(node.value)
+    if node.comparison == "=":
+        if not column.levels:
+            if number is None:
+                _no_value(node, origin)
+            return Test(column.name, "is", (number,))
+        level = next((level for level in column.levels if _equal(level, node.value, number)), None)
+        if level is None:
+            _no_value(node, origin)
+        return Test(column.name, "is", (plain_value(level),))
+    if number is None or (column.levels and any(_number(label_text(level)) is None for level in column.levels)):
+        _no_value(node, origin)
+    return Test(column.name, "at most", (nextafter(number, -inf) if node.comparison == "<" else number,))
+
+
+def _no_value(node: Asks, origin: Origin) -> NoReturn:
+    origin.refuse(
+        "D440",
+        f"the starting tree asks whether `{node.column}` {node.comparison} {node.value}, which its values cannot be",
+        node.line,
+        help="start from a tree that was grown on these columns",
+    )
+
+
+def _label(node: Says, dataset: Dataset, origin: Origin) -> Any:
+    number = _number(node.label)
+    for label in dataset.classes:
+        if _equal(label, node.label, number):
+            return plain_value(label)
+    origin.refuse(
+        "D465",
+        f"the starting tree predicts `{node.label}`, which is none of the classes",
+        node.line,
+        f"the classes are {listed([label_text(label) for label in dataset.classes])}",
+    )
+
+
+def _equal(value: Any, text: str, number: float | None) -> bool:
+    return label_text(value) == text or (number is not None and _number(label_text(value)) == number)
+
+
+def _number(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if isfinite(number) else None
