@@ -22,7 +22,7 @@ from treeml.backends import registry
 from treeml.backends.contract import Deadline, Limits
 from treeml.backends.improve.growth import Vertex, grow
 from treeml.backends.improve.inner import ByBackend
-from treeml.backends.improve.instance import Instance, Reach, cut_instance
+from treeml.backends.improve.instance import LocalInstance, Reach, cut_instance
 from treeml.backends.improve.limits import SETS, reach_of
 from treeml.measures.lower_dataset import lower
 from treeml.problem.problem import Problem
@@ -79,7 +79,7 @@ def _worlds(folder: Path) -> Iterator[World]:
             yield lowered.problem, root, dataset.actual
 
 
-def _cut(worlds: list[World], depth: int, rows: int) -> Iterator[Instance]:
+def _cut(worlds: list[World], depth: int, rows: int) -> Iterator[LocalInstance]:
     """Instances of this depth with nearly so many rows, one a tree at a time."""
     for problem, root, classes in worlds:
         for vertex in root.below():
@@ -91,7 +91,7 @@ def _cut(worlds: list[World], depth: int, rows: int) -> Iterator[Instance]:
                 break
 
 
-def _decided(instance: Instance, inner: ByBackend, seconds: float) -> float | None:
+def _decided(instance: LocalInstance, inner: ByBackend, seconds: float) -> float | None:
     """The seconds until a shallower tree or the proof that there is none; None if neither came in time."""
     began = monotonic()
     tried = inner.shallower(instance, 0, Deadline.after(seconds))

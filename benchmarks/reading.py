@@ -18,7 +18,7 @@ import polars as pl
 
 from treeml.data.bind import bind
 from treeml.data.read import load
-from treeml.lang.spec import Binarization, Goal, Linear, Spec, Use
+from treeml.lang.spec import Binarization, CheckedGoal, Linear, Spec, Use
 from treeml.measures.binarize import binarize
 
 
@@ -60,7 +60,7 @@ def mixed_table(rows: int, columns: int) -> pl.DataFrame:
 
 def read_and_binarize(path: Path, pieces: int) -> int:
     """The number of tests that a file makes."""
-    errors = Goal("minimize", Linear(((Fraction(1), Use("errors")),)))
+    errors = CheckedGoal("minimize", Linear(((Fraction(1), Use("errors")),)))
     rule = Binarization("", "quantiles", pieces)
     dataset = bind(Spec(target="class", goals=(errors,), binarizations=(rule,)), load(path))
     return len(binarize(dataset).tests)

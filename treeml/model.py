@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 from treeml.lang.diagnostic import SpecError
 from treeml.lang.formula import (
     Formula,
-    Method,
+    MethodFormula,
     as_method,
     column_name,
     condition,
@@ -31,12 +31,13 @@ from treeml.lang.source import Source, read
 from treeml.lang.syntax import (
     Binarize,
     Choices,
+    ColumnCost,
     ColumnRule,
     Data,
     Ensemble,
     Features,
     Forbid,
-    Goal,
+    GoalPart,
     Improve,
     Include,
     MistakeCost,
@@ -54,7 +55,6 @@ from treeml.lang.syntax import (
     Start,
     Statement,
     String,
-    TestCost,
     Validate,
     Version,
     WeightBy,
@@ -211,9 +211,9 @@ class Model:
         return self.add(MistakeCost(label(predict), label(when), expression(cost)))
 
     def test_cost(self, column: str, cost: Any) -> Self:
-        return self.add(TestCost(column_name(column), expression(cost)))
+        return self.add(ColumnCost(column_name(column), expression(cost)))
 
-    def binarize(self, *columns: str, by: str | Method | None = None, at: Iterable[Any] | None = None) -> Self:
+    def binarize(self, *columns: str, by: str | MethodFormula | None = None, at: Iterable[Any] | None = None) -> Self:
         """How columns (all, where none is named) become tests: `by` a method, or `at` given cuts."""
         if (by is None) == (at is None):
             raise TypeError('binarize takes either by=..., such as tml.method("quantiles", 4), or at=[...]')
@@ -227,10 +227,10 @@ class Model:
     # goals and requirements
 
     def minimize(self, goal: Any) -> Self:
-        return self.add(Objective((Goal("minimize", expression(goal)),)))
+        return self.add(Objective((GoalPart("minimize", expression(goal)),)))
 
     def maximize(self, goal: Any) -> Self:
-        return self.add(Objective((Goal("maximize", expression(goal)),)))
+        return self.add(Objective((GoalPart("maximize", expression(goal)),)))
 
     def then_minimize(self, goal: Any) -> Self:
         return self._then("minimize", goal)
@@ -252,18 +252,18 @@ class Model:
 
     # one tree, many trees, better trees
 
-    def ensemble(self, method: str | Method, *arguments: Any, trees: Any = None, **options: Any) -> Self:
+    def ensemble(self, method: str | MethodFormula, *arguments: Any, trees: Any = None, **options: Any) -> Self:
         return self.add(
             Ensemble(as_method(method, *arguments, **options).node, None if trees is None else expression(trees))
         )
 
-    def start_from(self, source: str | Path | Method, *arguments: Any, **options: Any) -> Self:
+    def start_from(self, source: str | Path | MethodFormula, *arguments: Any, **options: Any) -> Self:
         """Start from what a method finds (`"cart", depth=10`), or from the tree in a file (its path)."""
         if isinstance(source, Path) or (isinstance(source, str) and not source.isidentifier()):
             return self.add(Start(String(str(source))))
         return self.add(Start(as_method(source, *arguments, **options).node))
 
-    def improve(self, method: str | Method, *arguments: Any, within: Any = None, **options: Any) -> Self:
+    def improve(self, method: str | MethodFormula, *arguments: Any, within: Any = None, **options: Any) -> Self:
         return self.add(
             Improve(as_method(method, *arguments, **options).node, None if within is None else duration(within))
         )
@@ -271,7 +271,7 @@ class Model:
     # running
 
     def validate(
-        self, method: str | Method | None = None, *arguments: Any, on: str | Path | None = None, **options: Any
+        self, method: str | MethodFormula | None = None, *arguments: Any, on: str | Path | None = None, **options: Any
     ) -> Self:
         """Validate by a method (`"folds", 5, seed=1`), or `on` the rows of another file."""
         if (method is None) == (on is None):
@@ -282,7 +282,7 @@ class Model:
 
     def solve_with(
         self,
-        *backends: str | Method,
+        *backends: str | MethodFormula,
         within: Any = None,
         gap: Any = None,
         seed: Any = None,
@@ -299,7 +299,7 @@ class Model:
             )
         )
 
-    def report(self, *items: str | Method) -> Self:
+    def report(self, *items: str | MethodFormula) -> Self:
         if not items:
             raise TypeError("report needs at least one thing to report")
         return self.add(Report(methods(items)))
@@ -382,7 +382,7 @@ class Model:
         for index in reversed(range(len(self.statements))):
             statement = self.statements[index]
             if isinstance(statement, Objective):
-                self.statements[index] = Objective((*statement.goals, Goal(sense, expression(goal))))
+                self.statements[index] = Objective((*statement.goals, GoalPart(sense, expression(goal))))
                 return self
         raise ValueError(f"then_{sense} continues a goal: call minimize or maximize first")
 

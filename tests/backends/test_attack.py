@@ -14,18 +14,18 @@ from random import Random
 import pytest
 
 import treeml as tml
-from treeml.testing.attack import Claim, Tally, attack, claim_of, faults, shrunk, store
+from treeml.testing.attack import AttackClaim, AttackTally, attack, claim_of, faults, shrunk, store
 from treeml.testing.truth import Truth, truth
 from treeml.testing.worlds import (
     CELLS,
     CLASSES,
     NUMBERS,
-    Column,
     Required,
-    Use,
     Wanted,
     Weighted,
     World,
+    WorldColumn,
+    WorldMeasure,
     forest_world,
     large_world,
     random_world,
@@ -34,17 +34,17 @@ from treeml.testing.worlds import (
 XOR = World(
     CLASSES,
     (
-        Column("c0", "number", ("0", "0", "1", "1")),
-        Column("c1", "number", ("0", "1", "0", "1")),
-        Column("g", "category", ("a", "b", "a", "b")),
+        WorldColumn("c0", "number", ("0", "0", "1", "1")),
+        WorldColumn("c1", "number", ("0", "1", "0", "1")),
+        WorldColumn("g", "category", ("a", "b", "a", "b")),
     ),
     ("p", "q", "q", "p"),
-    goals=(Wanted("minimize", Weighted((("1", Use("errors")),))),),
+    goals=(Wanted("minimize", Weighted((("1", WorldMeasure("errors")),))),),
 )
 
 
 def asked(measure: str, sense: str, limit: str, *arguments: str) -> Required:
-    return Required(Weighted((("1", Use(measure, arguments)),)), sense, limit)
+    return Required(Weighted((("1", WorldMeasure(measure, arguments)),)), sense, limit)
 
 
 def best(world: World, *requirements: Required) -> tuple[Fraction, ...] | None:
@@ -65,18 +65,18 @@ def test_counted_by_hand() -> None:
 def test_losses_counted_by_hand() -> None:
     numbers = World(
         NUMBERS,
-        (Column("c0", "number", ("1", "2", "3")),),
+        (WorldColumn("c0", "number", ("1", "2", "3")),),
         ("1", "3", "1000000"),
-        goals=(Wanted("minimize", Weighted((("1", Use("squared_loss")),))),),
+        goals=(Wanted("minimize", Weighted((("1", WorldMeasure("squared_loss")),))),),
     )
     assert best(numbers, asked("leaves", "<=", "2")) == (2,)
     assert best(numbers, asked("leaves", "<=", "3")) == (0,)
-    low = replace(numbers, goals=(Wanted("minimize", Weighted((("1", Use("quantile_loss", ("0.3",))),))),))
+    low = replace(numbers, goals=(Wanted("minimize", Weighted((("1", WorldMeasure("quantile_loss", ("0.3",))),))),))
     assert best(low, asked("leaves", "<=", "2")) == (Fraction(6, 10),)
 
 
 def test_a_leaf_beside_is_no_step_along_the_column() -> None:
-    rising = Required(Weighted((("1", Use("monotone", ("c0", "increasing"))),)))
+    rising = Required(Weighted((("1", WorldMeasure("monotone", ("c0", "increasing"))),)))
     assert best(XOR, asked("depth", "<=", "2"), rising) == (1,)
 
 
@@ -113,30 +113,33 @@ DEPTH_1 = replace(XOR, requirements=(asked("depth", "<=", "1"),))
 @pytest.mark.parametrize(
     ("claim", "reason"),
     [
-        (Claim("x", "solved", "optimal", (Fraction(3),)), "says optimal with 3, and the best is 2"),
-        (Claim("x", "solved", "feasible", (Fraction(1),)), "says 1, better than the best, 2"),
-        (Claim("x", "solved", "infeasible"), "says infeasible, and there is a tree with 2"),
-        (Claim("x", "solved", "feasible", (Fraction(4),), bound=2.5), "says bound 2.5, and there is a tree with 2"),
-        (Claim("x", "broken", said="KeyError: 3"), "broken: KeyError: 3"),
-        (Claim("x", "lost", said="its process ended with code -11"), "lost: its process ended with code -11"),
-        (Claim("x", "solved", "feasible", (Fraction(4),), bound=2.0), None),
-        (Claim("x", "refused", said="B501"), None),
+        (AttackClaim("x", "solved", "optimal", (Fraction(3),)), "says optimal with 3, and the best is 2"),
+        (AttackClaim("x", "solved", "feasible", (Fraction(1),)), "says 1, better than the best, 2"),
+        (AttackClaim("x", "solved", "infeasible"), "says infeasible, and there is a tree with 2"),
+        (
+            AttackClaim("x", "solved", "feasible", (Fraction(4),), bound=2.5),
+            "says bound 2.5, and there is a tree with 2",
+        ),
+        (AttackClaim("x", "broken", said="KeyError: 3"), "broken: KeyError: 3"),
+        (AttackClaim("x", "lost", said="its process ended with code -11"), "lost: its process ended with code -11"),
+        (AttackClaim("x", "solved", "feasible", (Fraction(4),), bound=2.0), None),
+        (AttackClaim("x", "refused", said="B501"), None),
     ],
 )
-def test_a_claim_against_the_truth(claim: Claim, reason: str | None) -> None:
+def test_a_claim_against_the_truth(claim: AttackClaim, reason: str | None) -> None:
     found = [fault.reason for fault in faults(DEPTH_1, [claim], Truth((Fraction(2),)))]
     assert found == ([] if reason is None else [f"x within 0 s {reason}"])
 
 
 def test_runs_against_each_other() -> None:
-    maximized = replace(XOR, goals=(Wanted("maximize", Weighted((("1", Use("accuracy")),))),))
-    tree = Claim("a", "solved", "feasible", (Fraction(1, 2),))
+    maximized = replace(XOR, goals=(Wanted("maximize", Weighted((("1", WorldMeasure("accuracy")),))),))
+    tree = AttackClaim("a", "solved", "feasible", (Fraction(1, 2),))
     for claim, count in (
-        (Claim("b", "solved", "optimal", (Fraction(1, 4),)), 1),
-        (Claim("b", "solved", "infeasible"), 1),
-        (Claim("b", "solved", "unknown", None, bound=0.4), 1),
-        (Claim("b", "solved", "unknown", None, bound=0.6), 0),
-        (Claim("b", "solved", "optimal", (Fraction(3, 4),)), 0),
+        (AttackClaim("b", "solved", "optimal", (Fraction(1, 4),)), 1),
+        (AttackClaim("b", "solved", "infeasible"), 1),
+        (AttackClaim("b", "solved", "unknown", None, bound=0.4), 1),
+        (AttackClaim("b", "solved", "unknown", None, bound=0.6), 0),
+        (AttackClaim("b", "solved", "optimal", (Fraction(3, 4),)), 0),
     ):
         assert len(list(faults(maximized, [tree, claim], None))) == count
 
@@ -144,9 +147,9 @@ def test_runs_against_each_other() -> None:
 def test_a_fault_is_made_smaller_and_can_be_shown_again(tmp_path: Path) -> None:
     world = replace(XOR, requirements=(asked("depth", "<=", "2"), asked("leaves", "<=", "9")))
 
-    def lie(world: World, runs: Sequence[tuple[str, float]]) -> list[Claim]:
+    def lie(world: World, runs: Sequence[tuple[str, float]]) -> list[AttackClaim]:
         value = Fraction(1 if "leaves" in world.text() and world.rows > 2 else 0)
-        return [Claim(name, "solved", "optimal", (value,), within=seconds) for name, seconds in runs]
+        return [AttackClaim(name, "solved", "optimal", (value,), within=seconds) for name, seconds in runs]
 
     (found,) = faults(world, lie(world, [("oracle", 5.0)]), truth(world))
     small = shrunk(found, lambda smaller, runs: faults(smaller, lie(smaller, runs), truth(smaller)))
@@ -167,4 +170,4 @@ def test_the_attack_tells_what_it_covered(tmp_path: Path) -> None:
     assert "worlds: 3 small" in text
     assert f"goals x requirements: 3 of {len(CELLS)} tried" in text
     assert text.endswith("0 faults\n")
-    assert isinstance(Tally().cells, set)
+    assert isinstance(AttackTally().cells, set)

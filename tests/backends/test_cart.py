@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from treeml.backends.contract import Deadline, Limits, Status, Stop
-from treeml.backends.heuristics.cart import Cart, greedy_tree
+from treeml.backends.heuristics.cart import CartBackend, greedy_tree
 from treeml.backends.heuristics.impurity import CRITERIA
 from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.run import run
@@ -41,7 +41,7 @@ def noisy(rows: int, tests: int, seed: int) -> Problem:
 
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_grown_to_the_end_it_separates_what_can_be(criterion: str) -> None:
-    answer = Cart().solve(binary(ROWS, 2, minimize(errors(ACTUAL, 2))), Limits(options={"criterion": criterion}))
+    answer = CartBackend().solve(binary(ROWS, 2, minimize(errors(ACTUAL, 2))), Limits(options={"criterion": criterion}))
     assert (answer.status, answer.stop, answer.objective) == (Status.FEASIBLE, Stop.FINISHED, (0,))
     assert "greedily" in answer.notes[0]
 
@@ -85,7 +85,7 @@ def test_the_first_split_is_the_best_by_its_criterion(criterion: str, seed: int)
             ratio(answers) if value >= average - 1e-12 else -1.0
             for value, answers in zip(values, problem.bits, strict=True)
         ]
-    tree = Cart().solve(problem, Limits(options={"criterion": criterion, "depth": 1, "prune": "none"})).tree
+    tree = CartBackend().solve(problem, Limits(options={"criterion": criterion, "depth": 1, "prune": "none"})).tree
     assert isinstance(tree, Split)
     assert values[tree.test] == pytest.approx(max(values))
 
@@ -95,14 +95,14 @@ def test_it_keeps_depth_leaves_and_support() -> None:
         shell = noisy(80, 6, seed)
         limits = (bound(Depth(), "<=", 3), bound(Leaves(), "<=", 5), bound(Support(), ">=", 7))
         problem = shell.asking(shell.goals, limits)
-        answer = Cart().solve(problem)
+        answer = CartBackend().solve(problem)
         assert answer.tree is not None
         assert meets_all(problem, answer.tree)
 
 
 def test_options_narrow_what_the_bounds_allow() -> None:
     problem = noisy(80, 6, 1)
-    answer = Cart().solve(problem, Limits(options={"depth": 2, "support": 9, "prune": "none"}))
+    answer = CartBackend().solve(problem, Limits(options={"depth": 2, "support": 9, "prune": "none"}))
     assert answer.tree is not None
     assert evaluate_term(Depth(), problem, answer.tree) <= 2
     assert evaluate_term(Support(), problem, answer.tree) >= 9
@@ -111,7 +111,7 @@ def test_options_narrow_what_the_bounds_allow() -> None:
 def test_a_requirement_that_it_cannot_steer_by_is_admitted() -> None:
     weight = np.array([[1 - truth, truth] for truth in ACTUAL], dtype=np.int64)
     bounds = (bound(Purity(weight), ">=", 1, "pure leaves"), bound(Depth(), "<=", 1))
-    answer = Cart().solve(binary(ROWS, 2, minimize(errors(ACTUAL, 2)), bounds))
+    answer = CartBackend().solve(binary(ROWS, 2, minimize(errors(ACTUAL, 2)), bounds))
     assert (answer.status, answer.tree) == (Status.UNKNOWN, None)
     assert "pure leaves" in answer.notes[0]
 
@@ -131,9 +131,9 @@ def test_a_price_per_leaf_cuts_back() -> None:
 def test_pruning_cuts_and_never_breaks_a_bound(options: dict[str, object]) -> None:
     shell = noisy(60, 6, 3)
     problem = shell.asking(shell.goals, (bound(Leaves(), ">=", 3, "leaves"),))
-    whole = Cart().solve(shell, Limits(options={"prune": "none"})).tree
-    cut = Cart().solve(shell, Limits(options=options)).tree
-    kept = Cart().solve(problem, Limits(options=options)).tree
+    whole = CartBackend().solve(shell, Limits(options={"prune": "none"})).tree
+    cut = CartBackend().solve(shell, Limits(options=options)).tree
+    kept = CartBackend().solve(problem, Limits(options=options)).tree
     assert whole is not None
     assert cut is not None
     assert kept is not None
@@ -159,13 +159,13 @@ def test_numbers_are_split_where_the_loss_falls_most(kind: str) -> None:
 def test_it_is_never_called_optimal_and_always_verifies() -> None:
     for seed in range(150):
         problem = random_problem(Random(seed))
-        planned = plan(problem, Cart())
+        planned = plan(problem, CartBackend())
         assert isinstance(planned, Plan)
         answer = run(planned, Limits(options={"criterion": Random(seed).choice(list(CRITERIA))}))
         assert answer.status in (Status.FEASIBLE, Status.UNKNOWN)
 
 
 def test_out_of_time_it_returns_what_has_grown() -> None:
-    answer = Cart().solve(noisy(60, 6, 3), Limits(Deadline(0.0)))
+    answer = CartBackend().solve(noisy(60, 6, 3), Limits(Deadline(0.0)))
     assert answer.stop is Stop.TIME
     assert isinstance(answer.tree, Leaf)

@@ -21,11 +21,11 @@ from treeml.backends.claims import (
     is_sharp,
 )
 from treeml.backends.contract import NO_LIMITS, Answer, Limits, OnProgress, Progress, Status, Stop
-from treeml.backends.oracle.backend import Oracle
+from treeml.backends.oracle.backend import OracleBackend
 from treeml.backends.planning.plan import Plan
 from treeml.backends.run import run
 from treeml.backends.solvers.encodings.integer_form import read_problem
-from treeml.backends.solvers.encodings.solve_state import Search
+from treeml.backends.solvers.encodings.solve_state import SolveState
 from treeml.backends.solvers.engines.outcome import Proved
 from treeml.lang.diagnostic import BackendError
 from treeml.problem.problem import Bound, Goal, Problem
@@ -44,7 +44,7 @@ def xor(*bounds: Bound, goals: tuple[Goal, ...] | None = None) -> Problem:
     return problem.asking(problem.goals if goals is None else goals, bounds)
 
 
-class Says(Oracle):
+class Says(OracleBackend):
     """A back-end that answers whatever it was given to say."""
 
     options = {}  # noqa: RUF012
@@ -140,7 +140,7 @@ def test_optimal_and_infeasible_need_evidence() -> None:
 
 
 def test_a_back_end_that_names_no_evidence_fails() -> None:
-    class Boasts(Oracle):
+    class Boasts(OracleBackend):
         def solve(self, *arguments: object, **named: object) -> Answer:  # type: ignore[override]
             return Answer(Status.OPTIMAL, Stop.PROVED, BEST, (ZERO,), ZERO)
 
@@ -233,9 +233,9 @@ def test_a_proof_to_a_coarse_tolerance_is_none_of_optimality() -> None:
 # -- the state of a search ---------------------------------------------------------
 
 
-def searching() -> Search:
+def searching() -> SolveState:
     problem = xor(bound(Leaves(), "<=", 4))
-    return Search(problem, read_problem(problem.asking(problem.goals, problem.bounds)), Limits(), None)
+    return SolveState(problem, read_problem(problem.asking(problem.goals, problem.bounds)), Limits(), None)
 
 
 def test_a_search_that_is_complete_says_why() -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from treeml.backends import registry
 from treeml.testing import Conformance
-from treeml.testing.cases import FOLDER, Case, as_json, cases, oracle_answer
-from treeml.testing.fuzz import Tally, fuzz
+from treeml.testing.cases import FOLDER, SuiteCase, as_json, cases, oracle_answer
+from treeml.testing.fuzz import FuzzTally, fuzz
 
 for _name in registry.names():
     _title = f"Test{_name.title()}"
@@ -22,7 +22,7 @@ def test_there_are_enough_cases() -> None:
 
 
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case.name)
-def test_answers_are_the_oracles(case: Case) -> None:
+def test_answers_are_the_oracles(case: SuiteCase) -> None:
     objective = case.expected.objective
     stored = {
         "status": case.expected.status.value,
@@ -33,6 +33,6 @@ def test_answers_are_the_oracles(case: Case) -> None:
 
 @pytest.mark.parametrize("name", [name for name in registry.names() if name != "oracle"])
 def test_a_share_of_the_fuzzer(name: str) -> None:
-    tally = Tally()
+    tally = FuzzTally()
     assert list(fuzz(registry.get(name), islice(count(10_000), 60), tally=tally)) == []
     assert tally.taken

@@ -12,7 +12,7 @@ import pytest
 
 from treeml.backends.claims import Evidence
 from treeml.backends.contract import NO_LIMITS, Answer, Limits, OnProgress, Status, Stop
-from treeml.backends.oracle.backend import Oracle
+from treeml.backends.oracle.backend import OracleBackend
 from treeml.problem.evaluate import evaluate_goals
 from treeml.problem.problem import Problem
 from treeml.problem.terms import Custom
@@ -23,7 +23,7 @@ from treeml.testing.problems import Sizes, binary, minimize, random_problem
 from treeml.testing.stored import from_json, to_json
 
 
-class Hasty(Oracle):
+class Hasty(OracleBackend):
     """Calls the best leaf optimal as soon as there are three rows."""
 
     name = "hasty"
@@ -60,7 +60,7 @@ def test_it_is_kept_as_a_case(tmp_path: Path) -> None:
     found = first_disagreement()
     path = store(found, tmp_path / "found")
     kept = json.loads(path.read_text())
-    truth = Oracle().solve(load_problem(path))
+    truth = OracleBackend().solve(load_problem(path))
     assert kept["answer"]["status"] == "optimal"
     assert kept["answer"]["objective"] == [str(value) for value in truth.objective or ()]
     assert "hasty" in kept["found"]
@@ -72,7 +72,7 @@ def test_problems_survive_being_written() -> None:
         written = to_json(problem)
         again = from_json(json.loads(json.dumps(written)))
         assert to_json(again) == written
-        one, other = Oracle().solve(problem), Oracle().solve(again)
+        one, other = OracleBackend().solve(problem), OracleBackend().solve(again)
         assert (one.status, one.objective) == (other.status, other.objective)
 
 
@@ -107,4 +107,4 @@ def test_seeds_repeat() -> None:
 def test_rows_that_stand_for_several_are_tried_as_one() -> None:
     problem = random_problem(Random(3))
     many = replace(problem, count=problem.count * 2, given_bits=problem.bits)
-    assert Oracle().solve(many).status in (Status.OPTIMAL, Status.INFEASIBLE)
+    assert OracleBackend().solve(many).status in (Status.OPTIMAL, Status.INFEASIBLE)

@@ -13,7 +13,7 @@ import pytest
 
 from treeml.backends.claims import Evidence
 from treeml.backends.contract import Answer, Carries, Deadline, Limits, OnProgress, Progress, Status, Stop
-from treeml.backends.oracle.backend import Oracle
+from treeml.backends.oracle.backend import OracleBackend
 from treeml.backends.planning.lexicographic import lexicographic
 from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.planning.rescale import oversized, rescaled, rescaling
@@ -162,8 +162,8 @@ class Small:
     """The oracle behind a back-end that carries small numbers only, and may be stopped."""
 
     name, summary, options = "small", "small numbers", {}
-    can = replace(Oracle.can, carries=SMALL)
-    missing, version = staticmethod(Oracle.missing), staticmethod(Oracle.version)
+    can = replace(OracleBackend.can, carries=SMALL)
+    missing, version = staticmethod(OracleBackend.missing), staticmethod(OracleBackend.version)
 
     def __init__(self) -> None:
         self.asked: list[Problem] = []
@@ -175,7 +175,7 @@ class Small:
         self, problem: Problem, limits: Limits, start: Node | None = None, on_progress: OnProgress | None = None
     ) -> Answer:
         self.asked.append(problem)
-        return Oracle().solve(problem, limits, start, on_progress)
+        return OracleBackend().solve(problem, limits, start, on_progress)
 
 
 @pytest.mark.parametrize("block", range(4))
@@ -186,7 +186,7 @@ def test_plans_for_small_numbers_change_no_answer(block: int) -> None:
         planned = plan(problem, backend)  # type: ignore[arg-type]
         if not isinstance(planned, Plan):
             continue
-        known, answer = Oracle().solve(problem), run(planned)
+        known, answer = OracleBackend().solve(problem), run(planned)
         assert (answer.status, answer.objective) == (known.status, known.objective)
         solved += 1
         for asked in backend.asked:
@@ -220,7 +220,7 @@ def test_back_ends_at_odd_magnitudes(way: str) -> None:
         planned = plan(problem, backend, options)
         if not isinstance(planned, Plan):
             continue
-        known = Oracle().solve(problem)
+        known = OracleBackend().solve(problem)
         answer = run(
             planned, Limits(Deadline.after(60), options={**options, **({} if name == "native" else {"explain": False})})
         )
@@ -354,7 +354,7 @@ def test_goals_in_turn_bound_the_last_goal_whichever_goal_a_stage_spoke_of() -> 
     problem = binary(XOR, 2, minimize(errors(labels, 2), Leaves()), (bound(Depth(), "<=", 2),))
 
     def one_goal(asked: Problem, limits: Limits, start: Node | None, told: OnProgress | None) -> Answer:
-        return replace(Oracle().solve(asked, limits, start, told), bounded_goal=0)
+        return replace(OracleBackend().solve(asked, limits, start, told), bounded_goal=0)
 
     answer = lexicographic(one_goal)(problem, Limits(), None, None)
     assert answer.objective == (0, 4)

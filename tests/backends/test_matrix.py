@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from treeml.backends import registry
 from treeml.cli.main import treeml
 from treeml.testing import matrix
-from treeml.testing.cases import Case, cases
+from treeml.testing.cases import SuiteCase, cases
 from treeml.testing.matrix import Cell, deviation, expected, solved, write
 
 
@@ -47,7 +47,7 @@ def test_every_case_is_solved_by_somebody_who_does_not_look_at_every_tree() -> N
 
 
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case.name)
-def test_proved_values_are_the_oracles(case: Case) -> None:
+def test_proved_values_are_the_oracles(case: SuiteCase) -> None:
     told = {row[case.name] for row in expected().values() if case.name in row}
     proved = {text for text in told if text.startswith("optimal ")} | (told & {"infeasible"})
     right = solved(case.truth())

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from treeml.backends.contract import Deadline, Limits, Status, Stop
-from treeml.backends.oracle.backend import Oracle, estimate
+from treeml.backends.oracle.backend import OracleBackend, estimate
 from treeml.problem.evaluate import evaluate_goals, meets_all
 from treeml.problem.problem import Problem
 from treeml.problem.terms import EVERY_TERM, Depth, Leaves, Monotone, Ratio
@@ -42,7 +42,7 @@ def test_the_best_of_all_trees(block: int) -> None:
     for seed in range(50 * block, 50 * block + 50):
         made = random_problem(Random(seed), SMALL)
         problem = made.asking(made.goals, (*made.bounds, bound(Depth(), "<=", 2)))
-        answer = Oracle().solve(problem)
+        answer = OracleBackend().solve(problem)
         assert answer.objective == by_hand(problem), seed
         if answer.tree is not None:
             feasible += 1
@@ -65,17 +65,17 @@ def test_random_problems_speak_of_every_term() -> None:
 def test_no_depth_bound_is_needed() -> None:
     rows = [format(number, "03b") for number in range(8)]
     parity = [row.count("1") % 2 for row in rows]
-    answer = Oracle().solve(binary(rows, 2, minimize(errors(parity, 2), Leaves(), Depth())))
+    answer = OracleBackend().solve(binary(rows, 2, minimize(errors(parity, 2), Leaves(), Depth())))
     assert (answer.status, answer.objective) == (Status.OPTIMAL, (0, 8, 3))
 
 
 def test_a_large_problem_is_refused_with_its_size() -> None:
     rows = [format(number, "012b") for number in range(0, 4096, 17)]
     problem = binary(rows, 2, minimize(errors([0] * len(rows), 2)))
-    (refusal,) = Oracle().refusals(problem)
+    (refusal,) = OracleBackend().refusals(problem)
     assert f"{estimate(problem):,}" in refusal.because
     assert "oracle(limit = ...)" in refusal.instead
-    assert not list(Oracle().refusals(problem, {"limit": estimate(problem)}))
+    assert not list(OracleBackend().refusals(problem, {"limit": estimate(problem)}))
 
 
 def test_a_conflict_is_irreducible() -> None:
@@ -86,15 +86,15 @@ def test_a_conflict_is_irreducible() -> None:
         bound(Depth(), "<=", 1, "shallow"),
         bound(Depth(), ">=", 0, "deep"),
     )
-    answer = Oracle().solve(binary(("00", "01", "10", "11"), 2, (), bounds))
+    answer = OracleBackend().solve(binary(("00", "01", "10", "11"), 2, (), bounds))
     assert (answer.status, answer.conflict) == (Status.INFEASIBLE, ("exact", "shallow"))
 
 
 def test_time_and_outcomes_are_limited() -> None:
     problem = binary(("00", "01", "10", "11"), 2, minimize(errors([0, 1, 1, 0], 2)))
-    late = Oracle().solve(problem, Limits(Deadline(0.0)))
+    late = OracleBackend().solve(problem, Limits(Deadline(0.0)))
     assert (late.status, late.stop, late.tree) == (Status.UNKNOWN, Stop.TIME, None)
-    full = Oracle().solve(problem, Limits(options={"outcomes": 1}))
+    full = OracleBackend().solve(problem, Limits(options={"outcomes": 1}))
     assert full.stop is Stop.MEMORY
 
 
@@ -103,7 +103,7 @@ def test_an_interrupt_keeps_the_incumbent() -> None:
         raise KeyboardInterrupt
 
     problem = binary(("00", "01", "10", "11"), 2, minimize(errors([0, 1, 1, 0], 2)))
-    answer = Oracle().solve(problem, on_progress=interrupt)
+    answer = OracleBackend().solve(problem, on_progress=interrupt)
     assert (answer.status, answer.stop) == (Status.FEASIBLE, Stop.INTERRUPTED)
     assert answer.tree is not None
 
@@ -111,7 +111,7 @@ def test_an_interrupt_keeps_the_incumbent() -> None:
 def test_a_ratio_without_a_denominator_meets_every_bound() -> None:
     nothing = Ratio(single(errors([0, 0], 2)), single(errors([0, 0], 2)))
     problem = binary(("0", "1"), 2, minimize(Leaves()), (bound(nothing, ">=", 2, "ratio"),))
-    answer = Oracle().solve(problem)
+    answer = OracleBackend().solve(problem)
     assert answer.tree == Leaf(0)
 
 
@@ -121,9 +121,9 @@ def test_monotone_is_judged_on_inputs_that_no_row_has() -> None:
     goals = minimize(errors([1, 1, 0, 0], 2))
     rising = bound(Monotone(0, True, 1), ">=", 1, "rising")
     problem = from_columns([("ordered", codes)], 2, goals, (rising,))
-    assert Oracle().solve(problem).objective == (2,)
+    assert OracleBackend().solve(problem).objective == (2,)
     falling = bound(Monotone(0, False, 1), ">=", 1, "falling")
-    assert Oracle().solve(problem.asking(goals, (falling,))).objective == (0,)
+    assert OracleBackend().solve(problem.asking(goals, (falling,))).objective == (0,)
 
 
 def test_numbers_beyond_64_bits() -> None:
@@ -131,5 +131,5 @@ def test_numbers_beyond_64_bits() -> None:
     cost[:, 0] -= 1
     from treeml.problem.terms import Predicted
 
-    answer = Oracle().solve(binary(("0", "0", "1"), 2, minimize(Predicted(cost))))
+    answer = OracleBackend().solve(binary(("0", "0", "1"), 2, minimize(Predicted(cost))))
     assert answer.objective == (3 * (2**62 - 1),)

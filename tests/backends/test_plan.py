@@ -22,14 +22,14 @@ from treeml.backends.contract import (
     Status,
     Stop,
 )
-from treeml.backends.oracle.backend import Oracle
+from treeml.backends.oracle.backend import OracleBackend
 from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.run import run
 from treeml.lang.diagnostic import BackendError, RefusedError
 from treeml.problem.problem import Problem
 from treeml.problem.terms import Depth, Largest, Leaves, Sum
 from treeml.problem.tree import Leaf, Node, Split
-from treeml.testing.fuzz import Tally, fuzz
+from treeml.testing.fuzz import FuzzTally, fuzz
 from treeml.testing.problems import binary, bound, errors, minimize, random_problem, single
 
 SIMPLE = frozenset({"Predicted", "Leaves", "TestCost", "Loss", "Used"})
@@ -73,7 +73,7 @@ class Plain:
             assert goal.sum.kinds() <= self.can.goals
         for each in problem.bounds:
             assert each.sum.kinds() <= self.can.bounds
-        return Oracle().solve(problem, limits, start, on_progress)
+        return OracleBackend().solve(problem, limits, start, on_progress)
 
 
 class Claims(Plain):
@@ -97,7 +97,7 @@ def xor(*bounds: object, goals: tuple = ()) -> Problem:
 
 
 def test_plans_change_no_answer() -> None:
-    tally = Tally()
+    tally = FuzzTally()
     assert list(fuzz(Plain(), iter(range(300)), tally=tally)) == []  # type: ignore[arg-type]
     assert tally.taken > 60
     assert tally.refused > 60
@@ -151,7 +151,7 @@ def test_an_unproved_stage_is_not_called_optimal() -> None:
             if len(self.asked) == 1:
                 below = (Evidence("search bound"),)
                 return Answer(Status.FEASIBLE, Stop.TIME, Leaf(0), (Fraction(2),), Fraction(1), evidence=below)
-            return Oracle().solve(problem, limits, start, on_progress)
+            return OracleBackend().solve(problem, limits, start, on_progress)
 
     problem = xor(bound(Depth(), "<=", 2), goals=minimize(errors([0, 1, 1, 0], 2), Leaves()))
     planned = plan(problem, Slow())  # type: ignore[arg-type]
@@ -178,7 +178,7 @@ def test_the_largest_is_minimized_by_asking_for_less() -> None:
     planned = plan(problem, backend)  # type: ignore[arg-type]
     assert isinstance(planned, Plan)
     assert any("asking for less" in sentence for sentence in planned.explain())
-    truth = Oracle().solve(problem)
+    truth = OracleBackend().solve(problem)
     answer = run(planned)
     assert (answer.status, answer.objective) == (Status.OPTIMAL, truth.objective)
     assert len(backend.asked) > 2
@@ -229,7 +229,7 @@ def test_a_start_reaches_a_reduced_problem() -> None:
 
     class Starts(Plain):
         def solve(self, problem, limits=NO_LIMITS, start=None, on_progress=None):  # type: ignore[no-untyped-def]
-            return Oracle().solve(problem, Limits(Deadline(0.0)), start, on_progress)
+            return OracleBackend().solve(problem, Limits(Deadline(0.0)), start, on_progress)
 
     planned = plan(problem, Starts())  # type: ignore[arg-type]
     assert isinstance(planned, Plan)
@@ -314,12 +314,12 @@ def test_an_interrupt_that_escapes_leaves_the_start() -> None:
 )
 def test_options_are_checked(options: dict[str, object], words: str) -> None:
     with pytest.raises(RefusedError) as refused:
-        run(Plan(xor(), Oracle(), ()), Limits(options=options))
+        run(Plan(xor(), OracleBackend(), ()), Limits(options=options))
     mistake = refused.value.diagnostics[0]
     assert mistake.code == "B503"
     assert words in " ".join((*mistake.notes, *mistake.helps))
 
 
 def test_same_problem_twice_from_one_seed() -> None:
-    one, other = (Oracle().solve(random_problem(Random(11))) for _ in range(2))
+    one, other = (OracleBackend().solve(random_problem(Random(11))) for _ in range(2))
     assert (one.status, one.objective, one.tree) == (other.status, other.objective, other.tree)

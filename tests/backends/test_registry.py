@@ -52,7 +52,7 @@ def test_an_unknown_name_gets_a_suggestion() -> None:
         ("no_such_module:Thing", "No module named"),
         ("treeml.backends.oracle.backend:Orcale", "has no attribute"),
         ("treeml.backends.contract:Deadline", "which the contract asks for"),
-        ("treeml.backends.oracle.backend:Oracle", "calls itself `oracle`"),
+        ("treeml.backends.oracle.backend:OracleBackend", "calls itself `oracle`"),
     ],
 )
 def test_a_broken_back_end_is_told_and_harms_no_other(monkeypatch: pytest.MonkeyPatch, target: str, words: str) -> None:

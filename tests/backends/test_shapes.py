@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treeml.backends.contract import Status
-from treeml.backends.oracle.backend import Oracle
+from treeml.backends.oracle.backend import OracleBackend
 from treeml.problem.evaluate import Routed, evaluate_sum
 from treeml.problem.problem import Goal
 from treeml.problem.shapes import at_best, deepest, groups, impossible
@@ -23,7 +23,7 @@ SEEDS = st.integers(0, 10**6)
 @settings(max_examples=60, deadline=None)
 def test_no_tree_is_deeper(seed: int) -> None:
     problem = random_problem(Random(seed))
-    deep = Oracle().solve(problem.asking((Goal(single(Depth(), -1)),), problem.bounds))
+    deep = OracleBackend().solve(problem.asking((Goal(single(Depth(), -1)),), problem.bounds))
     if deep.objective is not None:
         assert -deep.objective[0] <= deepest(problem)
 
@@ -32,7 +32,7 @@ def test_no_tree_is_deeper(seed: int) -> None:
 @settings(max_examples=60, deadline=None)
 def test_no_tree_is_better_than_at_best(seed: int) -> None:
     problem = random_problem(Random(seed))
-    answer = Oracle().solve(problem)
+    answer = OracleBackend().solve(problem)
     for goal in problem.goals:
         low = at_best(goal.sum, problem)
         if low is not None and answer.tree is not None:
@@ -44,14 +44,14 @@ def test_no_tree_is_better_than_at_best(seed: int) -> None:
 def test_what_is_impossible_is_infeasible(seed: int) -> None:
     problem = random_problem(Random(seed))
     if impossible(problem) is not None:
-        assert Oracle().solve(problem).status is Status.INFEASIBLE
+        assert OracleBackend().solve(problem).status is Status.INFEASIBLE
 
 
 @given(SEEDS)
 @settings(max_examples=40, deadline=None)
 def test_rows_of_a_group_share_a_leaf(seed: int) -> None:
     problem = random_problem(Random(seed))
-    answer = Oracle().solve(problem.asking(problem.goals, ()))
+    answer = OracleBackend().solve(problem.asking(problem.goals, ()))
     assert answer.tree is not None
     numbers = groups(problem)
     leaves = [set(numbers[rows].tolist()) for _, _, rows in Routed(problem, answer.tree).leaves]
@@ -76,5 +76,5 @@ def test_a_gap_is_never_below_nothing() -> None:
     alone = Sum(((Fraction(2), Largest(parts[:1])),))
     assert at_best(alone, problem) == 2 * Fraction(-3, 6)
     assert at_best(Sum(((Fraction(-1), Largest(parts)),)), problem) is None
-    best = Oracle().solve(problem.asking((Goal(gap),), ())).objective
+    best = OracleBackend().solve(problem.asking((Goal(gap),), ())).objective
     assert best == (1,)

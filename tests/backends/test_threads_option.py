@@ -9,7 +9,7 @@ import pytest
 import treeml as tml
 from treeml.backends import registry
 from treeml.backends.contract import NO_LIMITS, Answer, Limits, OnProgress
-from treeml.backends.oracle.backend import Oracle
+from treeml.backends.oracle.backend import OracleBackend
 from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.run import run
 from treeml.lang.diagnostic import SpecError
@@ -21,10 +21,12 @@ X, Y = [[0], [1], [2], [3]], ["a", "b", "a", "b"]
 ABLE = [backend.name for backend in registry.all() if backend.can.threads]
 
 
-class Listening(Oracle):
+class Listening(OracleBackend):
     """Notes how many threads it was given."""
 
-    can = Oracle.can.__class__(**{name: getattr(Oracle.can, name) for name in Oracle.can.__slots__} | {"threads": True})
+    can = OracleBackend.can.__class__(
+        **{name: getattr(OracleBackend.can, name) for name in OracleBackend.can.__slots__} | {"threads": True}
+    )
     heard: ClassVar[list[int]] = []
 
     def solve(

@@ -13,8 +13,8 @@ from treeml.lang.diagnostic import Diagnostic, InfeasibleError, SpecError
 from treeml.lang.parse import parse
 from treeml.lang.source import Source, read
 from treeml.lang.spec import Binarization, ColumnSpec, Condition, Linear, Method, Requirement, Spec, Use
-from treeml.lang.syntax import Comparison, Name, Number, Objective, Predict, Require
-from treeml.lang.syntax import Goal as GoalNode
+from treeml.lang.syntax import GoalPart as GoalNode
+from treeml.lang.syntax import Name, Number, Objective, Predict, Relation, Require
 
 ROOT = Path(__file__).resolve().parents[2]
 HEAD = 'data "heart.csv"\npredict disease is "ill"\n'
@@ -316,12 +316,12 @@ def test_options_of_an_installed_back_end_are_checked() -> None:
 
 
 def test_start_takes_the_options_of_the_greedy_back_end() -> None:
-    from treeml.backends.heuristics.cart import Cart
+    from treeml.backends.heuristics.cart import CartBackend
     from treeml.lang.methods import FAMILIES
 
     rules = {rule.name: rule for rule in FAMILIES["start"].methods["cart"]}
-    assert set(rules) == {*Cart.options, "leaves"}
-    for name, option in Cart.options.items():
+    assert set(rules) == {*CartBackend.options, "leaves"}
+    for name, option in CartBackend.options.items():
         assert tuple(rules[name].choices) == tuple(option.choices)
 
 
@@ -428,7 +428,7 @@ def test_statements_without_places_are_quoted_as_they_print() -> None:
     statements = [
         Predict(Name("y")),
         Objective((GoalNode("maximize", Name("accuracy")),)),
-        Require(Comparison((Name("depth"), Number(Fraction("3.5"))), ("<",))),
+        Require(Relation((Name("depth"), Number(Fraction("3.5"))), ("<",))),
     ]
     with pytest.raises(SpecError) as caught:
         check(statements)

@@ -11,9 +11,9 @@ import pytest
 import treeml as tml
 from treeml.backends.claims import Evidence
 from treeml.backends.contract import Deadline, Limits, Progress, Status, Stop
-from treeml.backends.oracle.backend import Oracle
+from treeml.backends.oracle.backend import OracleBackend
 from treeml.backends.planning.plan import Plan, plan
-from treeml.backends.race import Race
+from treeml.backends.race import RaceBackend
 from treeml.backends.run import run
 from treeml.problem.terms import Depth
 from treeml.testing import Conformance
@@ -28,7 +28,7 @@ def problem(depth: int = 3) -> Any:
 
 
 def raced(*members: str, **limits: Any) -> Any:
-    planned = plan(problem(), Race(), {"backends": members})
+    planned = plan(problem(), RaceBackend(), {"backends": members})
     assert isinstance(planned, Plan)
     return run(planned, Limits(options={"backends": members}, **limits))
 
@@ -42,7 +42,7 @@ class TestRace(Conformance):
 def test_the_first_proof_wins() -> None:
     answer = raced("cart", "oracle")
     assert answer.status is Status.OPTIMAL
-    assert answer.objective == Oracle().solve(problem()).objective
+    assert answer.objective == OracleBackend().solve(problem()).objective
     assert "oracle was the first" in answer.notes
 
 
@@ -61,7 +61,7 @@ def test_the_best_incumbent_is_kept(bad_backends: Path) -> None:
     answer = raced("sleep", "cart", deadline=Deadline.after(4.0))
     assert (answer.status, answer.stop) == (Status.FEASIBLE, Stop.TIME)
     assert answer.tree is not None
-    assert answer.objective <= Oracle().solve(problem(1)).objective
+    assert answer.objective <= OracleBackend().solve(problem(1)).objective
 
 
 def test_progress_can_stop_it(bad_backends: Path) -> None:
@@ -71,7 +71,7 @@ def test_progress_can_stop_it(bad_backends: Path) -> None:
         moments.append(moment)
         return False
 
-    planned = plan(problem(), Race(), {"backends": ("sleep", "cart")})
+    planned = plan(problem(), RaceBackend(), {"backends": ("sleep", "cart")})
     assert isinstance(planned, Plan)
     answer = run(planned, Limits(options={"backends": ("sleep", "cart")}), on_progress=stop)
     assert len(moments) == 1
@@ -93,7 +93,7 @@ def test_members_are_written_in_the_language(tmp_path: Path) -> None:
 
 
 def test_nobody_takes_it() -> None:
-    refusals = plan(problem(), Race(), {"backends": ("sat",)})
+    refusals = plan(problem(), RaceBackend(), {"backends": ("sat",)})
     assert isinstance(refusals, list)
     assert all(refusal.because for refusal in refusals)
 

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from treeml.data.bind import bind
 from treeml.data.read import load, load_arrays
-from treeml.lang.spec import Binarization, ColumnSpec, Goal, Linear, Spec, Use
+from treeml.lang.spec import Binarization, CheckedGoal, ColumnSpec, Linear, Spec, Use
 from treeml.measures.binarize import Binarized, Question, binarize
 from treeml.measures.cuts import between, codes_of, distinct, every_cut, given_cuts, quantile_cuts, width_cuts
 from treeml.measures.lower_dataset import Lowered, lower
 
-ERRORS = Goal("minimize", Linear(((Fraction(1), Use("errors")),)))
+ERRORS = CheckedGoal("minimize", Linear(((Fraction(1), Use("errors")),)))
 
 
 def lowered(

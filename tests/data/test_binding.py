@@ -14,12 +14,12 @@ from treeml.data.bind import bind
 from treeml.data.read import load, load_arrays
 from treeml.data.scaling import EXACT, fit, whole_fractions, whole_numbers
 from treeml.lang.diagnostic import DataError
-from treeml.lang.spec import ColumnSpec, Goal, Linear, Spec, Use
+from treeml.lang.spec import CheckedGoal, ColumnSpec, Linear, Spec, Use
 from treeml.measures.lower_dataset import lower
 
 
-def goal(measure: str, *arguments: Any) -> Goal:
-    return Goal("minimize", Linear(((Fraction(1), Use(measure, arguments, measure)),)))
+def goal(measure: str, *arguments: Any) -> CheckedGoal:
+    return CheckedGoal("minimize", Linear(((Fraction(1), Use(measure, arguments, measure)),)))
 
 
 ERRORS = goal("errors")

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from treeml.backends.contract import Deadline, Stop
-from treeml.forests.column_generation import Priced, Restricted, Round, Settings, generate
+from treeml.forests.column_generation import GenerationSettings, PricedTrees, Restricted, Round, generate
 from treeml.lang.diagnostic import BackendError, Diagnostic
 
 Pattern = tuple[int, ...]
@@ -49,7 +49,7 @@ class Cutting:
         self.length, self.shelves, self.demand = length, shelves, demand
         self.calls = 0
 
-    def __call__(self, prices: NDArray[np.float64], enough: float, deadline: Deadline) -> Priced[Pattern]:
+    def __call__(self, prices: NDArray[np.float64], enough: float, deadline: Deadline) -> PricedTrees[Pattern]:
         self.calls += 1
         worth: list[tuple[float, Pattern]] = [(0.0, (0,) * len(self.shelves))]
         for length in range(1, self.length + 1):
@@ -64,7 +64,7 @@ class Cutting:
         value, pattern = worth[-1]
         # Farley 1990: prices divided by the best pattern's worth are feasible for the dual.
         total = Fraction(float(prices @ np.array(self.demand, dtype=float)))
-        return Priced([pattern], -total / max(Fraction(1), Fraction(value)))
+        return PricedTrees([pattern], -total / max(Fraction(1), Fraction(value)))
 
 
 LENGTH, SHELVES, DEMAND = 100, (45, 36, 31, 14), (97, 610, 395, 211)
@@ -79,7 +79,9 @@ def single_shelves() -> list[Pattern]:
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.5])
 def test_cutting_stock(smoothing: float) -> None:
-    found = generate(Boards(DEMAND), Cutting(LENGTH, SHELVES, DEMAND), Settings(smoothing=smoothing), single_shelves())
+    found = generate(
+        Boards(DEMAND), Cutting(LENGTH, SHELVES, DEMAND), GenerationSettings(smoothing=smoothing), single_shelves()
+    )
     assert found.stop is Stop.PROVED
     assert -found.value == pytest.approx(452.25)  # Gilmore and Gomory's own example
     assert found.bound is not None
@@ -91,7 +93,10 @@ def test_cutting_stock(smoothing: float) -> None:
 
 def test_a_limit_on_rounds_keeps_what_was_found() -> None:
     found = generate(
-        Boards(DEMAND), Cutting(LENGTH, SHELVES, DEMAND), Settings(iterations=1, smoothing=0), single_shelves()
+        Boards(DEMAND),
+        Cutting(LENGTH, SHELVES, DEMAND),
+        GenerationSettings(iterations=1, smoothing=0),
+        single_shelves(),
     )
     assert found.stop is Stop.FINISHED
     assert -found.value > 452.25
@@ -102,14 +107,19 @@ def test_a_limit_on_rounds_keeps_what_was_found() -> None:
 
 def test_no_time_is_kept() -> None:
     found = generate(
-        Boards(DEMAND), Cutting(LENGTH, SHELVES, DEMAND), Settings(deadline=Deadline.after(0)), single_shelves()
+        Boards(DEMAND),
+        Cutting(LENGTH, SHELVES, DEMAND),
+        GenerationSettings(deadline=Deadline.after(0)),
+        single_shelves(),
     )
     assert found.stop is Stop.TIME
     assert found.columns
 
 
 def test_a_gap_that_was_asked_for_is_enough_and_no_proof() -> None:
-    found = generate(Boards(DEMAND), Cutting(LENGTH, SHELVES, DEMAND), Settings(gap=0.5, smoothing=0), single_shelves())
+    found = generate(
+        Boards(DEMAND), Cutting(LENGTH, SHELVES, DEMAND), GenerationSettings(gap=0.5, smoothing=0), single_shelves()
+    )
     assert found.stop is Stop.GAP
 
 
@@ -120,7 +130,9 @@ def test_whoever_watches_can_stop() -> None:
         seen.append(moment)
         return len(seen) < 2
 
-    found = generate(Boards(DEMAND), Cutting(LENGTH, SHELVES, DEMAND), Settings(smoothing=0), single_shelves(), watch)
+    found = generate(
+        Boards(DEMAND), Cutting(LENGTH, SHELVES, DEMAND), GenerationSettings(smoothing=0), single_shelves(), watch
+    )
     assert found.stop is Stop.INTERRUPTED
     assert [moment.iteration for moment in seen] == [1, 2]
     assert seen[0].reduced_cost > 0
@@ -131,12 +143,12 @@ def test_whoever_watches_can_stop() -> None:
 def test_what_was_found_before_a_failure_is_kept(error: BaseException) -> None:
     pricing = Cutting(LENGTH, SHELVES, DEMAND)
 
-    def failing(*arguments: Any) -> Priced[Pattern]:
+    def failing(*arguments: Any) -> PricedTrees[Pattern]:
         if pricing.calls >= 2:
             raise error
         return pricing(*arguments)
 
-    found = generate(Boards(DEMAND), failing, Settings(smoothing=0), single_shelves())
+    found = generate(Boards(DEMAND), failing, GenerationSettings(smoothing=0), single_shelves())
     assert found.stop is (Stop.FAILED if isinstance(error, BackendError) else Stop.INTERRUPTED)
     assert (found.failure is not None) == isinstance(error, BackendError)
     assert found.columns
@@ -144,7 +156,7 @@ def test_what_was_found_before_a_failure_is_kept(error: BaseException) -> None:
 
 
 def test_a_failure_with_nothing_found_is_an_error() -> None:
-    def failing(*_: Any) -> Priced[Pattern]:
+    def failing(*_: Any) -> PricedTrees[Pattern]:
         raise BackendError(Diagnostic("B515", "the solver failed"))
 
     class Empty(Boards):
@@ -152,7 +164,7 @@ def test_a_failure_with_nothing_found_is_an_error() -> None:
             return Restricted(-inf, np.zeros(0), np.ones(len(DEMAND)))
 
     with pytest.raises(BackendError):
-        generate(Empty(DEMAND), failing, Settings())
+        generate(Empty(DEMAND), failing, GenerationSettings())
 
 
 def test_a_quick_claim_is_confirmed_before_it_ends_the_search() -> None:
@@ -160,12 +172,12 @@ def test_a_quick_claim_is_confirmed_before_it_ends_the_search() -> None:
     pricing = Cutting(LENGTH, SHELVES, DEMAND)
     asked: list[float] = []
 
-    def quick(prices: NDArray[np.float64], enough: float, deadline: Deadline) -> Priced[Pattern]:
+    def quick(prices: NDArray[np.float64], enough: float, deadline: Deadline) -> PricedTrees[Pattern]:
         asked.append(enough)
         true = pricing(prices, enough, deadline)
-        return true if enough == inf else Priced(true.columns, Fraction(-(10**6)), confirmed=False)
+        return true if enough == inf else PricedTrees(true.columns, Fraction(-(10**6)), confirmed=False)
 
-    found = generate(Boards(DEMAND), quick, Settings(smoothing=0), single_shelves())
+    found = generate(Boards(DEMAND), quick, GenerationSettings(smoothing=0), single_shelves())
     assert inf in asked
     assert -found.value == pytest.approx(452.25)
     assert found.bound is not None

@@ -13,7 +13,7 @@ from boosting_worlds import model, world
 
 import treeml as tml
 from treeml.backends.contract import Answer, Status, Stop
-from treeml.backends.oracle.backend import Oracle
+from treeml.backends.oracle.backend import OracleBackend
 from treeml.forests.boost import ForestProgress
 from treeml.forests.verify_forest import verify_forest, verify_kept
 from treeml.solving.progress import progress_text
@@ -386,9 +386,9 @@ def test_a_back_end_that_gives_up_in_mid_run_leaves_the_forest_so_far(
 ) -> None:
     x, y = world(3, rows=30)
     calls = 0
-    honest = Oracle.solve
+    honest = OracleBackend.solve
 
-    def solve(self: Oracle, *arguments: Any) -> Answer:
+    def solve(self: OracleBackend, *arguments: Any) -> Answer:
         nonlocal calls
         calls += 1
         if calls < 4:
@@ -397,7 +397,7 @@ def test_a_back_end_that_gives_up_in_mid_run_leaves_the_forest_so_far(
             raise RuntimeError("out of luck")
         return Answer(Status.UNKNOWN, Stop.TIME)
 
-    monkeypatch.setattr(Oracle, "solve", solve)
+    monkeypatch.setattr(OracleBackend, "solve", solve)
     result = model("lpboost", 2, penalty=0.1, columns=1).solve(x, y, backend="oracle")
     assert result.status is Status.FEASIBLE
     assert result.stop is (Stop.FAILED if how == "raises" else Stop.TIME)
@@ -412,7 +412,7 @@ def test_a_back_end_that_fails_at_once_is_an_error(monkeypatch: pytest.MonkeyPat
     def solve(*_: Any) -> Answer:
         raise RuntimeError("out of luck")
 
-    monkeypatch.setattr(Oracle, "solve", solve)
+    monkeypatch.setattr(OracleBackend, "solve", solve)
     x, y = world(3, rows=30)
     with pytest.raises(tml.BackendError, match="out of luck"):
         model("lpboost", 2, penalty=0.1, columns=1).solve(x, y, backend="oracle")

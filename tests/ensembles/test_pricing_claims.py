@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 import treeml as tml
 from treeml.backends.claims import Evidence, UnfoundedClaim
 from treeml.backends.contract import Answer, Deadline, Limits, Refusal, Status, Stop
-from treeml.backends.oracle.backend import Oracle
+from treeml.backends.oracle.backend import OracleBackend
 from treeml.backends.solvers.encodings.integer_form import form_range, read_problem
 from treeml.forests import native_pricing
-from treeml.forests.column_generation import Generated, Priced, Restricted, Settings, generate
+from treeml.forests.column_generation import Generated, GenerationSettings, PricedTrees, Restricted, generate
 from treeml.forests.examples import Examples, in_whole_numbers
 from treeml.forests.lpboost import LPBoost
 from treeml.forests.pricing import COARSEST, FINEST
@@ -94,12 +94,12 @@ def refuse_beyond(monkeypatch: pytest.MonkeyPatch, most: int) -> list[int]:
     """An oracle that takes goals up to a size; the list gets the size of every goal that it was asked about."""
     sizes: list[int] = []
 
-    def refusals(self: Oracle, problem: Problem, options: Mapping[str, Any] | None = None) -> Iterator[Refusal]:
+    def refusals(self: OracleBackend, problem: Problem, options: Mapping[str, Any] | None = None) -> Iterator[Refusal]:
         sizes.append(max(map(abs, form_range(read_problem(problem).goal, problem, read_problem(problem)))))
         if sizes[-1] > most:
             yield Refusal("a goal of this size", f"only goals up to {most} are taken")
 
-    monkeypatch.setattr(Oracle, "refusals", refusals)
+    monkeypatch.setattr(OracleBackend, "refusals", refusals)
     return sizes
 
 
@@ -240,15 +240,15 @@ def test_a_search_of_native_that_is_cut_short_leaves_a_bound_or_none(monkeypatch
 
 
 def changed_oracle(monkeypatch: pytest.MonkeyPatch, after: int, lie: Any) -> None:
-    honest, calls = Oracle.solve, 0
+    honest, calls = OracleBackend.solve, 0
 
-    def solve(self: Oracle, problem: Problem, limits: Limits, *rest: Any) -> Answer:
+    def solve(self: OracleBackend, problem: Problem, limits: Limits, *rest: Any) -> Answer:
         nonlocal calls
         calls += 1
         answer = honest(self, problem, limits, *rest)
         return answer if calls <= after else lie(answer, problem)
 
-    monkeypatch.setattr(Oracle, "solve", solve)
+    monkeypatch.setattr(OracleBackend, "solve", solve)
 
 
 def a_poor_tree(answer: Answer, problem: Problem) -> Answer:
@@ -351,10 +351,10 @@ class Worth:
 
 
 def test_a_bound_that_nobody_confirmed_is_no_proof() -> None:
-    def pricing(prices: Any, enough: float, deadline: Deadline) -> Priced[Worth]:
-        return Priced([Worth(1.0)], Fraction(1), confirmed=False, stop=Stop.TIME)
+    def pricing(prices: Any, enough: float, deadline: Deadline) -> PricedTrees[Worth]:
+        return PricedTrees([Worth(1.0)], Fraction(1), confirmed=False, stop=Stop.TIME)
 
-    found: Generated[Worth] = generate(Steps(), pricing, Settings(), [Worth(1.0 - 1e-6)])
+    found: Generated[Worth] = generate(Steps(), pricing, GenerationSettings(), [Worth(1.0 - 1e-6)])
     assert found.stop is Stop.TIME
     assert found.bound == 1
     assert not found.confirmed
@@ -363,15 +363,17 @@ def test_a_bound_that_nobody_confirmed_is_no_proof() -> None:
 def test_a_confirmation_that_fails_leaves_the_bound_that_was_confirmed() -> None:
     calls: list[float] = []
 
-    def pricing(prices: Any, enough: float, deadline: Deadline) -> Priced[Worth]:
+    def pricing(prices: Any, enough: float, deadline: Deadline) -> PricedTrees[Worth]:
         calls.append(enough)
         if enough < np.inf:
             return (
-                Priced([], Fraction(2), confirmed=True) if len(calls) == 1 else Priced([], Fraction(1), confirmed=False)
+                PricedTrees([], Fraction(2), confirmed=True)
+                if len(calls) == 1
+                else PricedTrees([], Fraction(1), confirmed=False)
             )
-        return Priced([], None, stop=Stop.TIME)
+        return PricedTrees([], None, stop=Stop.TIME)
 
-    found: Generated[Worth] = generate(Steps(), pricing, Settings(), [Worth(1.0)])
+    found: Generated[Worth] = generate(Steps(), pricing, GenerationSettings(), [Worth(1.0)])
     assert found.bound == 2
     assert found.confirmed
 
@@ -379,10 +381,10 @@ def test_a_confirmation_that_fails_leaves_the_bound_that_was_confirmed() -> None
 def test_a_column_that_the_master_has_is_not_added_again() -> None:
     """Its reduced cost is what the master's arithmetic leaves; without this the loop would never end."""
 
-    def pricing(prices: Any, enough: float, deadline: Deadline) -> Priced[Worth]:
-        return Priced([Worth(1.0)], Fraction(3))
+    def pricing(prices: Any, enough: float, deadline: Deadline) -> PricedTrees[Worth]:
+        return PricedTrees([Worth(1.0)], Fraction(3))
 
-    found: Generated[Worth] = generate(Steps(), pricing, Settings(), [Worth(1.0)])
+    found: Generated[Worth] = generate(Steps(), pricing, GenerationSettings(), [Worth(1.0)])
     assert found.stop is Stop.FINISHED
     assert len(found.columns) == 1
 
@@ -390,11 +392,11 @@ def test_a_column_that_the_master_has_is_not_added_again() -> None:
 def test_ctrl_c_while_columns_are_forgotten() -> None:
     given = [Worth(float(place)) for place in range(50)]
 
-    def pricing(prices: Any, enough: float, deadline: Deadline) -> Priced[Worth]:
+    def pricing(prices: Any, enough: float, deadline: Deadline) -> PricedTrees[Worth]:
         given.append(Worth(float(len(given))))
-        return Priced([given[-1]], Fraction(10**6))
+        return PricedTrees([given[-1]], Fraction(10**6))
 
-    found: Generated[Worth] = generate(Steps(interrupts=True), pricing, Settings(patience=1), list(given))
+    found: Generated[Worth] = generate(Steps(interrupts=True), pricing, GenerationSettings(patience=1), list(given))
     assert found.stop is Stop.INTERRUPTED
     assert [column.worth for column in found.columns] == [found.value]
 

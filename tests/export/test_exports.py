@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 from treeml.cli import main as cli
 from treeml.lang.diagnostic import DataError
 from treeml.trees.export import FORMS, export
-from treeml.trees.tree import Branch, Field, Leaf, Node, Tree
-from treeml.trees.tree import Test as Question
+from treeml.trees.tree import Branch, Field, Node, Tree, TreeLeaf
+from treeml.trees.tree import TreeTest as Question
 
 ODD = (
     'a "quoted" name',
@@ -116,11 +116,11 @@ def _node(draw: Any, fields: list[Field], leaf: Any, depth: int) -> Node:
 
 
 def _class_leaf(classes: tuple[Any, ...]) -> Any:
-    return st.sampled_from(classes).map(lambda label: Leaf(label, 3, tuple(1 for _ in classes), ()))
+    return st.sampled_from(classes).map(lambda label: TreeLeaf(label, 3, tuple(1 for _ in classes), ()))
 
 
 def _number_leaf() -> Any:
-    return NUMBERS.map(lambda value: Leaf(float(value), 2, exact=(Fraction(value),)))
+    return NUMBERS.map(lambda value: TreeLeaf(float(value), 2, exact=(Fraction(value),)))
 
 
 def values_of(tree: Tree, field: Field) -> list[Any]:
@@ -348,7 +348,7 @@ def _c_text(value: Any) -> bytes:
 def test_c_has_no_function_that_is_not_called(tmp_path: Path) -> None:
     """A question whether levels are missing needs none of them."""
     field = Field("x", "category", ("a", "b"), missing=True)
-    root = Branch(Question("x", "missing"), Leaf("y", 1, (1, 0)), Leaf("n", 1, (0, 1)))
+    root = Branch(Question("x", "missing"), TreeLeaf("y", 1, (1, 0)), TreeLeaf("n", 1, (0, 1)))
     _compiled(str(export(Tree(root, "classes", "t", ("y", "n"), fields=(field,), inputs=("x",)), "c")), tmp_path)
 
 
@@ -379,7 +379,7 @@ def test_dot_has_the_same_paths(case: tuple[Tree, list[dict[str, Any]]]) -> None
 def test_a_row_that_the_tree_refuses_has_no_prediction(tmp_path: Path) -> None:
     field = Field("age", "number")
     tree = Tree(
-        Branch(Question("age", "at most", (3.5,)), Leaf("a"), Leaf("b")),
+        Branch(Question("age", "at most", (3.5,)), TreeLeaf("a"), TreeLeaf("b")),
         "classes",
         "t",
         ("a", "b"),
@@ -405,12 +405,12 @@ def test_a_row_that_the_tree_refuses_has_no_prediction(tmp_path: Path) -> None:
 
 
 def test_deep_trees() -> None:
-    node: Node = Leaf("b")
+    node: Node = TreeLeaf("b")
     for number in range(300):
         node = (
-            Branch(Question("x", "at most", (float(number),)), node, Leaf("a"))
+            Branch(Question("x", "at most", (float(number),)), node, TreeLeaf("a"))
             if number % 2
-            else Branch(Question("x", "at most", (float(number),)), Leaf("a"), node)
+            else Branch(Question("x", "at most", (float(number),)), TreeLeaf("a"), node)
         )
     tree = Tree(node, "classes", "t", ("a", "b"), (), (Field("x", "number"),), ("x",))
     module: dict[str, Any] = {}
@@ -422,8 +422,8 @@ def test_deep_trees() -> None:
 
 def test_clusters() -> None:
     leaves = (
-        Leaf((1.5, 2.0), 1, exact=(Fraction(3, 2), Fraction(2))),
-        Leaf((0.1, -4.0), 1, exact=(Fraction(1, 10), Fraction(-4))),
+        TreeLeaf((1.5, 2.0), 1, exact=(Fraction(3, 2), Fraction(2))),
+        TreeLeaf((0.1, -4.0), 1, exact=(Fraction(1, 10), Fraction(-4))),
     )
     tree = Tree(
         Branch(Question("x", "at most", (1.0,)), *leaves),
@@ -445,7 +445,7 @@ def test_clusters() -> None:
 
 
 def test_forms_are_known_by_name() -> None:
-    tree = Tree(Leaf("a", 3), "classes", "t", ("a", "b"))
+    tree = Tree(TreeLeaf("a", 3), "classes", "t", ("a", "b"))
     assert all(export(tree, form) for form in FORMS)
     with pytest.raises(ValueError, match="no form is called"):
         export(tree, "excel")

@@ -36,8 +36,8 @@ from treeml.trees.export import FORMS
 from treeml.trees.export.forest import all_columns, export_forest, whole_weights
 from treeml.trees.export.onnx import input_names
 from treeml.trees.forest import Forest
-from treeml.trees.tree import Branch, Field, Leaf, Tree
-from treeml.trees.tree import Test as Question
+from treeml.trees.tree import Branch, Field, Tree, TreeLeaf
+from treeml.trees.tree import TreeTest as Question
 
 Rows = list[dict[str, Any]]
 WEIGHTS = st.sampled_from([Fraction(1), Fraction(1, 2), Fraction(1, 4), Fraction(3, 7), Fraction(5, 2**40)])
@@ -202,7 +202,7 @@ def test_c(case: tuple[Forest, Rows], tmp_path_factory: pytest.TempPathFactory) 
 
 def stumps(*weights: Fraction) -> Forest:
     tree = Tree(
-        Branch(Question("age", "at most", (3.5,)), Leaf("a"), Leaf("b")),
+        Branch(Question("age", "at most", (3.5,)), TreeLeaf("a"), TreeLeaf("b")),
         "classes",
         "t",
         ("a", "b"),

@@ -21,8 +21,8 @@ from treeml.lang.source import Source, Span
 from treeml.trees.export import FORMS, export
 from treeml.trees.export.forest import export_forest
 from treeml.trees.forest import Forest
-from treeml.trees.tree import Branch, Field, Leaf, Tree
-from treeml.trees.tree import Test as Question
+from treeml.trees.tree import Branch, Field, Tree, TreeLeaf
+from treeml.trees.tree import TreeTest as Question
 
 ATTACK = "\x1b]0;PWN\x07\x1b[2J\x9b31m\u202egnp.\u2066\u2028forged\x7f"
 COLUMN, LEVEL, CLASS, TARGET = f"col{ATTACK}", f"lvl{ATTACK}", f"cls{ATTACK}", f"y{ATTACK}"
@@ -127,9 +127,9 @@ def test_arguments_that_the_command_line_refuses_itself(folder: Path, capfd: pyt
 
 def tree(names: Sequence[str] = (COLUMN,), level: str = LEVEL, label: str = CLASS, target: str = TARGET) -> Tree:
     fields = tuple(Field(name, "category", (level, "other")) for name in names)
-    root: Any = Leaf(label, 2, (2, 0))
+    root: Any = TreeLeaf(label, 2, (2, 0))
     for field in fields:
-        root = Branch(Question(field.name, "is", (level,)), root, Leaf("n", 1, (0, 1)))
+        root = Branch(Question(field.name, "is", (level,)), root, TreeLeaf("n", 1, (0, 1)))
     return Tree(root, "classes", target, (label, "n"), (), fields, tuple(names))
 
 

@@ -13,7 +13,7 @@ from deep_worlds import chain, faultless, labels_of, model, random_rows, write_c
 import treeml as tml
 from treeml.backends import registry
 from treeml.backends.contract import Answer, Deadline, Limits, Progress, Status, Stop
-from treeml.backends.oracle.backend import Oracle
+from treeml.backends.oracle.backend import OracleBackend
 from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.run import run
 from treeml.lang.diagnostic import BackendError, Diagnostic
@@ -37,7 +37,7 @@ def improved(problem: Problem, start: Node | None = None, limits: Limits | None 
 
 
 def optimum(problem: Problem) -> int:
-    made = plan(problem, Oracle())
+    made = plan(problem, OracleBackend())
     assert isinstance(made, Plan)
     answer = run(made)
     assert answer.objective is not None
@@ -172,20 +172,20 @@ def test_the_caller_can_stop_it() -> None:
 
 
 def test_an_interrupt_keeps_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
-    from treeml.backends.improve.inner import Native
+    from treeml.backends.improve.inner import NativeInner
 
     problem = faultless(2)
     start = chain(problem, labels_of(problem))
     calls = []
-    whole = Native.shallower
+    whole = NativeInner.shallower
 
-    def twice(self: Native, *arguments: Any) -> Any:
+    def twice(self: NativeInner, *arguments: Any) -> Any:
         calls.append(1)
         if len(calls) > 2:
             raise KeyboardInterrupt
         return whole(self, *arguments)
 
-    monkeypatch.setattr(Native, "shallower", twice)
+    monkeypatch.setattr(NativeInner, "shallower", twice)
     answer = improved(problem, start)
     assert (answer.status, answer.stop) == (Status.FEASIBLE, Stop.INTERRUPTED)
     assert answer.objective is not None
@@ -330,9 +330,9 @@ def test_an_option_that_would_do_nothing_is_refused() -> None:
 
 def test_the_first_solver_named_does_the_subtrees(monkeypatch: pytest.MonkeyPatch) -> None:
     """`sat, native`: what sat does not find, native may; the native search for shallow trees is not asked."""
-    from treeml.backends.improve.inner import Native
+    from treeml.backends.improve.inner import NativeInner
 
-    monkeypatch.delattr(Native, "shallower")
+    monkeypatch.delattr(NativeInner, "shallower")
     problem = faultless(1, rows=18, tests=5)
     start = chain(problem, labels_of(problem))
     answer = improved(problem, start, backends=(Method("sat"), Method("native")), depth=4, rows=12)

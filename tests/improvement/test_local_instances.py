@@ -10,7 +10,7 @@ from deep_worlds import chain, faultless, labels_of
 
 from treeml.backends.improve import support
 from treeml.backends.improve.growth import Vertex, deepest_path, flat_of, grow, node_of, node_of_flat, replace
-from treeml.backends.improve.instance import Instance, Reach, cut_instance, whole_instance
+from treeml.backends.improve.instance import LocalInstance, Reach, cut_instance, whole_instance
 from treeml.backends.improve.limits import SETS, reach_of
 from treeml.native.shallow import FOUND, Shallow
 from treeml.problem.evaluate import Routed
@@ -51,7 +51,7 @@ def test_cut_leaves_are_classes_of_their_own_and_growing_by_height_is_safe(seed:
             assert grow(below, problem, root.rows).height <= weight
 
 
-def check_classes(instance: Instance) -> None:
+def check_classes(instance: LocalInstance) -> None:
     """Rows that agree on all tests have one class; the support of the classes is kept."""
     assert support.supports(instance.bits, instance.labels)
     assert len(support.distinct_rows(instance.bits)) <= len(instance.rows)
@@ -62,7 +62,7 @@ def test_a_subtree_is_safe_only_if_its_depth_alone_decides() -> None:
     problem, root, classes = world(0)
     made = cut_instance(root, problem, classes, Reach(3, lambda _: 10_000), "tree", False)
     assert made is not None
-    heavy = Instance(
+    heavy = LocalInstance(
         made.root, made.rows, made.tests, made.bits, made.labels, (made.weighted_depth, *made.weights[1:]), made.below,
         made.guide, made.depth, made.weighted_depth, made.is_whole,
     )  # fmt: skip

@@ -8,7 +8,7 @@ from deep_worlds import chain, faultless, labels_of, random_rows
 
 from treeml.backends.contract import Status
 from treeml.backends.improve.growth import flat_of, grow, node_of_flat
-from treeml.backends.oracle.backend import Oracle
+from treeml.backends.oracle.backend import OracleBackend
 from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.run import run
 from treeml.native.shallow import FOUND, MEMORY, MISSED, NONE, WORK, Flat, Shallow
@@ -30,7 +30,7 @@ def predict(node: Node, column: np.ndarray) -> int:
 def test_the_least_depth_is_the_oracles(seed: int, guided: bool) -> None:
     problem = faultless(seed, rows=14, tests=5)
     labels = np.array(labels_of(problem), dtype=np.int32)
-    made = plan(problem, Oracle())
+    made = plan(problem, OracleBackend())
     assert isinstance(made, Plan)
     truth = run(made)
     guide = flat_of(grow(chain(problem, labels.tolist()), problem, np.arange(problem.rows))) if guided else None

@@ -24,16 +24,16 @@ words = st.builds(s.Name, identifiers)
 values = st.one_of(numbers, strings, words, st.builds(s.Negate, numbers))
 
 
-def comparisons(sides: st.SearchStrategy[s.Expression]) -> st.SearchStrategy[s.Comparison]:
+def comparisons(sides: st.SearchStrategy[s.Expression]) -> st.SearchStrategy[s.Relation]:
     @st.composite
-    def build(draw: st.DrawFn) -> s.Comparison:
+    def build(draw: st.DrawFn) -> s.Relation:
         operators = draw(st.lists(st.sampled_from(["<=", ">=", "=", "<", ">"]), min_size=1, max_size=3))
-        return s.Comparison(tuple(draw(sides) for _ in range(len(operators) + 1)), tuple(operators))
+        return s.Relation(tuple(draw(sides) for _ in range(len(operators) + 1)), tuple(operators))
 
     return build()
 
 
-def _is_condition(node: s.Comparison) -> bool:
+def _is_condition(node: s.Relation) -> bool:
     return not (node.operators == ("=",) and isinstance(node.operands[0], s.Name))
 
 
@@ -64,7 +64,7 @@ expressions: st.SearchStrategy[s.Expression] = st.recursive(
 methods = st.one_of(words, calls(st.one_of(numbers, strings, names)))
 maybe = lambda strategy: st.one_of(st.none(), strategy)  # noqa: E731
 domains = st.one_of(st.builds(s.Range, values, values), st.builds(s.Choices, st.lists(values, min_size=1).map(tuple)))
-goals = st.builds(s.Goal, st.sampled_from(["minimize", "maximize"]), expressions)
+goals = st.builds(s.GoalPart, st.sampled_from(["minimize", "maximize"]), expressions)
 
 statements = st.one_of(
     st.builds(s.Include, texts),
@@ -82,7 +82,7 @@ statements = st.one_of(
     st.builds(s.WeightBy, names),
     st.builds(s.WeightClass, values, expressions),
     st.builds(s.MistakeCost, values, values, expressions),
-    st.builds(s.TestCost, names, expressions),
+    st.builds(s.ColumnCost, names, expressions),
     st.builds(s.Binarize, st.one_of(st.just(()), columns), methods),
     st.builds(s.Binarize, columns, st.none(), st.lists(values, min_size=1, max_size=4).map(tuple)),
     st.builds(s.Objective, st.lists(goals, min_size=1, max_size=3).map(tuple)),

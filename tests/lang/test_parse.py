@@ -61,7 +61,7 @@ def number(text: str, unit: str = "") -> s.Number:
         ("weight by w", s.WeightBy(s.Name("w"))),
         ('weight class "ill" = 2 * price', s.WeightClass(s.String("ill"), s.Binary("*", number("2"), s.Name("price")))),
         ('cost predict "a" when b = 50', s.MistakeCost(s.String("a"), s.Name("b"), number("50"))),
-        ("cost test insulin = 12.5", s.TestCost(s.Name("insulin"), number("12.5"))),
+        ("cost test insulin = 12.5", s.ColumnCost(s.Name("insulin"), number("12.5"))),
         ("binarize all by thresholds", s.Binarize((), s.Name("thresholds"))),
         (
             "binarize age, min by quantiles(4)",
@@ -72,7 +72,7 @@ def number(text: str, unit: str = "") -> s.Number:
         ("require uses(age)", s.Require(s.Call("uses", (s.Argument(s.Name("age")),)))),
         (
             "require size: 2 <= leaves <= 8",
-            s.Require(s.Comparison((number("2"), s.Name("leaves"), number("8")), ("<=", "<=")), "size"),
+            s.Require(s.Relation((number("2"), s.Name("leaves"), number("8")), ("<=", "<=")), "size"),
         ),
         ("forbid split on sex, `a b`", s.Forbid((s.Name("sex"), s.Name("a b")))),
         (
@@ -104,7 +104,7 @@ def test_statement(text, statement):
 
 
 def test_goals_in_one_line_and_on_a_later_one_are_the_same():
-    expected = s.Objective((s.Goal("minimize", s.Name("depth")), s.Goal("maximize", s.Name("accuracy"))))
+    expected = s.Objective((s.GoalPart("minimize", s.Name("depth")), s.GoalPart("maximize", s.Name("accuracy"))))
     assert one("minimize depth then maximize accuracy") == expected
     assert one("minimize depth\n\n# and\nthen maximize\naccuracy") == expected
 
@@ -116,11 +116,11 @@ def test_a_general_rate():
         (s.Argument(s.String("yes"), "predicted"),),
         (
             s.Argument(s.String("F"), "sex"),
-            s.Argument(s.Comparison((s.Name("age"), number("40")), (">=",))),
+            s.Argument(s.Relation((s.Name("age"), number("40")), (">=",))),
             s.Argument(number("1"), "a b"),
         ),
     )
-    assert statement == s.Require(s.Comparison((call, number("5", "%")), ("<=",)))
+    assert statement == s.Require(s.Relation((call, number("5", "%")), ("<=",)))
 
 
 def test_operators_group_as_in_arithmetic():

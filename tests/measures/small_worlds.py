@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from treeml.data.bind import bind
 from treeml.data.table import Column, Dataset, Table
-from treeml.lang.spec import Binarization, ColumnSpec, Condition, Goal, Linear, Spec, Use
+from treeml.lang.spec import Binarization, CheckedGoal, ColumnSpec, Condition, Linear, Spec, Use
 from treeml.measures.lower_dataset import Lowered, lower
 from treeml.problem.evaluate import answers
 from treeml.problem.tree import Leaf, Node, Split
@@ -83,8 +83,8 @@ class World:
     node: Node
 
 
-def single(use: Use, sense: str = "minimize") -> Goal:
-    return Goal(sense, Linear(((Fraction(1), use),)), use.measure)
+def single(use: Use, sense: str = "minimize") -> CheckedGoal:
+    return CheckedGoal(sense, Linear(((Fraction(1), use),)), use.measure)
 
 
 @st.composite

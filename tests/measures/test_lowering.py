@@ -11,7 +11,7 @@ import pytest
 from treeml.data.bind import bind
 from treeml.data.table import Column, Dataset, Table
 from treeml.lang.diagnostic import DataError, RefusedError
-from treeml.lang.spec import Condition, Goal, Linear, Requirement, Spec, Use
+from treeml.lang.spec import CheckedGoal, Condition, Linear, Requirement, Spec, Use
 from treeml.measures.lower import lower_goal, lower_requirement
 from treeml.measures.lower_dataset import lower
 from treeml.measures.sums import lower_measure
@@ -35,7 +35,7 @@ def data(weights: list[float] | None = None, **spec: Any) -> Dataset:
     if weights is not None:
         columns.append(Column("w", "number", np.array(weights)))
         spec["weight_column"] = "w"
-    spec.setdefault("goals", (Goal("minimize", Linear(((ONE, Use("errors")),))),))
+    spec.setdefault("goals", (CheckedGoal("minimize", Linear(((ONE, Use("errors")),))),))
     return bind(Spec(target="y", positive="yes", **spec), Table({each.name: each for each in columns}, 6, "six.csv"))
 
 
@@ -55,7 +55,7 @@ def test_errors_are_weights_off_the_diagonal() -> None:
 
 
 def test_maximizing_accuracy_is_minimizing_errors() -> None:
-    goal = lower_goal(Goal("maximize", Linear(((ONE, Use("accuracy")),)), "accuracy"), data(), ())
+    goal = lower_goal(CheckedGoal("maximize", Linear(((ONE, Use("accuracy")),)), "accuracy"), data(), ())
     ((factor, term),) = goal.sum.parts
     assert goal.negated
     assert isinstance(term, Predicted)
@@ -72,7 +72,7 @@ def test_like_terms_are_added_up() -> None:
         (Fraction(1), Use("depth")),
         (Fraction(-1), Use("depth")),
     )
-    lowered = lower_goal(Goal("minimize", Linear(parts)), data(), ()).sum
+    lowered = lower_goal(CheckedGoal("minimize", Linear(parts)), data(), ()).sum
     assert [type(term) for _, term in lowered.parts] == [Predicted, Leaves]
     assert lowered.constant == Fraction("-0.02")
     predicted = lowered.parts[0][1]
@@ -181,7 +181,7 @@ def test_losses_keep_their_scale() -> None:
         "w": Column("w", "number", np.array([0.1, 0.2])),
         "x": Column("x", "integer", np.array([0.0, 1.0])),
     }
-    goal = Goal("minimize", Linear(((ONE, Use("squared_loss")),)))
+    goal = CheckedGoal("minimize", Linear(((ONE, Use("squared_loss")),)))
     dataset = bind(Spec(target="y", weight_column="w", goals=(goal,)), Table(columns, 2))
     ((_, squared),) = lower_measure(Use("squared_loss"), dataset, ()).parts
     ((_, absolute),) = lower_measure(Use("absolute_loss"), dataset, ()).parts
@@ -248,9 +248,9 @@ def test_no_sum_overflows() -> None:
     primes = [1_000_003, 1_000_033, 1_000_037, 1_000_039, 1_000_081]
     parts = tuple((Fraction(1, prime), Use("errors")) for prime in primes)
     with pytest.raises(DataError) as refusal:
-        lower_goal(Goal("minimize", Linear(parts)), dataset, ())
+        lower_goal(CheckedGoal("minimize", Linear(parts)), dataset, ())
     assert refusal.value.diagnostics[0].code == "D463"
-    exact = lower_goal(Goal("minimize", Linear(parts[:3])), dataset, ()).sum
+    exact = lower_goal(CheckedGoal("minimize", Linear(parts[:3])), dataset, ()).sum
     term = exact.parts[0][1]
     assert isinstance(term, Predicted)
     assert term.scale * int(term.cost[0, 0]) == sum(Fraction(1, prime) for prime in primes[:3])
@@ -260,7 +260,7 @@ def test_many_classes_of_different_sizes_cannot_be_balanced_exactly() -> None:
     sizes = [97, 101, 103, 107, 109, 113, 127, 131, 137, 139]
     codes = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
     target = Column("y", "category", codes, tuple("abcdefghij"))
-    goal = Goal("maximize", Linear(((ONE, Use("balanced_accuracy")),)))
+    goal = CheckedGoal("maximize", Linear(((ONE, Use("balanced_accuracy")),)))
     table = Table({"y": target, "x": Column("x", "integer", codes.astype(np.float64))}, len(codes))
     with pytest.raises(DataError, match="with so many classes of different sizes"):
         lower(bind(Spec(target="y", goals=(goal,)), table))
@@ -268,7 +268,7 @@ def test_many_classes_of_different_sizes_cannot_be_balanced_exactly() -> None:
 
 def test_a_single_group_has_no_gap() -> None:
     columns = [column("g", ("only",), [0, 0]), column("y", ("no", "yes"), [0, 1])]
-    goal = Goal("minimize", Linear(((ONE, Use("errors")),)))
+    goal = CheckedGoal("minimize", Linear(((ONE, Use("errors")),)))
     dataset = bind(Spec(target="y", goals=(goal,)), Table({each.name: each for each in columns}, 2))
     ((_, term),) = lower_measure(Use("parity_gap", ("g",)), dataset, ()).parts
     assert isinstance(term, Predicted)

@@ -14,7 +14,7 @@ from treeml.data.table import Dataset, label_text
 from treeml.lang.diagnostic import DataError
 from treeml.lang.measures import MEASURES
 from treeml.lang.spec import Condition, Linear, Requirement, Use
-from treeml.measures.definitions import Outcome, evaluate, outcome_of
+from treeml.measures.definitions import TreeOutcome, evaluate, outcome_of
 from treeml.measures.lower import lower_goal, lower_requirement
 from treeml.measures.sums import lower_measure
 from treeml.problem.evaluate import evaluate_sum, meets
@@ -109,7 +109,7 @@ def test_bounds_hold_exactly_where_the_requirement_does(data: Any) -> None:
     assert all(bound.name == "asked" for bound in bounds)
 
 
-def slowly(use: Use, dataset: Dataset, outcome: Outcome) -> Fraction | None:
+def slowly(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction | None:
     """A measure by walking every row down the tree, one at a time."""
     walks = [walk(outcome.tree, dataset, row) for row in range(dataset.rows)]
     rows = [
@@ -328,7 +328,7 @@ def walk(tree: Tree, dataset: Dataset, row: int) -> list[Any]:
     return [*steps, node]
 
 
-def answers_yes(test: trees.Test, dataset: Dataset, row: int) -> bool:
+def answers_yes(test: trees.TreeTest, dataset: Dataset, row: int) -> bool:
     value = cell(dataset, test.column, row)
     if value is None:
         return test.kind == "missing" or test.missing_yes

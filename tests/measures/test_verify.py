@@ -14,11 +14,11 @@ from small_worlds import World, single, worlds
 from treeml.data.bind import bind
 from treeml.data.table import Column, Dataset, Table
 from treeml.lang.diagnostic import DataError
-from treeml.lang.spec import Condition, Goal, Linear, Requirement, Spec, Use
+from treeml.lang.spec import CheckedGoal, Condition, Linear, Requirement, Spec, Use
 from treeml.problem.evaluate import evaluate_goals
 from treeml.solving.verify import verify, written
 from treeml.trees import tree as trees
-from treeml.trees.tree import Branch, Field, Leaf, Tree, raise_tree
+from treeml.trees.tree import Branch, Field, Tree, TreeLeaf, raise_tree
 
 ONE = Fraction(1)
 ACCURACY = Use("accuracy")
@@ -49,7 +49,7 @@ def dataset(*requirements: Requirement, goal: Use = ACCURACY, sense: str = "maxi
 
 def tree(first: str = "no", rows: tuple[int, int] = (2, 3)) -> Tree:
     return Tree(
-        Branch(trees.Test("x", "at most", (2.5,)), Leaf(first, rows[0]), Leaf("yes", rows[1])),
+        Branch(trees.TreeTest("x", "at most", (2.5,)), TreeLeaf(first, rows[0]), TreeLeaf("yes", rows[1])),
         "classes",
         "y",
         ("no", "yes"),
@@ -113,7 +113,7 @@ def test_wrong_rows_and_forbidden_columns_are_found() -> None:
         "leaf 1 says 3 rows, but 2 reach it",
         "leaf 2 says 2 rows, but 3 reach it",
     )
-    counted = replace(tree(), root=Leaf("no", 5, (2, 3)))
+    counted = replace(tree(), root=TreeLeaf("no", 5, (2, 3)))
     assert verify(counted, dataset()).mismatches == ("leaf 1 says (2, 3) rows of the classes, but (3, 2) reach it",)
     forbidden = dataset(forbidden=("x",), features=("x",))
     assert verify(tree(), forbidden).mismatches == ("the tree tests `x`, which may not be split on",)
@@ -121,7 +121,7 @@ def test_wrong_rows_and_forbidden_columns_are_found() -> None:
 
 def test_a_share_of_nothing_predicted_is_no_obstacle_to_a_bound_and_zero_in_a_goal() -> None:
     use = Use("precision", ("yes",))
-    never = Tree(Leaf("no", 5), "classes", "y", ("no", "yes"))
+    never = Tree(TreeLeaf("no", 5), "classes", "y", ("no", "yes"))
     found = verify(never, dataset(require(use, ">=", "0.9"), goal=use))
     assert found.requirements[0].met
     assert found.requirements[0].value is None
@@ -130,15 +130,15 @@ def test_a_share_of_nothing_predicted_is_no_obstacle_to_a_bound_and_zero_in_a_go
 
 def test_wrong_numbers_are_found() -> None:
     numbers = dataset(goal=Use("absolute_loss"), sense="minimize", target="x")
-    right = Tree(Leaf(3.0, 5, exact=(Fraction(3),)), "numbers", "x", (), ("x",))
+    right = Tree(TreeLeaf(3.0, 5, exact=(Fraction(3),)), "numbers", "x", (), ("x",))
     assert verify(right, numbers, [Fraction("1.0")]).verified
-    wrong = Tree(Leaf(4.0, 5, exact=(Fraction(4),)), "numbers", "x", (), ("x",))
+    wrong = Tree(TreeLeaf(4.0, 5, exact=(Fraction(4),)), "numbers", "x", (), ("x",))
     assert verify(wrong, numbers).mismatches == ("leaf 1 holds 4, but its rows give 3",)
 
 
 def test_a_class_that_the_data_do_not_have() -> None:
     with pytest.raises(DataError, match="predicts `perhaps`"):
-        verify(Tree(Leaf("perhaps", 5), "classes", "y", ("no", "perhaps")), dataset())
+        verify(Tree(TreeLeaf("perhaps", 5), "classes", "y", ("no", "perhaps")), dataset())
 
 
 def test_huge_weights_do_not_overflow() -> None:
@@ -150,7 +150,7 @@ def test_huge_weights_do_not_overflow() -> None:
     assert found.confusion[1] == ((2**62, 2**61), (0, 2**62))
 
 
-@given(worlds(goals=(single(Use("mistake_cost")), Goal("maximize", Linear(((ONE, ACCURACY),)), "accuracy"))))
+@given(worlds(goals=(single(Use("mistake_cost")), CheckedGoal("maximize", Linear(((ONE, ACCURACY),)), "accuracy"))))
 @settings(max_examples=25, deadline=None)
 def test_what_terms_say_is_verified(world: World) -> None:
     tree = raise_tree(world.node, world.lowered.questions, world.dataset)

@@ -426,7 +426,7 @@ def test_measures_written_in_python_are_the_nodes_of_the_parser():
     (require,) = tml.parse("require parity_gap(sex) <= 2 * tolerance").statements
     built = tml.parity_gap("sex") <= 2 * tml.column("tolerance")
     assert built.node == require.condition
-    assert isinstance(built.node, s.Comparison)
+    assert isinstance(built.node, s.Relation)
 
 
 def test_importing_and_parsing_loads_nothing_heavy():

@@ -13,8 +13,8 @@ import pytest
 
 import treeml as tml
 from treeml.backends.contract import NO_LIMITS, Status
-from treeml.backends.native.backend import Native
-from treeml.backends.oracle.backend import Oracle
+from treeml.backends.native.backend import NativeBackend
+from treeml.backends.oracle.backend import OracleBackend
 from treeml.problem.evaluate import evaluate_goals
 from treeml.problem.problem import Bound, Goal, Problem
 from treeml.problem.terms import Depth, Leaves, Loss, Predicted, Sum, Support, Term, Used
@@ -66,11 +66,11 @@ def problem(random: Random, rows: int, columns: int, depth: int) -> Problem:
 
 def check(asked: Problem, threads: int, *, oracle: bool) -> None:
     limits = replace(NO_LIMITS, options={"kernel": "numeric"}, threads=threads)
-    found = Native().solve(asked, limits)
+    found = NativeBackend().solve(asked, limits)
     if oracle:
-        wanted = Oracle().solve(asked)
+        wanted = OracleBackend().solve(asked)
     else:
-        wanted = Native().solve(asked, replace(NO_LIMITS, options={"kernel": "binary"}))
+        wanted = NativeBackend().solve(asked, replace(NO_LIMITS, options={"kernel": "binary"}))
     assert found.status is wanted.status
     assert found.status in (Status.OPTIMAL, Status.INFEASIBLE)
     if found.tree is None:

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from treeml.backends.contract import NO_LIMITS, Limits, Status
-from treeml.backends.native.backend import Native, choose_kernel
+from treeml.backends.native.backend import NativeBackend, choose_kernel
 from treeml.backends.native.thresholds import ThresholdSolver, can_take, columns_of, prefer_numeric
-from treeml.backends.oracle.backend import Oracle
+from treeml.backends.oracle.backend import OracleBackend
 from treeml.backends.planning.plan import Plan, plan
 from treeml.lang.diagnostic import RefusedError
 from treeml.problem.evaluate import evaluate_goals
@@ -32,7 +32,7 @@ def random_problems(first: int, count: int) -> list[Problem]:
     problems = []
     for seed in range(first, first + count):
         problem = random_problem(Random(seed), Sizes(rows=9, columns=3, classes=3, depth=3, bounds=2), KINDS)
-        if can_take(problem) is None and not list(Native().refusals(problem, {"kernel": "numeric"})):
+        if can_take(problem) is None and not list(NativeBackend().refusals(problem, {"kernel": "numeric"})):
             problems.append(problem)
     return problems
 
@@ -42,8 +42,8 @@ def test_equal_to_the_oracle(part: int) -> None:
     problems = random_problems(part * 200, 200)
     assert len(problems) > 50
     for problem in problems:
-        wanted = Oracle().solve(problem)
-        found = Native().solve(problem, asked("numeric"))
+        wanted = OracleBackend().solve(problem)
+        found = NativeBackend().solve(problem, asked("numeric"))
         assert found.status is wanted.status
         if found.tree is None:
             continue
@@ -69,8 +69,8 @@ def ordered(seed: int, rows: int = 60, missing: float = 0.2) -> Problem:
 @pytest.mark.parametrize("seed", range(8))
 def test_both_kernels_agree_on_missing_values(seed: int) -> None:
     problem = ordered(seed)
-    numeric = Native().solve(problem, asked("numeric"))
-    binary = Native().solve(problem, asked("binary"))
+    numeric = NativeBackend().solve(problem, asked("numeric"))
+    binary = NativeBackend().solve(problem, asked("binary"))
     assert numeric.status is binary.status is Status.OPTIMAL
     assert numeric.objective == binary.objective
     assert numeric.tree is not None
@@ -87,7 +87,7 @@ def test_missing_rows_follow_the_better_side() -> None:
         problem = from_columns(
             [("ordered", [0, 1, 2, 3, -1])], 2, (Goal(single(errors(actual, 2))),), (bound(Depth(), "<=", 1, "depth"),)
         )
-        answer = Native().solve(problem, asked("numeric"))
+        answer = NativeBackend().solve(problem, asked("numeric"))
         assert isinstance(answer.tree, Split)
         test = problem.tests[answer.tree.test]
         assert (test.kind, test.values, test.missing_yes) == (wanted.kind, wanted.values, wanted.missing_yes)
@@ -118,8 +118,8 @@ def test_squared_error_keeps_its_tolerance() -> None:
     problem = Problem(
         (feature,), tests, np.ones(300, dtype=np.int64), 0, (Goal(single(loss)),), (bound(Depth(), "<=", 2, "depth"),)
     )
-    numeric = Native().solve(problem, asked("numeric"))
-    binary = Native().solve(problem, asked("binary"))
+    numeric = NativeBackend().solve(problem, asked("numeric"))
+    binary = NativeBackend().solve(problem, asked("binary"))
     assert numeric.objective is not None
     assert binary.objective is not None
     assert abs(numeric.objective[0] - binary.objective[0]) <= numeric.tolerance + binary.tolerance
@@ -142,18 +142,18 @@ def wide(rows: int = 400) -> Problem:
 
 def test_thresholds_are_not_materialized() -> None:
     problem = wide()
-    answer = Native().solve(problem)
+    answer = NativeBackend().solve(problem)
     assert answer.objective == (0,)
     assert "bits" not in vars(problem)
 
 
 def test_the_plan_says_which_kernel_and_why() -> None:
-    outcome = plan(wide(), Native())
+    outcome = plan(wide(), NativeBackend())
     assert isinstance(outcome, Plan)
     assert outcome.explain()[-1] == (
         "the numeric kernel runs: it takes 2 columns as they are, and their 798 cuts need no tests"
     )
-    forced = plan(wide(), Native(), {"kernel": "binary"})
+    forced = plan(wide(), NativeBackend(), {"kernel": "binary"})
     assert isinstance(forced, Plan)
     assert forced.explain()[-1] == "the binary kernel runs, as asked"
     assert choose_kernel(ordered(0), {})[0] == "binary"
@@ -163,10 +163,10 @@ def test_the_plan_says_which_kernel_and_why() -> None:
 def test_options_of_the_other_kernel() -> None:
     assert choose_kernel(wide(), {"cache": 1}) == ("binary", "the binary kernel runs: `cache` is an option of it")
     assert choose_kernel(wide(), {"slack": 10})[0] == "numeric"
-    refusals = list(Native().refusals(wide(), {"kernel": "numeric", "cache": 1}))
+    refusals = list(NativeBackend().refusals(wide(), {"kernel": "numeric", "cache": 1}))
     assert any("`cache` is an option of the binary kernel" in refusal.because for refusal in refusals)
     with pytest.raises(RefusedError):
-        Native().solve(wide(), asked("numeric", cache=1))
+        NativeBackend().solve(wide(), asked("numeric", cache=1))
 
 
 def test_what_the_numeric_kernel_cannot_take() -> None:
@@ -175,7 +175,7 @@ def test_what_the_numeric_kernel_cannot_take() -> None:
     assert can_take(problem) == "it has no absolute loss"
     assert choose_kernel(problem, {})[0] == "binary"
     with pytest.raises(RefusedError):
-        Native().solve(problem, asked("numeric"))
+        NativeBackend().solve(problem, asked("numeric"))
 
 
 def test_columns_of_mixed_features() -> None:

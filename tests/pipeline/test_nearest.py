@@ -15,27 +15,27 @@ from treeml.backends.contract import Status
 from treeml.backends.infeasibility import _simplest
 from treeml.cli.main import treeml
 from treeml.testing.truth import View
-from treeml.testing.worlds import CLASSES, Column, Required, Use, Wanted, Weighted, World
+from treeml.testing.worlds import CLASSES, Required, Wanted, Weighted, World, WorldColumn, WorldMeasure
 
 RANDOM = Random(4)
 ROWS = 7
 WORLD = World(
     CLASSES,
     (
-        Column("c0", "number", ("0", "1", "0", "1", "0", "1", "1")),
-        Column("c1", "number", ("0", "0", "1", "1", "0", "1", "0")),
-        Column("g", "category", ("a", "b", "b", "a", "a", "b", "a")),
+        WorldColumn("c0", "number", ("0", "1", "0", "1", "0", "1", "1")),
+        WorldColumn("c1", "number", ("0", "0", "1", "1", "0", "1", "0")),
+        WorldColumn("g", "category", ("a", "b", "b", "a", "a", "b", "a")),
     ),
     ("p", "q", "q", "p", "q", "p", "q"),
     weight=("1", "0.5", "2", "1", "1.25", "1", "3"),
-    goals=(Wanted("minimize", Weighted((("1", Use("leaves")),))),),
+    goals=(Wanted("minimize", Weighted((("1", WorldMeasure("leaves")),))),),
     mistake_costs=(("p", "q", "3"), ("q", "p", "0.5")),
     test_costs=(("c0", "2"), ("c1", "3.5")),
 )
 
 
 def one(measure: str, *arguments: str, factor: str = "1") -> Weighted:
-    return Weighted(((factor, Use(measure, arguments)),))
+    return Weighted(((factor, WorldMeasure(measure, arguments)),))
 
 
 SHALLOW = Required(one("depth"), "<=", "1")
@@ -47,8 +47,8 @@ ASKED = [
     Required(one("mistake_cost"), "<=", "0.1"),
     Required(one("leaf_errors"), "<=", "0.2"),
     Required(one("purity"), ">=", "0.95"),
-    Required(Weighted((("1", Use("accuracy")), ("-0.1", Use("leaves")))), ">=", "0.75"),
-    Required(Weighted((("2", Use("errors")), ("1", Use("leaves")))), "<=", "3"),
+    Required(Weighted((("1", WorldMeasure("accuracy")), ("-0.1", WorldMeasure("leaves")))), ">=", "0.75"),
+    Required(Weighted((("2", WorldMeasure("errors")), ("1", WorldMeasure("leaves")))), "<=", "3"),
     Required(one("support"), ">=", "9", " rows"),
     Required(one("errors"), "=", "0.3"),
 ]

@@ -9,7 +9,7 @@ import pytest
 from random_problems import random_problem
 
 from treeml.backends.contract import Answer, Deadline, Limits, Status, Stop
-from treeml.backends.oracle.backend import Oracle
+from treeml.backends.oracle.backend import OracleBackend
 from treeml.backends.registry import get
 from treeml.lang.diagnostic import RefusedError
 from treeml.problem.evaluate import evaluate_goals, meets_all
@@ -32,7 +32,7 @@ WAYS: dict[str, tuple[str, dict[str, Any]]] = {
 
 @cache
 def truth(seed: int, numbers: bool, numeric: bool) -> Answer:
-    return Oracle().solve(random_problem(seed, numbers=numbers, numeric=numeric))
+    return OracleBackend().solve(random_problem(seed, numbers=numbers, numeric=numeric))
 
 
 def check(way: str, seed: int, numbers: bool = False, numeric: bool = False) -> bool:
@@ -100,13 +100,13 @@ def test_binoct_finds_the_fewest_errors() -> None:
             answer = get("mip").solve(problem, Limits(options={"formulation": "binoct"}))
         except RefusedError:
             continue
-        agree(answer, Oracle().solve(problem), problem)
+        agree(answer, OracleBackend().solve(problem), problem)
         solved += 1
     assert solved >= 5
 
 
 def test_every_status_occurs() -> None:
-    statuses = {Oracle().solve(random_problem(seed)).status for seed in range(25)}
+    statuses = {OracleBackend().solve(random_problem(seed)).status for seed in range(25)}
     assert statuses == {Status.OPTIMAL, Status.INFEASIBLE}
 
 

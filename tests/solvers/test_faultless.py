@@ -14,7 +14,7 @@ from faultless_problems import DEPTH, GOALS, faultless_problem
 from random_problems import ONE
 
 from treeml.backends.contract import Answer, Deadline, Limits, Status, Stop
-from treeml.backends.oracle.backend import Oracle
+from treeml.backends.oracle.backend import OracleBackend
 from treeml.backends.planning.plan import DEEPEST_IMPLIED, Plan, plan
 from treeml.backends.registry import get
 from treeml.backends.run import run
@@ -43,7 +43,7 @@ WAYS: dict[str, tuple[str, dict[str, Any]]] = {
 
 @cache
 def truth(seed: int, goals: str) -> Answer:
-    return Oracle().solve(faultless_problem(seed, GOALS[goals]))
+    return OracleBackend().solve(faultless_problem(seed, GOALS[goals]))
 
 
 def check(way: str, seed: int, goals: str) -> None:

@@ -13,8 +13,8 @@ from click.testing import CliRunner
 from faultless_problems import GOALS, faultless_problem
 
 from treeml.backends.contract import Deadline, Limits, Status, Stop
-from treeml.backends.oracle.backend import Oracle
-from treeml.backends.parameterized.backend import Parameterized, _labels
+from treeml.backends.oracle.backend import OracleBackend
+from treeml.backends.parameterized.backend import ParameterizedBackend, _labels
 from treeml.backends.parameterized.instance import Instance, read_instance
 from treeml.backends.parameterized.search import Trees, by_shapes, shapes
 from treeml.backends.parameterized.support import (
@@ -60,11 +60,11 @@ def test_a_shallowest_tree_may_need_a_column_outside_every_minimal_support_set()
     assert within.find(instance.everything, 15, 3) is None
     assert within.find(instance.everything, 15, 4) is not None
     for options in ({"columns": "support"}, {"columns": "all"}):
-        answer = Parameterized().solve(problem, Limits(options=options))
+        answer = ParameterizedBackend().solve(problem, Limits(options=options))
         assert (answer.status, answer.objective) == (Status.OPTIMAL, (3,))
         assert answer.tree is not None
         assert 4 in used(answer.tree)
-    assert Oracle().solve(problem).objective == (3,)
+    assert OracleBackend().solve(problem).objective == (3,)
 
 
 def hitting(seed: int) -> tuple[list[set[int]], int]:
@@ -157,24 +157,24 @@ def test_shape_by_shape_finds_what_the_joined_search_finds() -> None:
 def test_what_it_does_not_take_is_refused() -> None:
     problem = faultless_problem(5, GOALS["leaves"])
     loose = problem.asking(problem.goals, (bound(problem.bounds[0].sum, "<=", 1, "errors"),))
-    said = [refusal.because for refusal in Parameterized().refusals(loose)]
+    said = [refusal.because for refusal in ParameterizedBackend().refusals(loose)]
     assert any("leaves room" in because for because in said)
 
 
 def test_without_time_there_is_a_greedy_tree() -> None:
-    answer = Parameterized().solve(faultless_problem(5, GOALS["leaves"]), Limits(Deadline.after(0)))
+    answer = ParameterizedBackend().solve(faultless_problem(5, GOALS["leaves"]), Limits(Deadline.after(0)))
     assert (answer.status, answer.stop) == (Status.FEASIBLE, Stop.TIME)
 
 
 def test_a_listener_stops_it() -> None:
-    answer = Parameterized().solve(faultless_problem(5, GOALS["leaves"]), on_progress=lambda moment: False)
+    answer = ParameterizedBackend().solve(faultless_problem(5, GOALS["leaves"]), on_progress=lambda moment: False)
     assert answer.stop is Stop.INTERRUPTED
 
 
 def test_little_memory_forgets_and_still_proves() -> None:
     problem = faultless_problem(5, GOALS["leaves"])
-    answer = Parameterized().solve(problem, Limits(memory=1))
-    assert (answer.status, answer.objective) == (Status.OPTIMAL, Oracle().solve(problem).objective)
+    answer = ParameterizedBackend().solve(problem, Limits(memory=1))
+    assert (answer.status, answer.objective) == (Status.OPTIMAL, OracleBackend().solve(problem).objective)
 
 
 def test_differences_are_counted_pair_by_pair() -> None:
@@ -223,5 +223,5 @@ def test_many_hitting_sets() -> None:
     for seed in range(100, 400):
         family, universe = hitting(seed)
         least = smallest_hitting(family, universe)
-        answer = Parameterized().solve(hitting_problem(family, universe, GOALS["leaves"]))
+        answer = ParameterizedBackend().solve(hitting_problem(family, universe, GOALS["leaves"]))
         assert answer.objective == (least + 1,)

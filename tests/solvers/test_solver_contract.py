@@ -16,12 +16,12 @@ import pytest
 
 from treeml.backends.claims import Evidence
 from treeml.backends.contract import Answer, Deadline, Limits, Status, Stop
-from treeml.backends.infeasibility import Quantity, nearest
+from treeml.backends.infeasibility import RequiredSum, nearest
 from treeml.backends.registry import get
 from treeml.backends.solvers.encodings.greedy_start import first_trees
 from treeml.backends.solvers.encodings.integer_form import read_problem
 from treeml.backends.solvers.encodings.node_questions import read_choices
-from treeml.backends.solvers.encodings.solve_state import Search
+from treeml.backends.solvers.encodings.solve_state import SolveState
 from treeml.backends.solvers.engines.outcome import Proved
 from treeml.lang.diagnostic import RefusedError
 from treeml.native.rup import check_proof
@@ -174,7 +174,7 @@ def test_conflicts_are_named(name: str) -> None:
     answer = solve(name, problem)
     assert answer.status is Status.INFEASIBLE
     assert set(answer.conflict) == {"shallow", "few errors"}
-    few_errors = Quantity(
+    few_errors = RequiredSum(
         sum_of_errors, "<=", Fraction(3), lambda sense, limit: (Bound(sum_of_errors, sense, limit, "beside"),)
     )
     assert nearest(get(name), problem, "few errors", few_errors, Limits()) == (8,)
@@ -295,7 +295,7 @@ def test_importing_a_back_end_imports_no_solver() -> None:
 def test_a_margin_keeps_to_tests_with_rows_on_either_side(seed: int) -> None:
     from random_problems import random_problem
 
-    from treeml.backends.oracle.backend import Oracle
+    from treeml.backends.oracle.backend import OracleBackend
     from treeml.problem.evaluate import answers
     from treeml.problem.tree import Leaf, Node
 
@@ -322,7 +322,7 @@ def test_a_margin_keeps_to_tests_with_rows_on_either_side(seed: int) -> None:
     only = Problem(
         problem.features, questions, problem.count, problem.classes, problem.goals, problem.bounds, problem.bits[kept]
     )
-    assert answer.objective == Oracle().solve(only).objective
+    assert answer.objective == OracleBackend().solve(only).objective
 
 
 def leafy(limit: int) -> Bound:
@@ -519,7 +519,7 @@ def test_where_the_greedy_tree_breaks_a_requirement_a_smaller_one_comes_first() 
     assert [isinstance(tree, Leaf) for tree in trees] == [False, False, True, True]
     few = Bound(Sum(((ONE, Leaves()),)), "<=", ONE, "few")
     bounded = problem.asking(problem.goals, (*problem.bounds, few))
-    search = Search(bounded, read_problem(bounded), Limits(), None)
+    search = SolveState(bounded, read_problem(bounded), Limits(), None)
     search.begin_with(trees)
     assert isinstance(search.tree, Leaf)
 
@@ -557,7 +557,7 @@ def test_a_solver_that_knows_nothing_is_not_quoted() -> None:
     cost = np.array([[0, 3], [2, 5], [4, 0]])[np.arange(problem.rows) % 3]
     goal = Goal(Sum(((Fraction(1, 2), Predicted(cost)),), Fraction(1)))
     asked = problem.asking((goal,), problem.bounds)
-    search = Search(asked, read_problem(asked), Limits(), None)
+    search = SolveState(asked, read_problem(asked), Limits(), None)
     assert search.bound_by == (Evidence("row by row"),)
     search.raise_bound(nothing)
     assert search.bound == 1 + Fraction(int(cost.min(axis=1).sum()), 2)
@@ -566,7 +566,7 @@ def test_a_solver_that_knows_nothing_is_not_quoted() -> None:
     assert (answer.status, answer.stop) == (Status.FEASIBLE, Stop.TIME)
     assert answer.objective == (1 + Fraction(int(cost[:, 0].sum()), 2),)
     alike = problem.asking((Goal(Sum(((Fraction(1), Predicted(np.sort(cost, axis=1))),))),), problem.bounds)
-    search = Search(alike, read_problem(alike), Limits(), None)
+    search = SolveState(alike, read_problem(alike), Limits(), None)
     search.raise_bound(nothing)
     search.offer(Leaf(0))
     answer = search.answer(Stop.TIME)

@@ -13,7 +13,7 @@ from treeml.backends.claims import BOUND, INFEASIBLE, OPTIMAL, Evidence, Unfound
 from treeml.backends.contract import Deadline
 from treeml.backends.solvers.encodings.program import FREE, Program
 from treeml.backends.solvers.engines import cpsat, highs, scip
-from treeml.backends.solvers.engines.outcome import End, Orders, Outcome, Proved
+from treeml.backends.solvers.engines.outcome import Orders, Proved, SolverEnd, SolverOutcome
 from treeml.backends.solvers.engines.statuses import (
     SAT,
     TABLES,
@@ -59,8 +59,8 @@ def test_no_field_is_read_that_the_status_does_not_carry(solver: str, status: st
     values: Callable[[], Any] = (lambda: np.array([3])) if row.values else forbidden
     bound: Callable[[], Any] = (lambda: 3) if row.bound else forbidden
     outcome = outcome_of(solver, status, values, bound, lambda found: int(found[0]))
-    assert (outcome.end is End.OPTIMAL) == row.optimal
-    assert (outcome.end is End.INFEASIBLE) == row.infeasible
+    assert (outcome.end is SolverEnd.OPTIMAL) == row.optimal
+    assert (outcome.end is SolverEnd.INFEASIBLE) == row.infeasible
     assert (outcome.values is not None) == (row.values and not row.infeasible)
     assert (outcome.bound is not None) == row.bound
 
@@ -69,7 +69,7 @@ def test_no_field_is_read_that_the_status_does_not_carry(solver: str, status: st
 def test_optimal_with_a_gap_is_not_optimal(solver: str, status: str, row: Meaning) -> None:
     if row.values and row.bound:
         outcome = outcome_of(solver, status, lambda: np.array([3]), lambda: 2, lambda found: int(found[0]))
-        assert outcome.end is not End.OPTIMAL
+        assert outcome.end is not SolverEnd.OPTIMAL
         assert outcome.bound is not None
         assert outcome.bound.least == 2
 
@@ -78,20 +78,20 @@ def test_optimal_with_a_gap_is_not_optimal(solver: str, status: str, row: Meanin
 def test_an_optimum_below_its_own_bound_proves_neither(solver: str, status: str, row: Meaning) -> None:
     if row.optimal:
         outcome = outcome_of(solver, status, lambda: np.array([3]), lambda: 4, lambda found: int(found[0]))
-        assert (outcome.end, outcome.bound) == (End.FAILED, None)
+        assert (outcome.end, outcome.bound) == (SolverEnd.FAILED, None)
 
 
 def test_an_optimum_that_is_no_solution_is_none() -> None:
     outcome = outcome_of("HiGHS", "kOptimal", lambda: None, lambda: 3, lambda found: 3)
-    assert (outcome.end, outcome.values) == (End.FAILED, None)
+    assert (outcome.end, outcome.values) == (SolverEnd.FAILED, None)
 
 
 @pytest.mark.parametrize(
     ("solver", "status"), [("HiGHS", "kUnboundedOrInfeasible"), ("SCIP", "inforunbd"), ("Gurobi", "INF_OR_UNBD")]
 )
 def test_infeasible_or_unbounded_is_infeasible_only_where_columns_are_bounded(solver: str, status: str) -> None:
-    assert outcome_of(solver, status, forbidden, forbidden, None).end is End.FAILED
-    assert outcome_of(solver, status, forbidden, forbidden, None, is_bounded=True).end is End.INFEASIBLE
+    assert outcome_of(solver, status, forbidden, forbidden, None).end is SolverEnd.FAILED
+    assert outcome_of(solver, status, forbidden, forbidden, None, is_bounded=True).end is SolverEnd.INFEASIBLE
 
 
 def test_an_unknown_status_is_a_failure() -> None:
@@ -109,9 +109,9 @@ def test_what_a_callback_passes_counts_by_its_row() -> None:
 
 def test_an_outcome_without_evidence_cannot_be_made() -> None:
     with pytest.raises(UnfoundedClaim):
-        Outcome(End.OPTIMAL, np.array([1]))
+        SolverOutcome(SolverEnd.OPTIMAL, np.array([1]))
     with pytest.raises(UnfoundedClaim):
-        Outcome(End.INFEASIBLE, evidence=Evidence("solver bound"))
+        SolverOutcome(SolverEnd.INFEASIBLE, evidence=Evidence("solver bound"))
     with pytest.raises(UnfoundedClaim):
         Proved(3, Evidence("solver infeasible"))
 
@@ -154,7 +154,7 @@ def test_duals_bound_in_whole_numbers_whatever_they_are() -> None:
 @pytest.mark.parametrize("name", ENGINES)
 def test_solved(name: str) -> None:
     outcome = ENGINES[name].solve_program(program(), EVER)
-    assert outcome.end is End.OPTIMAL
+    assert outcome.end is SolverEnd.OPTIMAL
     assert outcome.values is not None
     assert outcome.bound is not None
     assert outcome.bound.least == int(program().cost @ outcome.values)
@@ -165,7 +165,7 @@ def test_solved(name: str) -> None:
 @pytest.mark.parametrize("name", ENGINES)
 def test_without_a_solution(name: str) -> None:
     outcome = ENGINES[name].solve_program(program(feasible=False), EVER)
-    assert (outcome.end, outcome.bound, outcome.values) == (End.INFEASIBLE, None, None)
+    assert (outcome.end, outcome.bound, outcome.values) == (SolverEnd.INFEASIBLE, None, None)
     assert outcome.proof.supports(INFEASIBLE)
     assert not outcome.proof.supports(BOUND)
 
@@ -176,12 +176,12 @@ def test_stopped_by_a_limit_on_work(name: str, sign: int) -> None:
     """The bound, if there is one, holds; a default of 0 would not where all costs are negative."""
     hard = program(40, 20, sign=sign)
     best = cpsat.solve_program(hard, EVER)
-    assert best.end is End.OPTIMAL
+    assert best.end is SolverEnd.OPTIMAL
     assert best.bound is not None
     outcome = ENGINES[name].solve_program(hard, replace(EVER, work=1e-4 if name == "CP-SAT" else 1))
-    assert outcome.end in (End.TIME, End.OPTIMAL)
+    assert outcome.end in (SolverEnd.TIME, SolverEnd.OPTIMAL)
     assert outcome.bound is None or outcome.bound.least <= best.bound.least
-    assert (outcome.evidence is not None) == (outcome.end is End.OPTIMAL)
+    assert (outcome.evidence is not None) == (outcome.end is SolverEnd.OPTIMAL)
 
 
 @pytest.mark.parametrize("name", ENGINES)
@@ -196,12 +196,12 @@ def test_stopped_by_its_listener(name: str) -> None:
         return values is None
 
     outcome = ENGINES[name].solve_program(hard, EVER, None, listen)
-    assert outcome.end in (End.INTERRUPTED, End.OPTIMAL)
+    assert outcome.end in (SolverEnd.INTERRUPTED, SolverEnd.OPTIMAL)
     bounds = told + ([] if outcome.bound is None else [outcome.bound])
     assert all(bound.least <= best.bound.least for bound in bounds)
 
 
-def solved_by_cpsat(seconds: float | None, stop: bool) -> tuple[str, Outcome]:
+def solved_by_cpsat(seconds: float | None, stop: bool) -> tuple[str, SolverOutcome]:
     from ortools.sat.python import cp_model
 
     model, variables = cpsat.write_model(program(40, 20, sign=-1))
@@ -220,7 +220,7 @@ def solved_by_cpsat(seconds: float | None, stop: bool) -> tuple[str, Outcome]:
 
 def test_cpsat_that_ends_before_it_begins_has_no_bound() -> None:
     status, outcome = solved_by_cpsat(0.0, stop=False)
-    assert (status, outcome.end, outcome.bound, outcome.values) == ("UNKNOWN", End.TIME, None, None)
+    assert (status, outcome.end, outcome.bound, outcome.values) == ("UNKNOWN", SolverEnd.TIME, None, None)
 
 
 def test_cpsat_with_a_solution_has_a_bound() -> None:
@@ -241,7 +241,7 @@ def test_an_invalid_model_of_cpsat_is_a_failure() -> None:
     model.add(sum(2**40 * each for each in huge) >= 1)
     model.minimize(huge[0])
     outcome = cpsat.run_model(model, huge, EVER)
-    assert (outcome.raw, outcome.end, outcome.bound) == ("MODEL_INVALID", End.FAILED, None)
+    assert (outcome.raw, outcome.end, outcome.bound) == ("MODEL_INVALID", SolverEnd.FAILED, None)
 
 
 def test_cpsat_without_an_objective_tells_no_bound() -> None:
@@ -252,7 +252,7 @@ def test_cpsat_without_an_objective_tells_no_bound() -> None:
     model.add_bool_or(either)
     told: list[Proved | None] = []
     outcome = cpsat.run_model(model, either, EVER, on_incumbent=lambda values, bound: told.append(bound))
-    assert outcome.end is End.OPTIMAL
+    assert outcome.end is SolverEnd.OPTIMAL
     assert outcome.bound is None
     assert not any(told)
 
@@ -261,7 +261,7 @@ def test_a_goal_that_is_the_same_for_all_is_bounded_by_itself() -> None:
     made = replace(program(), cost=np.zeros(8, np.int64), offset=-8)
     for engine in ENGINES.values():
         outcome = engine.solve_program(made, EVER)
-        assert outcome.end is End.OPTIMAL
+        assert outcome.end is SolverEnd.OPTIMAL
         assert outcome.bound is None or outcome.bound.least == -8
 
 
@@ -276,14 +276,14 @@ def test_highs_that_is_stopped_at_once(option: str, value: float, status: str) -
     solver.setOptionValue(option, value)
     solver.run()
     outcome = highs._outcome(solver, hard, [], accuracy_for(hard, highs.FINEST))
-    assert (outcome.raw, outcome.end) == (status, End.TIME)
+    assert (outcome.raw, outcome.end) == (status, SolverEnd.TIME)
     assert outcome.bound is None or outcome.bound.least <= best.bound.least
 
 
 def test_highs_that_never_ran_says_nothing() -> None:
     solver = highs._model(program(), whole=True, threads=1, seed=0)
     outcome = highs._outcome(solver, program(), [], accuracy_for(program(), highs.FINEST))
-    assert (outcome.raw, outcome.end, outcome.bound, outcome.values) == ("kNotset", End.FAILED, None, None)
+    assert (outcome.raw, outcome.end, outcome.bound, outcome.values) == ("kNotset", SolverEnd.FAILED, None, None)
 
 
 @pytest.mark.parametrize(
@@ -306,13 +306,13 @@ def test_scip_that_is_stopped_at_once(parameter: str, value: float, status: str)
     assert outcome.raw in (status, "optimal")
     assert outcome.bound is None or outcome.bound.least <= best.bound.least
     # A gap that somebody allowed is no proof, whatever the row says of the status.
-    assert outcome.end is not End.OPTIMAL or outcome.bound is not None
+    assert outcome.end is not SolverEnd.OPTIMAL or outcome.bound is not None
 
 
 def test_scip_that_never_ran_says_nothing() -> None:
     model, variables = scip.write_model(program())
     outcome = scip._outcome(model, variables, program(), [], accuracy_for(program(), scip.FINEST))
-    assert (outcome.end, outcome.bound, outcome.values) == (End.FAILED, None, None)
+    assert (outcome.end, outcome.bound, outcome.values) == (SolverEnd.FAILED, None, None)
 
 
 @pytest.mark.parametrize("name", ["g3", "g4", "m22", "mgh", "cadical153", "cadical195"])
@@ -347,6 +347,6 @@ def test_highs_is_right_where_some_columns_need_not_be_whole() -> None:
         whole=upper == 1,
     )
     outcome = highs.solve_program(mixed, EVER)
-    assert outcome.end is End.OPTIMAL
+    assert outcome.end is SolverEnd.OPTIMAL
     assert outcome.bound is not None
     assert outcome.bound.least == 2

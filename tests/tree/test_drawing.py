@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treeml.trees import tree as trees
-from treeml.trees.tree import Branch, Field, Leaf, Tree
+from treeml.trees.tree import Branch, Field, Tree, TreeLeaf
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 def tree_with(column: str, label: str) -> Tree:
-    yes, no = Leaf(label, 1, (1, 0)), Leaf("other", 2, (0, 2))
-    return Tree(Branch(trees.Test(column, "is true", (1,)), yes, no), "classes", "y", (label, "other"))
+    yes, no = TreeLeaf(label, 1, (1, 0)), TreeLeaf("other", 2, (0, 2))
+    return Tree(Branch(trees.TreeTest(column, "is true", (1,)), yes, no), "classes", "y", (label, "other"))
 
 
 @given(st.text(), st.text())
@@ -45,9 +45,9 @@ def test_svg_holds_every_node_and_no_script() -> None:
 
 
 def test_leaves_do_not_overlap() -> None:
-    def grow(depth: int) -> Branch | Leaf:
-        test = trees.Test("a column whose name is so long that it needs more room", "at most", (depth + 0.5,))
-        return Branch(test, grow(depth - 1), grow(depth - 1)) if depth else Leaf("yes", 1, (1,))
+    def grow(depth: int) -> Branch | TreeLeaf:
+        test = trees.TreeTest("a column whose name is so long that it needs more room", "at most", (depth + 0.5,))
+        return Branch(test, grow(depth - 1), grow(depth - 1)) if depth else TreeLeaf("yes", 1, (1,))
 
     tree = Tree(
         grow(4),
@@ -68,16 +68,16 @@ def test_leaves_do_not_overlap() -> None:
 
 
 def test_shares_are_never_rounded_to_all_or_nothing() -> None:
-    leaf = Leaf("a", 100_000, (99_999, 1), (Fraction(99_999), Fraction(1)))
+    leaf = TreeLeaf("a", 100_000, (99_999, 1), (Fraction(99_999), Fraction(1)))
     assert str(Tree(leaf, "classes", "y", ("a", "b"))) == "y = a  [100,000 rows: a >99.9%, b <0.1%]"
 
 
 def test_numbers_and_clusters() -> None:
     numbers = Tree(
         Branch(
-            trees.Test("x", "at most", (0.1,)),
-            Leaf(1.5, 2, exact=(Fraction(3, 2),)),
-            Leaf(1 / 3, 3, exact=(Fraction(1, 3),)),
+            trees.TreeTest("x", "at most", (0.1,)),
+            TreeLeaf(1.5, 2, exact=(Fraction(3, 2),)),
+            TreeLeaf(1 / 3, 3, exact=(Fraction(1, 3),)),
         ),
         "numbers",
         "y",
@@ -89,7 +89,7 @@ def test_numbers_and_clusters() -> None:
         "├─ yes: y = 1.5  [2 rows (40% of all)]",
         "└─ no:  y = 0.333333  [3 rows (60% of all)]",
     ]
-    clusters = Tree(Leaf((1.0, 2.5), 4, exact=(Fraction(1), Fraction(5, 2))), "clusters", "", (), ("u", "v"))
+    clusters = Tree(TreeLeaf((1.0, 2.5), 4, exact=(Fraction(1), Fraction(5, 2))), "clusters", "", (), ("u", "v"))
     assert str(clusters) == "u 1, v 2.5  [4 rows]"
     for tree in (numbers, clusters):
         xml.etree.ElementTree.fromstring(tree.to_svg())

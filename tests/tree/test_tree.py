@@ -25,17 +25,17 @@ from treeml.measures.definitions import outcome_of
 from treeml.problem import tree as nodes
 from treeml.trees import routing
 from treeml.trees import tree as trees
-from treeml.trees.tree import Branch, Field, Leaf, Tree, lower_tree, raise_tree
+from treeml.trees.tree import Branch, Field, Tree, TreeLeaf, lower_tree, raise_tree
 
 
 def flower() -> Tree:
     """Length <= 2.5: short. Else color among red, blue, or missing: long; else short."""
-    color = trees.Test("color", "among", ("red", "blue"), missing_yes=True)
-    short = Leaf("short", 3, (0, 3), (Fraction(0), Fraction(9, 2)))
-    long = Leaf("long", 2, (2, 0), (Fraction(2), Fraction(0)))
-    mixed = Leaf("short", 3, (1, 2), (Fraction(1), Fraction(3)))
+    color = trees.TreeTest("color", "among", ("red", "blue"), missing_yes=True)
+    short = TreeLeaf("short", 3, (0, 3), (Fraction(0), Fraction(9, 2)))
+    long = TreeLeaf("long", 2, (2, 0), (Fraction(2), Fraction(0)))
+    mixed = TreeLeaf("short", 3, (1, 2), (Fraction(1), Fraction(3)))
     return Tree(
-        Branch(trees.Test("length", "at most", (2.5,)), short, Branch(color, long, mixed)),
+        Branch(trees.TreeTest("length", "at most", (2.5,)), short, Branch(color, long, mixed)),
         "classes",
         "size",
         ("long", "short"),
@@ -132,20 +132,26 @@ def test_rows_that_a_tree_cannot_use(data: Any, message: str) -> None:
 
 def test_labels_come_back_as_they_went_in() -> None:
     for classes in [(0, 1), (False, True), ("a", "b"), (0.5, 2.0)]:
-        tree = Tree(Leaf(classes[1], 1, (0, 1)), "classes", "y", classes)
+        tree = Tree(TreeLeaf(classes[1], 1, (0, 1)), "classes", "y", classes)
         (label,) = tree.predict([{}]).tolist()
         assert label == classes[1]
         assert type(label) is type(classes[1])
-    mixed = Tree(Leaf(1, 1, (1, 0)), "classes", "y", (1, "one"))
+    mixed = Tree(TreeLeaf(1, 1, (1, 0)), "classes", "y", (1, "one"))
     assert mixed.predict([{}])[0] == 1
 
 
 @pytest.mark.parametrize("levels", [(0, 1), (False, True), ("0", "1"), ("false", "true")])
 @pytest.mark.parametrize("values", [[0, 1], [False, True], [0.0, 1.0], ["0", "1"]])
 def test_truths_are_the_same_however_they_are_written(levels: tuple[Any, Any], values: list[Any]) -> None:
-    test = trees.Test("x", "is true", (levels[1],))
+    test = trees.TreeTest("x", "is true", (levels[1],))
     tree = Tree(
-        Branch(test, Leaf("b"), Leaf("a")), "classes", "y", ("a", "b"), (), (Field("x", "binary", levels),), ("x",)
+        Branch(test, TreeLeaf("b"), TreeLeaf("a")),
+        "classes",
+        "y",
+        ("a", "b"),
+        (),
+        (Field("x", "binary", levels),),
+        ("x",),
     )
     assert tree.predict({"x": values}).tolist() == ["a", "b"]
     assert tree.predict(np.array(values)[:, None]).tolist() == ["a", "b"]
@@ -264,11 +270,12 @@ def test_a_start_tree_may_put_its_questions_differently() -> None:
     tree = raise_tree(nodes.Split(1, nodes.Leaf(1), nodes.Leaf(0)), questions, dataset)
     assert isinstance(tree.root, Branch)
     turned = Tree(
-        Branch(trees.Test("b", "is", ("x",)), tree.root.no, tree.root.yes), *(getattr(tree, name) for name in SAME)
+        Branch(trees.TreeTest("b", "is", ("x",)), tree.root.no, tree.root.yes), *(getattr(tree, name) for name in SAME)
     )
     assert lower_tree(turned, questions, dataset.classes) == nodes.Split(1, nodes.Leaf(1), nodes.Leaf(0))
     among = Tree(
-        Branch(trees.Test("b", "among", ("z",)), tree.root.yes, tree.root.no), *(getattr(tree, name) for name in SAME)
+        Branch(trees.TreeTest("b", "among", ("z",)), tree.root.yes, tree.root.no),
+        *(getattr(tree, name) for name in SAME),
     )
     assert lower_tree(among, questions, dataset.classes) == nodes.Split(1, nodes.Leaf(1), nodes.Leaf(0))
 

@@ -13,17 +13,19 @@ import pytest
 
 from treeml.lang.diagnostic import DataError
 from treeml.trees import tree as trees
-from treeml.trees.tree import Branch, Field, Leaf, Tree
+from treeml.trees.tree import Branch, Field, Tree, TreeLeaf
 
 
 def tree() -> Tree:
-    color = trees.Test("color", "among", ("red", "blue"), missing_yes=True)
+    color = trees.TreeTest("color", "among", ("red", "blue"), missing_yes=True)
     return Tree(
         Branch(
-            trees.Test("length", "at most", (0.1,)),
-            Leaf(1, 3, (0, 3), (Fraction(0), Fraction(9, 2))),
+            trees.TreeTest("length", "at most", (0.1,)),
+            TreeLeaf(1, 3, (0, 3), (Fraction(0), Fraction(9, 2))),
             Branch(
-                color, Leaf(0, 2, (2, 0), (Fraction(2), Fraction(0))), Leaf(1, 1, (0, 1), (Fraction(0), Fraction(1)))
+                color,
+                TreeLeaf(0, 2, (2, 0), (Fraction(2), Fraction(0))),
+                TreeLeaf(1, 1, (0, 1), (Fraction(0), Fraction(1))),
             ),
         ),
         "classes",
@@ -44,7 +46,7 @@ def test_round_trip_through_text_and_files(tmp_path: Path) -> None:
 
 
 def test_numbers_stay_exact() -> None:
-    third = Tree(Leaf(1 / 3, 3, exact=(Fraction(1, 3),)), "numbers", "y", (), ("y",))
+    third = Tree(TreeLeaf(1 / 3, 3, exact=(Fraction(1, 3),)), "numbers", "y", (), ("y",))
     assert third.to_json()["root"]["exact"] == ["1/3"]
     assert Tree.from_json(json.dumps(third.to_json())) == third
 
@@ -53,7 +55,7 @@ def test_numbers_stay_exact() -> None:
     "classes", [(True, False), (date(2020, 1, 2), date(2021, 1, 2)), (datetime(2020, 1, 2, 3), "x"), (1.5, None)]
 )
 def test_labels_of_many_kinds(classes: tuple[Any, ...]) -> None:
-    written = Tree(Leaf(classes[0], 1, (1, 0)), "classes", "y", classes)
+    written = Tree(TreeLeaf(classes[0], 1, (1, 0)), "classes", "y", classes)
     again = Tree.from_json(json.dumps(written.to_json()))
     assert again == written
     assert [type(label) for label in again.classes] == [type(label) for label in classes]
@@ -139,7 +141,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 
 def test_a_label_that_json_cannot_hold() -> None:
     with pytest.raises(DataError, match="cannot be written as JSON"):
-        Tree(Leaf(3j, 1, (1,)), "classes", "y", (3j,)).to_json()
+        Tree(TreeLeaf(3j, 1, (1,)), "classes", "y", (3j,)).to_json()
 
 
 def test_the_example_of_the_documentation_is_a_tree() -> None:

@@ -87,7 +87,7 @@ def has_easy_tree(problem: Problem, goals: tuple[Goal, ...], limits: Limits) -> 
 
     Most requirements that can be met are seen to be so without a solver, at any depth.
     """
-    from treeml.backends.heuristics.cart import Cart
+    from treeml.backends.heuristics.cart import CartBackend
 
     if any(meets_all(problem, Leaf(label)) for label in range(problem.classes) or (-1,)):
         return True
@@ -98,7 +98,7 @@ def has_easy_tree(problem: Problem, goals: tuple[Goal, ...], limits: Limits) -> 
         if "Predicted" in bound.sum.kinds() and len(towards) < MOST_GROWN:
             sign = -1 if bound.sense == ">=" else 1
             towards.append(Goal(Sum(tuple((sign * factor, term) for factor, term in bound.sum.parts))))
-    grown = (Cart().solve(problem.asking((goal,), problem.bounds), Limits(limits.deadline)) for goal in towards)
+    grown = (CartBackend().solve(problem.asking((goal,), problem.bounds), Limits(limits.deadline)) for goal in towards)
     return any(answer.tree is not None for answer in grown)
 
 
@@ -130,7 +130,7 @@ def _verdict(backend: Backend, problem: Problem, limits: Limits) -> Status:
 
 
 @dataclass(frozen=True, slots=True)
-class Quantity:
+class RequiredSum:
     """A requirement as the user wrote it: what is compared with the limit, and what says so to a back-end.
 
     The bounds of a problem are no substitute: their constants have moved to the limit, a quotient has become linear,
@@ -144,7 +144,7 @@ class Quantity:
 
 
 def nearest(
-    backend: Backend, problem: Problem, name: str, quantity: Quantity, limits: Limits
+    backend: Backend, problem: Problem, name: str, quantity: RequiredSum, limits: Limits
 ) -> tuple[Fraction, ...] | None:
     """Limits that the requirement of this name could have, the others kept: the closest to the one asked for first.
 
@@ -164,7 +164,9 @@ def nearest(
     return tuple(value for _, value in sorted(set(found))) if found or is_known else None
 
 
-def _extreme(backend: Backend, problem: Problem, quantity: Quantity, sense: str, limits: Limits) -> Fraction | Status:
+def _extreme(
+    backend: Backend, problem: Problem, quantity: RequiredSum, sense: str, limits: Limits
+) -> Fraction | Status:
     """The least (for >=: the greatest) value over all trees; INFEASIBLE, or UNKNOWN."""
     from treeml.backends.planning.plan import Plan, plan
     from treeml.backends.run import run
@@ -180,7 +182,9 @@ def _extreme(backend: Backend, problem: Problem, quantity: Quantity, sense: str,
     return Status.INFEASIBLE if answer.status is Status.INFEASIBLE else Status.UNKNOWN
 
 
-def _by_halves(backend: Backend, problem: Problem, quantity: Quantity, sense: str, limits: Limits) -> Fraction | Status:
+def _by_halves(
+    backend: Backend, problem: Problem, quantity: RequiredSum, sense: str, limits: Limits
+) -> Fraction | Status:
     """The same for what the back-end bounds but does not minimize: the gap to what is known impossible is halved."""
     step = _step(quantity.sum)
     reached = _value(backend, problem, quantity.sum, limits)

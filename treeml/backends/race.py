@@ -44,7 +44,7 @@ POLL = 0.1  # seconds between looks at the clock
 GRACE = 1.0  # seconds that members get beyond the deadline, to answer with what they have
 
 
-class Race:
+class RaceBackend:
     name: ClassVar[str] = "race"
     summary: ClassVar[str] = "several back-ends at once; the first proof wins"
     can: ClassVar[Capabilities] = Capabilities(

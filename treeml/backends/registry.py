@@ -21,16 +21,16 @@ GROUP = "treeml.backends"
 
 # What pyproject.toml lists in the group, for a checkout that is not installed; a test keeps the two equal.
 BUILT_IN: Mapping[str, str] = {
-    "native": "treeml.backends.native.backend:Native",
-    "oracle": "treeml.backends.oracle.backend:Oracle",
-    "cart": "treeml.backends.heuristics.cart:Cart",
-    "cpsat": "treeml.backends.solvers.cpsat:CpSat",
-    "mip": "treeml.backends.solvers.mip:Mip",
-    "maxsat": "treeml.backends.solvers.maxsat:MaxSat",
-    "sat": "treeml.backends.solvers.sat:PlainSat",
-    "parameterized": "treeml.backends.parameterized.backend:Parameterized",
-    "race": "treeml.backends.race:Race",
-    "improve": "treeml.backends.improve.backend:Improve",
+    "native": "treeml.backends.native.backend:NativeBackend",
+    "oracle": "treeml.backends.oracle.backend:OracleBackend",
+    "cart": "treeml.backends.heuristics.cart:CartBackend",
+    "cpsat": "treeml.backends.solvers.cpsat:CpSatBackend",
+    "mip": "treeml.backends.solvers.mip:MipBackend",
+    "maxsat": "treeml.backends.solvers.maxsat:MaxSatBackend",
+    "sat": "treeml.backends.solvers.sat:SatBackend",
+    "parameterized": "treeml.backends.parameterized.backend:ParameterizedBackend",
+    "race": "treeml.backends.race:RaceBackend",
+    "improve": "treeml.backends.improve.backend:ImproveBackend",
 }
 
 # The order in which a problem without `solve with` is offered; a greedy tree is nobody's answer unless asked for.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from treeml.cli.compare import CANNOT_WRITE
 from treeml.lang.diagnostic import Diagnostic, SpecError
-from treeml.studies.compare import Comparison, Entry
+from treeml.studies.compare import Comparison, ComparisonEntry
 from treeml.studies.comparison.contradictions import contradictions
 from treeml.studies.comparison.jobs import Case, split_names
 from treeml.studies.comparison.journal import Journal, is_final
@@ -75,7 +75,7 @@ def sweep_specs(
             journal.close()
     records.sort(key=lambda record: (record["spec"], record["data"], str(record["backend"]), _order(record)))
     troubles = [diagnostic for diagnostic, _ in contradictions(records)]
-    exit_code = Comparison(tuple(Entry(record["backend"], record=record) for record in records)).exit_code
+    exit_code = Comparison(tuple(ComparisonEntry(record["backend"], record=record) for record in records)).exit_code
     if journal is not None and journal.trouble:
         troubles.append(Diagnostic("D491", journal.trouble, helps=("the table above is complete; the file is not",)))
         exit_code = exit_code or CANNOT_WRITE

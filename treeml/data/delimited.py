@@ -18,7 +18,7 @@ from typing import Any
 import polars as pl
 
 from treeml.data.file_error import file_mistake
-from treeml.data.infer import MISSING_WORDS, Findings, infer, wide_numbers
+from treeml.data.infer import MISSING_WORDS, InferenceNotes, infer, wide_numbers
 from treeml.data.limits import PIECE, UNLIMITED, ReadingLimits, table_bytes
 from treeml.data.read import NOTHING_DECLARED, refuse_repeats
 from treeml.data.table import Column, Table
@@ -76,7 +76,7 @@ def typed_table(
             span,
             helps=("a tree needs at least one row",),
         )
-    findings = Findings(name, notes=notes or [])
+    findings = InferenceNotes(name, notes=notes or [])
     columns: dict[str, Column] = {}
     typed = 0
     for series in frame.iter_columns():

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from treeml.data.encoding import decoded
 from treeml.data.file_error import file_mistake
 from treeml.data.files import file_bytes
-from treeml.data.infer import Findings, infer
+from treeml.data.infer import InferenceNotes, infer
 from treeml.data.limits import ReadingLimits
 from treeml.data.read import NOTHING_DECLARED, refuse_repeats
 from treeml.data.recognize import recognized
@@ -140,7 +140,7 @@ def _sparse_table(
 ) -> Table:
     """Give every column of a libsvm file its type."""
     again = partial(_sparse_rows, dense, labels, source, first, types)
-    findings = Findings(source)
+    findings = InferenceNotes(source)
     label = _from_words("label", labels, types, findings)
     if ((dense == 0) | (dense == 1)).all():
         findings.stop()
@@ -210,7 +210,7 @@ def _read_c45(
     if not table:
         raise file_mistake("D405", f"{data.name} has no rows", "nothing in it", data.name, span)
     limits.admit(data.name, span, len(table), len(header), _EACH * len(rows))
-    findings = Findings(data.name, notes=notes)
+    findings = InferenceNotes(data.name, notes=notes)
     columns: dict[str, Column] = {}
     for i, name in enumerate(header):
         spec = types.get(name, NOTHING_DECLARED)
@@ -264,7 +264,7 @@ def _bit_table(
     bits = np.ascontiguousarray(matrix.T)
     if types.keys().isdisjoint(names):
         return Table(BitColumns(names, bits, (0, 1), {"label": label}), len(matrix), source, "label")
-    findings = Findings(source)
+    findings = InferenceNotes(source)
     columns = {"label": label}
     for name, row in zip(names, bits, strict=True):
         columns[name] = infer(pl.Series(name, row.astype(np.int64)), types.get(name, NOTHING_DECLARED), findings)
@@ -272,7 +272,7 @@ def _bit_table(
     return Table(columns, len(matrix), source, "label")
 
 
-def _from_words(name: str, words: list[str], types: Mapping[str, ColumnSpec], findings: Findings) -> Column:
+def _from_words(name: str, words: list[str], types: Mapping[str, ColumnSpec], findings: InferenceNotes) -> Column:
     """Labels of a libsvm file: +1 is 1; whole numbers where all are whole."""
     texts = [word.removeprefix("+") for word in words]
     known: dict[str, Any] = {text: float(text) for text in dict.fromkeys(texts)}

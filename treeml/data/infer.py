@@ -27,7 +27,7 @@ _WHOLE = re.compile(r"-?(0|[1-9]\d*)")
 
 
 @dataclass(slots=True)
-class Findings:
+class InferenceNotes:
     """What reading came upon: mistakes, and notes for the report."""
 
     source: str
@@ -54,7 +54,7 @@ class Findings:
             raise DataError(self.mistakes)
 
 
-def infer(series: pl.Series, declared: ColumnSpec, findings: Findings) -> Column:
+def infer(series: pl.Series, declared: ColumnSpec, findings: InferenceNotes) -> Column:
     """The column that these values make; a mistake leaves a column of type text in its place."""
     dtype = series.dtype
     if dtype == pl.Boolean:
@@ -78,7 +78,7 @@ def infer(series: pl.Series, declared: ColumnSpec, findings: Findings) -> Column
     return unusable(series.name, kind, series.is_null().to_numpy(), findings)
 
 
-def unusable(name: str, kind: str, missing: NDArray[np.bool_], findings: Findings) -> Column:
+def unusable(name: str, kind: str, missing: NDArray[np.bool_], findings: InferenceNotes) -> Column:
     """A column of values that are neither numbers nor texts: it is there, and no part can be played by it."""
     findings.notes.append(_no_test(name, kind))
     codes = np.where(missing, -1, 0).astype(np.int32)
@@ -89,7 +89,7 @@ def _no_test(name: str, kind: str) -> str:
     return f"`{name}` holds {kind} values, which no test can be made of; turn it into numbers to use it"
 
 
-def _from_truths(series: pl.Series, declared: ColumnSpec, findings: Findings) -> Column:
+def _from_truths(series: pl.Series, declared: ColumnSpec, findings: InferenceNotes) -> Column:
     if declared.type in ("number", "integer"):
         return _from_whole_numbers(series.cast(pl.Int64), declared, findings)
     missing = _mask(series)
@@ -97,7 +97,7 @@ def _from_truths(series: pl.Series, declared: ColumnSpec, findings: Findings) ->
     return Column(series.name, declared.type or "binary", codes, (False, True), missing)
 
 
-def _from_whole_numbers(series: pl.Series, declared: ColumnSpec, findings: Findings) -> Column:
+def _from_whole_numbers(series: pl.Series, declared: ColumnSpec, findings: InferenceNotes) -> Column:
     low, high = series.min(), series.max()
     if low is None or high is None:
         return _from_nothing(series, declared)
@@ -126,7 +126,7 @@ def _from_whole_numbers(series: pl.Series, declared: ColumnSpec, findings: Findi
     return Column(series.name, kind, _filled(series.cast(pl.Float64), float("nan")), (), missing)
 
 
-def _from_decimals(series: pl.Series, declared: ColumnSpec, findings: Findings) -> Column:
+def _from_decimals(series: pl.Series, declared: ColumnSpec, findings: InferenceNotes) -> Column:
     """Decimals are kept as the floats whose shortest text they are; where there is none, they are too fine."""
     numbers = series.cast(pl.Float64)
     known = series.unique().drop_nulls().to_list()
@@ -141,7 +141,7 @@ def _from_decimals(series: pl.Series, declared: ColumnSpec, findings: Findings) 
     return too_fine(series.name, fine, row, declared, findings, len(series))
 
 
-def too_fine(name: str, value: Any, row: int, declared: ColumnSpec, findings: Findings, rows: int) -> Column:
+def too_fine(name: str, value: Any, row: int, declared: ColumnSpec, findings: InferenceNotes, rows: int) -> Column:
     """A number that a float does not keep would be changed in silence, so it is refused."""
     findings.mistake(
         "D410",
@@ -161,7 +161,7 @@ def _first_wide(series: pl.Series) -> int:
     return 0
 
 
-def _from_numbers(series: pl.Series, declared: ColumnSpec, findings: Findings) -> Column:
+def _from_numbers(series: pl.Series, declared: ColumnSpec, findings: InferenceNotes) -> Column:
     whole = series.fill_null(float("nan")) if series.null_count() else series
     values: NDArray[np.float64] = whole.to_numpy()
     missing: NDArray[np.bool_] | None = None
@@ -216,7 +216,7 @@ def _from_nothing(series: pl.Series, declared: ColumnSpec) -> Column:
     return Column(series.name, declared.type or "category", np.full(rows, -1, dtype=np.int32), levels, missing)
 
 
-def _from_text(series: pl.Series, declared: ColumnSpec, findings: Findings) -> Column:
+def _from_text(series: pl.Series, declared: ColumnSpec, findings: InferenceNotes) -> Column:
     series = series.str.strip_chars()
     series = series.set(series.is_in(MISSING_WORDS), None)
     if series.null_count() == len(series):
@@ -242,7 +242,7 @@ def _from_text(series: pl.Series, declared: ColumnSpec, findings: Findings) -> C
     return _coded(series, "category")
 
 
-def _numbers_from_text(series: pl.Series, declared: ColumnSpec, findings: Findings) -> Column:
+def _numbers_from_text(series: pl.Series, declared: ColumnSpec, findings: InferenceNotes) -> Column:
     numbers = series.cast(pl.Int64, strict=False)
     if numbers.null_count() != series.null_count():
         numbers = series.cast(pl.Float64, strict=False)
@@ -269,7 +269,7 @@ def wide_numbers(series: pl.Series) -> pl.Series:
     return numbers if numbers.null_count() == series.null_count() else series
 
 
-def _from_categories(series: pl.Series, declared: ColumnSpec, findings: Findings) -> Column:
+def _from_categories(series: pl.Series, declared: ColumnSpec, findings: InferenceNotes) -> Column:
     """A category of a frame: where the frame says that it is ordered (an Enum), its order is kept."""
     text = series.cast(pl.String)
     if isinstance(series.dtype, pl.Enum) and declared.type in ("", "ordered"):
@@ -279,7 +279,7 @@ def _from_categories(series: pl.Series, declared: ColumnSpec, findings: Findings
     return _from_text(text, declared if declared.type else ColumnSpec("category"), findings)
 
 
-def _two_valued(series: pl.Series, declared: ColumnSpec, findings: Findings) -> Column:
+def _two_valued(series: pl.Series, declared: ColumnSpec, findings: InferenceNotes) -> Column:
     """A binary column whose values are not 0 and 1 as numbers."""
     levels = _in_order(series.unique().drop_nulls().to_list())
     words = {label_text(level).lower() for level in levels}
@@ -326,7 +326,7 @@ def _with_levels(series: pl.Series, kind: str, levels: list[Any]) -> Column:
     return Column(series.name, kind, coded.fill_null(-1).to_numpy(), tuple(levels), _mask(series))
 
 
-def column_of_objects(name: str, values: list[Any], declared: ColumnSpec, findings: Findings) -> Column:
+def column_of_objects(name: str, values: list[Any], declared: ColumnSpec, findings: InferenceNotes) -> Column:
     """A column whose values have several types (numbers and text side by side): each value is a level of its own."""
     present = {value for value in values if not _is_missing(value)}
     levels = _in_order(present)

@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from treeml.data.infer import EXACT, Findings, column_of_objects, infer, too_fine, unusable
+from treeml.data.infer import EXACT, InferenceNotes, column_of_objects, infer, too_fine, unusable
 from treeml.data.limits import UNLIMITED, ReadingLimits
 from treeml.data.table import BitColumns, Column, Table, quoted, unmasked
 from treeml.lang.diagnostic import DataError, Diagnostic, Label
@@ -73,7 +73,7 @@ def load_arrays(
     matrix = _matrix(X)
     rows, width = matrix.shape
     names = _names(width)
-    findings = Findings("the array")
+    findings = InferenceNotes("the array")
     others: dict[str, Column] = {}
     for name, values in (("y", y), ("weight", weight)):
         if values is not None:
@@ -164,7 +164,7 @@ def as_array(values: Any) -> NDArray[Any]:
     return exact if exact.shape == array.shape else array
 
 
-def _vector(name: str, values: Any, rows: int, types: Mapping[str, ColumnSpec], findings: Findings) -> Column:
+def _vector(name: str, values: Any, rows: int, types: Mapping[str, ColumnSpec], findings: InferenceNotes) -> Column:
     try:
         vector = as_array(unmasked(values))
     except ValueError:  # rows of several lengths
@@ -207,7 +207,7 @@ def _truth_levels(dtype: np.dtype[Any]) -> tuple[Any, Any]:
     return (0.0, 1.0) if dtype.kind == "f" else (0, 1)
 
 
-def _column(name: str, values: NDArray[Any], types: Mapping[str, ColumnSpec], findings: Findings) -> Column:
+def _column(name: str, values: NDArray[Any], types: Mapping[str, ColumnSpec], findings: InferenceNotes) -> Column:
     declared = types.get(name, NOTHING_DECLARED)
     kind = values.dtype.kind
     if kind == "b" and not declared.type:
@@ -224,7 +224,7 @@ def _column(name: str, values: NDArray[Any], types: Mapping[str, ColumnSpec], fi
     return _from_list(name, values.tolist() if kind != "m" else list(values), declared, findings)
 
 
-def _from_long_floats(name: str, values: NDArray[Any], declared: ColumnSpec, findings: Findings) -> Column:
+def _from_long_floats(name: str, values: NDArray[Any], declared: ColumnSpec, findings: InferenceNotes) -> Column:
     """Floats of more than 64 bits become floats of 64, unless that makes one number of two."""
     order = np.argsort(values, kind="stable")
     with np.errstate(over="ignore", invalid="ignore"):  # an infinity is refused where all of them are
@@ -236,7 +236,7 @@ def _from_long_floats(name: str, values: NDArray[Any], declared: ColumnSpec, fin
     return infer(pl.Series(name, wide), declared, findings)
 
 
-def _from_list(name: str, values: list[Any], declared: ColumnSpec, findings: Findings) -> Column:
+def _from_list(name: str, values: list[Any], declared: ColumnSpec, findings: InferenceNotes) -> Column:
     values = [None if type(value).__name__ in _MISSING_TYPES else value for value in values]
     kinds = {type(value) for value in values if value is not None}
     odd = next((kind for kind in kinds if not issubclass(kind, _PLAIN) or issubclass(kind, np.timedelta64)), None)
@@ -270,7 +270,7 @@ def _has_wide(values: list[Any]) -> bool:
 
 
 def _exact_numbers(
-    name: str, values: list[Any], kinds: set[type], declared: ColumnSpec, findings: Findings
+    name: str, values: list[Any], kinds: set[type], declared: ColumnSpec, findings: InferenceNotes
 ) -> list[Any] | Column:
     """Numbers of Python as numbers that a column keeps: whole ones as they are, others as floats; or a refusal."""
     if not all(issubclass(kind, (int, float, np.integer, np.floating, Decimal, Fraction)) for kind in kinds):
@@ -321,7 +321,7 @@ def _keeps(value: int | Decimal) -> bool:
 
 
 def _from_columns(columns: Mapping[str, Any], types: Mapping[str, ColumnSpec], source: str) -> Table:
-    findings = Findings(source)
+    findings = InferenceNotes(source)
     typed: dict[str, Column] = {}
     rows = -1
     columns = {name: _one_column(name, values, source) for name, values in columns.items()}
@@ -404,7 +404,7 @@ def _from_frame(frame: Any, types: Mapping[str, ColumnSpec]) -> Table:
         ) from None
     if isinstance(wrapped, nw.LazyFrame):
         wrapped = wrapped.collect()
-    findings = Findings("the frame")
+    findings = InferenceNotes("the frame")
     names = [str(name) for name in wrapped.columns]
     refuse_repeats(names, "the frame", None)
     typed: dict[str, Column] = {}
@@ -426,7 +426,7 @@ def _frame_rows(frame: Any, types: Mapping[str, ColumnSpec], rows: Any) -> Table
     return _from_frame(frame[rows.tolist(), :].to_native(), types)
 
 
-def _from_category(name: str, column: Any, declared: ColumnSpec, findings: Findings, ordered: bool) -> Column:
+def _from_category(name: str, column: Any, declared: ColumnSpec, findings: InferenceNotes, ordered: bool) -> Column:
     values = column.to_list()
     if ordered and declared.type in ("", "ordered"):
         levels = column.cat.get_categories().to_list()
@@ -439,7 +439,7 @@ def _from_category(name: str, column: Any, declared: ColumnSpec, findings: Findi
 
 def _with_target(table: Table, y: Any, weight: Any, types: Mapping[str, ColumnSpec]) -> Table:
     """A frame X with a separate y: y joins it under its own name, or as `y`."""
-    findings = Findings(table.source, notes=list(table.notes))
+    findings = InferenceNotes(table.source, notes=list(table.notes))
     columns = dict(table.columns)
     names: dict[str, str | None] = {"y": table.target, "weight": table.weight}
     for role, values in (("y", y), ("weight", weight)):
@@ -469,7 +469,7 @@ def _joined_rows(
 
 
 def _finished(
-    columns: Mapping[str, Column], rows: int, source: str, findings: Findings, again: Callable[[Any], Table]
+    columns: Mapping[str, Column], rows: int, source: str, findings: InferenceNotes, again: Callable[[Any], Table]
 ) -> Table:
     if not findings.mistakes and not columns:
         findings.mistakes.append(Diagnostic("D405", f"{source} has no columns", place=source))

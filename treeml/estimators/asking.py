@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from treeml.lang.formula import Condition, Formula, expression, measure, percent, rows
-from treeml.lang.syntax import Comparison, Require
+from treeml.lang.formula import Constraint, Formula, expression, measure, percent, rows
+from treeml.lang.syntax import Relation, Require
 from treeml.model import Model, load
 
 Counted = Mapping[Any, Fraction]
@@ -118,7 +118,7 @@ def add_fairness(model: Model, fairness: Any) -> None:
     if not isinstance(fairness, Mapping):
         raise TypeError("fairness is a dict of measures and their bounds, such as {'parity_gap(sex)': 0.05}")
     for text, bound in fairness.items():
-        model.require(Condition(Comparison((_measure_text(text), expression(bound)), ("<=",))))
+        model.require(Constraint(Relation((_measure_text(text), expression(bound)), ("<=",))))
 
 
 def _measure_text(text: Any) -> Any:
@@ -131,7 +131,7 @@ def _measure_text(text: Any) -> Any:
         raise ValueError(f"{text!r} is no measure: write it as in the language, such as 'parity_gap(sex)'") from error
     assert isinstance(statement, Require)
     condition = statement.condition
-    if not isinstance(condition, Comparison) or len(condition.operands) != 2:
+    if not isinstance(condition, Relation) or len(condition.operands) != 2:
         raise ValueError(f"{text!r} is no measure: write it as in the language, such as 'parity_gap(sex)'")
     return condition.operands[0]
 

@@ -27,7 +27,7 @@ from treeml.estimators.base import positive_weights
 from treeml.model import Model
 from treeml.problem import problem as problems
 from treeml.problem import terms
-from treeml.trees.tree import Branch, Leaf, Node, Tree
+from treeml.trees.tree import Branch, Node, Tree, TreeLeaf
 
 Rows = NDArray[np.intp]
 Cost = Callable[[Rows], float]
@@ -85,13 +85,13 @@ class Face(BaseEstimator):  # type: ignore[misc]
 
 
 @dataclass(kw_only=True, repr=False, eq=False)
-class Search(Face):
+class DL85Search(Face):
     """What the trees share: the search, and the attributes that it leaves."""
 
     tree_: dict[str, Any] | None = field(init=False)
     model_tree_: Tree | None = field(init=False)
 
-    def _search(self, X: NDArray[Any], asked: Asked) -> list[Rows]:
+    def _search(self, X: NDArray[Any], asked: LeafCosts) -> list[Rows]:
         """Find the tree of least cost that is better than `max_error`; the rows of each of its leaves."""
         self._warn_of_foreign()
         begun = monotonic()
@@ -115,7 +115,7 @@ class Search(Face):
         number = iter(range(len(values)))
 
         def written(node: Node) -> dict[str, Any]:
-            if isinstance(node, Leaf):
+            if isinstance(node, TreeLeaf):
                 place = next(number)
                 return {"value": values[place], "error": errors[place]}
             assert isinstance(node, Branch)
@@ -174,7 +174,7 @@ class Search(Face):
 
 
 @dataclass(kw_only=True, repr=False, eq=False)
-class DL85Classifier(ClassifierMixin, Search):  # type: ignore[misc]
+class DL85Classifier(ClassifierMixin, DL85Search):  # type: ignore[misc]
     """The most accurate tree, or the one that is best for an error function of one's own.
 
     `error_function(rows)` gets the numbers of the rows of a leaf and returns an error, or a pair of the error and the
@@ -198,7 +198,7 @@ class DL85Classifier(ClassifierMixin, Search):  # type: ignore[misc]
         counted = np.ones(len(codes)) if weight is None else weight
         judged = self._judged(codes, counted)
         plain = self.error_function is None and self.fast_error_function is None
-        asked = Asked(codes, self.classes_, weight) if plain else Asked(cost=lambda rows: judged(rows)[0])
+        asked = LeafCosts(codes, self.classes_, weight) if plain else LeafCosts(cost=lambda rows: judged(rows)[0])
         leaves = self._search(X, asked)
         if self.model_tree_ is not None:
             verdicts = [judged(rows) for rows in leaves]
@@ -238,7 +238,7 @@ class DL85Classifier(ClassifierMixin, Search):  # type: ignore[misc]
 
 
 @dataclass(kw_only=True, repr=False, eq=False)
-class DL85Predictor(Search):
+class DL85Predictor(DL85Search):
     """A tree for an error function of one's own, whose leaves hold what `leaf_value_function` returns."""
 
     fast_error_function: Any = field(default=None, kw_only=False)
@@ -266,7 +266,7 @@ class DL85Predictor(Search):
             given = error_function(rows.tolist())
             return float(given[0] if isinstance(given, tuple) else given)
 
-        leaves = self._search(X, Asked(cost=cost))
+        leaves = self._search(X, LeafCosts(cost=cost))
         if self.model_tree_ is not None:
             values = [
                 place if leaf_value_function is None else leaf_value_function(rows.tolist())
@@ -309,7 +309,7 @@ class DL85Cluster(ClusterMixin, DL85Predictor):  # type: ignore[misc]
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class LeafCosts:
     """What is least: the weight of wrong classes, or a cost of the rows of every leaf."""
 
     codes: NDArray[Any] | None = None
@@ -318,7 +318,7 @@ class Asked:
     cost: Cost | None = None
 
 
-def _solve(X: NDArray[Any], asked: Asked, search: Search) -> tuple[contract.Answer, Tree | None]:
+def _solve(X: NDArray[Any], asked: LeafCosts, search: DL85Search) -> tuple[contract.Answer, Tree | None]:
     """The answer, and the tree over the columns of X."""
     from treeml.backends import registry
     from treeml.backends.planning.plan import plan

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from treeml.backends.claims import Proof, combined
 from treeml.backends.contract import Limits, OnProgress, Progress, Status, Stop
 from treeml.backends.options import threaded
-from treeml.forests.column_generation import Generated, Restricted, Round, Settings, generate
+from treeml.forests.column_generation import Generated, GenerationSettings, Restricted, Round, generate
 from treeml.forests.criterion import Criterion, Grown, criterion
 from treeml.forests.examples import Examples, examples_of, votes_of
 from treeml.forests.pricing import NoTree, TreePricing
@@ -195,7 +195,7 @@ class _Boost:
 
     def result(self) -> Result:
         built = monotonic()
-        settings = Settings(
+        settings = GenerationSettings(
             tolerance=float(self.tolerance),
             gap=float(self.spec.gap),
             smoothing=float(self.own.get("smoothing", SMOOTHING)),

@@ -38,7 +38,7 @@ class Restricted:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Priced(Generic[Column]):
+class PricedTrees(Generic[Column]):
     """Columns worth adding, the best first; and, where a proof was made, what no choice of columns can exceed."""
 
     columns: Sequence[Column]
@@ -63,7 +63,7 @@ class Master(Protocol[Taken]):
         """Drop the columns marked: they have been idle for long, and can be found again."""
 
 
-Pricing = Callable[[Prices, float, Deadline], Priced[Column]]
+Pricing = Callable[[Prices, float, Deadline], PricedTrees[Column]]
 """Prices, the bound below which a claim must be proved, and the moment to end -> columns."""
 
 
@@ -81,7 +81,7 @@ class Round:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Settings:
+class GenerationSettings:
     tolerance: float = 1e-6  # the proof is complete at this gap, relative to max(1, |value|)
     gap: float = 0.0  # stop at this relative gap, without claiming a proof
     smoothing: float = 0.7  # the share of the prices that gave the best bound, at most
@@ -116,7 +116,7 @@ TINY = 1e-11  # smaller weights are a solver's noise
 def generate(
     master: Master[Column],
     pricing: Pricing[Column],
-    settings: Settings,
+    settings: GenerationSettings,
     columns: Sequence[Column] = (),
     on_round: Callable[[Round, Sequence[Column], Restricted], bool | None] | None = None,
 ) -> Generated[Column]:
@@ -135,7 +135,7 @@ class _Loop(Generic[Column]):
         self,
         master: Master[Column],
         pricing: Pricing[Column],
-        settings: Settings,
+        settings: GenerationSettings,
         columns: list[Column],
         on_round: Callable[[Round, Sequence[Column], Restricted], bool | None] | None,
     ) -> None:
@@ -218,7 +218,7 @@ class _Loop(Generic[Column]):
         # arithmetic, which the bound measures; a heuristic has merely come to its end.
         return [], Stop.FINISHED
 
-    def take(self, priced: Priced[Column], prices: Prices) -> None:
+    def take(self, priced: PricedTrees[Column], prices: Prices) -> None:
         """Keep the bound if it is the best so far."""
         if priced.bound is None:
             return

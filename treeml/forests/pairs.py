@@ -25,7 +25,7 @@ BUDGET = 1e8  # additions a round; beyond it only the more promising roots are t
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Found:
+class PairTrees:
     trees: tuple[tuple[Making, Votes], ...]  # over all tests, with their votes on the examples, the best first
     best: int | None  # the most that any tree of this depth gains; None if not every root was tried
 
@@ -42,20 +42,20 @@ class Pairs:
         """Is the best tree found that gains most among all of this depth?"""
         return self.depth <= DEEPEST
 
-    def find(self, gains: Gains, columns: int) -> Found:
+    def find(self, gains: Gains, columns: int) -> PairTrees:
         """The best trees for the gains of the examples, each with another root."""
         if self.depth == 0 or not self.bits.size:
             best = int(np.argmax(gains.sum(axis=1)))
-            return Found(((Leaf(best), np.full(self.bits.shape[1], best)),), int(gains[best].sum()))
+            return PairTrees(((Leaf(best), np.full(self.bits.shape[1], best)),), int(gains[best].sum()))
         priced = np.flatnonzero(gains.any(axis=0))
         part = _Part(self.bits[:, priced], gains[:, priced])
         trees, all_roots = part.best(min(self.depth, DEEPEST), columns)
         votes = trees.votes(self.bits).astype(np.intp)
         complete = [(partial(_tree, trees, place), votes[place]) for place in range(len(votes))]
         if self.exhaustive:
-            return Found(tuple(complete), int(trees.worth[0] + gains[0].sum()) if all_roots else None)
+            return PairTrees(tuple(complete), int(trees.worth[0] + gains[0].sum()) if all_roots else None)
         deeper = [part.below(int(test)) for test in trees.tests[: max(1, columns // 2), 0]]
-        return Found((*((tree, votes_of(tree, self.bits)) for tree in deeper), *complete), None)
+        return PairTrees((*((tree, votes_of(tree, self.bits)) for tree in deeper), *complete), None)
 
 
 class _Part:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from treeml.backends.claims import Claim, Evidence, Proof, supporting
 from treeml.backends.contract import Answer, Backend, Deadline, Limits, Refusal, Status, Stop
-from treeml.forests.column_generation import Priced, Prices
+from treeml.forests.column_generation import PricedTrees, Prices
 from treeml.forests.criterion import Criterion, Grown
 from treeml.forests.examples import Examples, Making, Whole, in_whole_numbers, made, votes_of, without_empty_leaves
 from treeml.forests.pairs import MOST, Pairs
@@ -98,7 +98,7 @@ class TreePricing:
         self.solver = solver_of(self)
         self.scale = scale_of(self.backend)
 
-    def __call__(self, prices: Prices, enough: float, deadline: Deadline) -> Priced[Grown]:
+    def __call__(self, prices: Prices, enough: float, deadline: Deadline) -> PricedTrees[Grown]:
         while True:
             try:
                 return self.priced(self.whole(prices), enough, deadline)
@@ -115,7 +115,7 @@ class TreePricing:
         assert sum(map(abs, whole.tolist())) < MOST
         return whole
 
-    def priced(self, whole: Whole, enough: float, deadline: Deadline) -> Priced[Grown]:
+    def priced(self, whole: Whole, enough: float, deadline: Deadline) -> PricedTrees[Grown]:
         trees: list[Voting] = []
         if self.pairs is not None:
             found = self.pairs.find(self.gains(whole), self.columns)
@@ -124,9 +124,9 @@ class TreePricing:
                 self.hold(found.best, trees, whole, "the count of pairs")
                 bound = self.criterion.bound(whole, found.best)
                 if trees and bound is not None and float(bound) > enough:
-                    return Priced(self.grown(trees), bound, confirmed=False, evidence=COUNTED)
+                    return PricedTrees(self.grown(trees), bound, confirmed=False, evidence=COUNTED)
             elif trees and not self.quick and self.worth(trees, whole) > enough:
-                return Priced(self.grown(trees))
+                return PricedTrees(self.grown(trees))
         best = self.solver(whole, deadline, self.last)
         self.calls += 1
         if best.infeasible:
@@ -137,10 +137,10 @@ class TreePricing:
             self.last = best.tree
             trees.insert(0, (best.tree, votes_of(best.tree, self.bits)))
         if best.edge is None:
-            return Priced(self.grown(trees), None, stop=best.stop)
+            return PricedTrees(self.grown(trees), None, stop=best.stop)
         self.hold(best.edge, trees, whole, self.backend.name)
         bound = self.criterion.bound(whole, best.edge)
-        return Priced(self.grown(trees), bound, stop=best.stop, evidence=best.evidence)
+        return PricedTrees(self.grown(trees), bound, stop=best.stop, evidence=best.evidence)
 
     def hold(self, edge: int, trees: list[Voting], whole: Whole, who: str) -> None:
         """Raises if a tree that is known is worth more than what was said to be the most."""

@@ -12,7 +12,7 @@ from treeml.lang.quantities import Quantity, decimal, enumerated
 from treeml.lang.source import Span
 from treeml.lang.spec import Condition
 from treeml.lang.suggest import suggest
-from treeml.lang.syntax import Argument, Call, Comparison, Expression, Name, Negate, Number, String
+from treeml.lang.syntax import Argument, Call, Expression, Name, Negate, Number, Relation, String
 
 Found = tuple[tuple[Any, ...], tuple[Span | None, ...]]
 
@@ -277,7 +277,7 @@ def _condition(measure: Measure, argument: Argument, params: Params, findings: F
     if argument.name:
         subject, comparison, node, quoted = argument.name, "=", argument.value, False
     elif (
-        isinstance(argument.value, Comparison)
+        isinstance(argument.value, Relation)
         and len(argument.value.operators) == 1
         and isinstance(argument.value.operands[0], Name)
     ):

@@ -20,14 +20,14 @@ from treeml.lang.syntax import (
     Binary,
     Call,
     Choices,
+    ColumnCost,
     ColumnRule,
-    Comparison,
     Data,
     Ensemble,
     Expression,
     Features,
     Forbid,
-    Goal,
+    GoalPart,
     Improve,
     Include,
     MistakeCost,
@@ -39,6 +39,7 @@ from treeml.lang.syntax import (
     Param,
     Predict,
     Range,
+    Relation,
     Report,
     Require,
     Satisfy,
@@ -46,7 +47,6 @@ from treeml.lang.syntax import (
     Solve,
     Start,
     String,
-    TestCost,
     Validate,
     Version,
     WeightBy,
@@ -177,8 +177,8 @@ class Builder:
     def mistake_cost(self, children: Children) -> MistakeCost:
         return MistakeCost(children[2], children[4], children[6], span=_span(children))
 
-    def test_cost(self, children: Children) -> TestCost:
-        return TestCost(children[2], children[4], span=_span(children))
+    def test_cost(self, children: Children) -> ColumnCost:
+        return ColumnCost(children[2], children[4], span=_span(children))
 
     def binarize(self, children: Children) -> Binarize:
         _, named, word, how = children
@@ -195,8 +195,8 @@ class Builder:
     def objective(self, children: Children) -> Objective:
         return Objective(_items(children), span=_span(children))
 
-    def goal(self, children: Children) -> Goal:
-        return Goal(children[0].text, children[1], span=_span(children))
+    def goal(self, children: Children) -> GoalPart:
+        return GoalPart(children[0].text, children[1], span=_span(children))
 
     def satisfy(self, children: Children) -> Satisfy:
         return Satisfy(span=_span(children))
@@ -249,8 +249,8 @@ class Builder:
 
     # expressions
 
-    def comparison(self, children: Children) -> Comparison:
-        return Comparison(tuple(children[::2]), tuple(word.text for word in children[1::2]), span=_span(children))
+    def comparison(self, children: Children) -> Relation:
+        return Relation(tuple(children[::2]), tuple(word.text for word in children[1::2]), span=_span(children))
 
     def binary(self, children: Children) -> Binary:
         left, operator, right = children
@@ -301,7 +301,7 @@ class Builder:
 
 def as_argument(value: Expression, span: Span | None = None) -> Argument:
     """An argument of a call: `seed = 7` is the value 7 with a name, every other comparison is a condition."""
-    if isinstance(value, Comparison) and value.operators == ("=",) and isinstance(value.operands[0], Name):
+    if isinstance(value, Relation) and value.operators == ("=",) and isinstance(value.operands[0], Name):
         return Argument(value.operands[1], value.operands[0].text, span=span)
     return Argument(value, span=span)
 

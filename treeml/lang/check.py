@@ -27,7 +27,7 @@ from treeml.lang.requirements import plain_text, requirements_of
 from treeml.lang.run_statements import requests_of
 from treeml.lang.size_limits import too_large
 from treeml.lang.source import Source
-from treeml.lang.spec import Goal, Spec
+from treeml.lang.spec import CheckedGoal, Spec
 from treeml.lang.syntax import Data, Objective, Predict, Require, Satisfy, Statement
 from treeml.lang.tasks import is_weighted, report_tasks
 
@@ -202,7 +202,7 @@ def _params(
     return params
 
 
-def _goals(statements: Sequence[Statement], scope: Scope) -> list[Goal]:
+def _goals(statements: Sequence[Statement], scope: Scope) -> list[CheckedGoal]:
     objective = next((statement for statement in statements if isinstance(statement, Objective)), None)
     satisfy = next((statement for statement in statements if isinstance(statement, Satisfy)), None)
     if objective is not None and satisfy is not None:
@@ -235,7 +235,7 @@ def _goals(statements: Sequence[Statement], scope: Scope) -> list[Goal]:
                 help="a constant in an objective changes nothing: remove it",
             )
             continue
-        goals.append(Goal(goal.sense, value.linear, text, goal.expression.span or goal.span))
+        goals.append(CheckedGoal(goal.sense, value.linear, text, goal.expression.span or goal.span))
     return goals
 
 

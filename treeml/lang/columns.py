@@ -17,6 +17,7 @@ from treeml.lang.spec import Binarization, ColumnSpec
 from treeml.lang.suggest import suggest
 from treeml.lang.syntax import (
     Binarize,
+    ColumnCost,
     ColumnRule,
     Data,
     Expression,
@@ -27,7 +28,6 @@ from treeml.lang.syntax import (
     Name,
     Predict,
     Statement,
-    TestCost,
     WeightBy,
     WeightClass,
 )
@@ -38,7 +38,7 @@ LEVEL_METHODS = ("levels", "subsets")
 
 
 @dataclass(slots=True)
-class Columns:
+class ColumnFields:
     """`fields` go into the Spec as they are; `banned` are the columns that no split may use, and where that is said."""
 
     fields: dict[str, Any] = field(default_factory=dict)
@@ -55,9 +55,9 @@ class Columns:
         self.why.setdefault(name, why)
 
 
-def columns_of(statements: Sequence[Statement], scope: Scope) -> Columns:
+def columns_of(statements: Sequence[Statement], scope: Scope) -> ColumnFields:
     """What is said of columns. The places of names are kept in `spans`, by a key such as `forbid:sex`."""
-    found = Columns()
+    found = ColumnFields()
     for statement in statements:
         if isinstance(statement, Data):
             found.remember("data", statement.span)
@@ -70,7 +70,7 @@ def columns_of(statements: Sequence[Statement], scope: Scope) -> Columns:
     return found
 
 
-def _target(statements: Sequence[Statement], scope: Scope, found: Columns) -> None:
+def _target(statements: Sequence[Statement], scope: Scope, found: ColumnFields) -> None:
     predict = next((statement for statement in statements if isinstance(statement, Predict)), None)
     if predict is None:
         return
@@ -82,7 +82,7 @@ def _target(statements: Sequence[Statement], scope: Scope, found: Columns) -> No
         found.remember("positive", predict.positive.span)
 
 
-def _features(statements: Sequence[Statement], scope: Scope, found: Columns) -> None:
+def _features(statements: Sequence[Statement], scope: Scope, found: ColumnFields) -> None:
     target = found.fields.get("target")
     features = next((statement for statement in statements if isinstance(statement, Features)), None)
     if features is not None:
@@ -144,7 +144,7 @@ def _again(title: str, first: Name, second: Name, scope: Scope) -> None:
     )
 
 
-def _no_effect(title: str, column: Name, found: Columns, scope: Scope) -> None:
+def _no_effect(title: str, column: Name, found: ColumnFields, scope: Scope) -> None:
     places = [(column.span, "has no effect")]
     earlier = found.banned.get(column.text)
     if earlier is not None and earlier is not column.span:
@@ -152,7 +152,7 @@ def _no_effect(title: str, column: Name, found: Columns, scope: Scope) -> None:
     scope.findings.warning("L713", title, *places, help="remove it")
 
 
-def _rules(statements: Sequence[Statement], scope: Scope, found: Columns) -> None:
+def _rules(statements: Sequence[Statement], scope: Scope, found: ColumnFields) -> None:
     columns: dict[str, ColumnSpec] = {}
     for statement in statements:
         if not isinstance(statement, ColumnRule):
@@ -211,7 +211,7 @@ _FILLING = {
 }  # fmt: skip
 
 
-def _weights(statements: Sequence[Statement], scope: Scope, found: Columns) -> None:
+def _weights(statements: Sequence[Statement], scope: Scope, found: ColumnFields) -> None:
     classes: dict[str, Fraction] = {}
     for statement in statements:
         if isinstance(statement, WeightBy):
@@ -235,7 +235,7 @@ def _weights(statements: Sequence[Statement], scope: Scope, found: Columns) -> N
     found.fields["class_weights"] = classes
 
 
-def _costs(statements: Sequence[Statement], scope: Scope, found: Columns) -> None:
+def _costs(statements: Sequence[Statement], scope: Scope, found: ColumnFields) -> None:
     mistakes: dict[tuple[str, str], Fraction] = {}
     tests: dict[str, Fraction] = {}
     for statement in statements:
@@ -254,7 +254,7 @@ def _costs(statements: Sequence[Statement], scope: Scope, found: Columns) -> Non
                     (statement.span, "a right answer that costs"),
                     help=f"was another class meant? write `cost predict {_value_text(statement.predicted)} when ...`",
                 )
-        elif isinstance(statement, TestCost):
+        elif isinstance(statement, ColumnCost):
             name = statement.column.text
             value = _amount(statement.cost, "the cost of a test", scope)
             found.remember(f"test cost:{name}", statement.column.span or statement.span)
@@ -290,7 +290,7 @@ def _amount(node: Expression, subject: str, scope: Scope) -> Fraction | None:
     return value.value
 
 
-def _binarizations(statements: Sequence[Statement], scope: Scope, found: Columns) -> None:
+def _binarizations(statements: Sequence[Statement], scope: Scope, found: ColumnFields) -> None:
     rules: dict[str, Binarization] = {}
     types: dict[str, ColumnSpec] = found.fields["columns"]
     for statement in statements:

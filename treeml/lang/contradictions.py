@@ -19,7 +19,7 @@ from treeml.lang.spec import Requirement, Use
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class IntervalEnd:
     """One end of an interval, who set it, and why it follows where that is not plain."""
 
     value: Fraction
@@ -39,8 +39,8 @@ def report_contradictions(
     requirements: Sequence[Requirement], banned: Mapping[str, Span | None], findings: Findings
 ) -> None:
     """`banned` are the columns that no split may use, with the place that says so."""
-    low: dict[Key, End] = {}
-    high: dict[Key, End] = {}
+    low: dict[Key, IntervalEnd] = {}
+    high: dict[Key, IntervalEnd] = {}
     for requirement in requirements:
         _narrow(requirement, low, high)
     spare = list(_spare(requirements, low, high))
@@ -57,9 +57,9 @@ def report_contradictions(
         _report_spare(spare, findings)
 
 
-def _narrow(requirement: Requirement, low: dict[Key, End], high: dict[Key, End]) -> None:
+def _narrow(requirement: Requirement, low: dict[Key, IntervalEnd], high: dict[Key, IntervalEnd]) -> None:
     for key, is_low, limit in _sides(requirement):
-        _tighten(low if is_low else high, key, End(limit, requirement), is_low)
+        _tighten(low if is_low else high, key, IntervalEnd(limit, requirement), is_low)
 
 
 def _sides(requirement: Requirement) -> Iterator[tuple[Key, bool, Fraction]]:
@@ -83,13 +83,15 @@ def _canonical(use: Use, sense: str, limit: Fraction, share_of_rows: bool) -> tu
     return (use, share_of_rows), sense, limit
 
 
-def _tighten(ends: dict[Key, End], key: Key, end: End, is_low: bool) -> None:
+def _tighten(ends: dict[Key, IntervalEnd], key: Key, end: IntervalEnd, is_low: bool) -> None:
     known = ends.get(key)
     if known is None or (end.value > known.value if is_low else end.value < known.value):
         ends[key] = end
 
 
-def _consequences(low: Mapping[Key, End], high: Mapping[Key, End]) -> Iterator[tuple[Key, End, bool]]:
+def _consequences(
+    low: Mapping[Key, IntervalEnd], high: Mapping[Key, IntervalEnd]
+) -> Iterator[tuple[Key, IntervalEnd, bool]]:
     """Facts that hold for every tree, on any data."""
     depth = high.get(_DEPTH)
     if depth is not None and 0 <= depth.value <= 64:
@@ -97,7 +99,7 @@ def _consequences(low: Mapping[Key, End], high: Mapping[Key, End]) -> Iterator[t
         most = Fraction(2**levels)
         yield (
             _LEAVES,
-            End(most, depth.requirement, f"a tree of depth {levels} has at most {_count(most, 'leaf')}"),
+            IntervalEnd(most, depth.requirement, f"a tree of depth {levels} has at most {_count(most, 'leaf')}"),
             False,
         )
     depth = low.get(_DEPTH)
@@ -105,7 +107,7 @@ def _consequences(low: Mapping[Key, End], high: Mapping[Key, End]) -> Iterator[t
         least = depth.value + 1
         yield (
             _LEAVES,
-            End(
+            IntervalEnd(
                 least, depth.requirement, f"a tree of depth {decimal(depth.value)} has at least {_count(least, 'leaf')}"
             ),
             True,
@@ -114,12 +116,12 @@ def _consequences(low: Mapping[Key, End], high: Mapping[Key, End]) -> Iterator[t
     if leaves is not None:
         most = leaves.value - 1
         text = f"a tree of {_count(leaves.value, 'leaf')} tests at most {_count(most, 'column')}"
-        yield _FEATURES, End(most, leaves.requirement, text), False
+        yield _FEATURES, IntervalEnd(most, leaves.requirement, text), False
     used = [end for (use, _), end in low.items() if use.measure == "uses" and end.value > 0]
     if used:
         least = Fraction(len(used))
         names, last = tuple(end.requirement for end in used[:-1]), used[-1].requirement
-        yield _FEATURES, End(least, last, f"{_count(least, 'column')} must be used", names), True
+        yield _FEATURES, IntervalEnd(least, last, f"{_count(least, 'column')} must be used", names), True
     features = low.get(_FEATURES)
     if features is not None:
         least = features.value + 1
@@ -127,11 +129,11 @@ def _consequences(low: Mapping[Key, End], high: Mapping[Key, End]) -> Iterator[t
             features.because
             or f"a tree that tests {_count(features.value, 'column')} has at least {_count(least, 'leaf')}"
         )
-        yield _LEAVES, End(least, features.requirement, text), True
+        yield _LEAVES, IntervalEnd(least, features.requirement, text), True
     for one, other in ((_ERRORS, _ERROR_RATE), (_ERROR_RATE, _ERRORS)):
         none = high.get(one)
         if none is not None and none.value == 0:
-            yield other, End(Fraction(0), none.requirement, "no errors means an accuracy of 100%"), False
+            yield other, IntervalEnd(Fraction(0), none.requirement, "no errors means an accuracy of 100%"), False
 
 
 def _count(number: Fraction, noun: str) -> str:
@@ -140,7 +142,7 @@ def _count(number: Fraction, noun: str) -> str:
 
 
 def _report_clashes(
-    low: Mapping[Key, End], high: Mapping[Key, End], reported: set[tuple[int, int]], findings: Findings
+    low: Mapping[Key, IntervalEnd], high: Mapping[Key, IntervalEnd], reported: set[tuple[int, int]], findings: Findings
 ) -> None:
     for key, floor in low.items():
         ceiling = high.get(key)
@@ -166,7 +168,7 @@ def _report_clashes(
         )
 
 
-def _report_banned(low: Mapping[Key, End], banned: Mapping[str, Span | None], findings: Findings) -> None:
+def _report_banned(low: Mapping[Key, IntervalEnd], banned: Mapping[str, Span | None], findings: Findings) -> None:
     for (use, _), end in low.items():
         if use.measure == "uses" and end.value > 0 and use.arguments[0] in banned:
             findings.error(
@@ -178,7 +180,7 @@ def _report_banned(low: Mapping[Key, End], banned: Mapping[str, Span | None], fi
 
 
 def _spare(
-    requirements: Sequence[Requirement], low: Mapping[Key, End], high: Mapping[Key, End]
+    requirements: Sequence[Requirement], low: Mapping[Key, IntervalEnd], high: Mapping[Key, IntervalEnd]
 ) -> Iterator[tuple[Requirement, Requirement]]:
     """Requirements that set no end of any interval, each with one that does in its place."""
     for requirement in requirements:

@@ -9,6 +9,7 @@ from treeml.lang.params import label_text
 from treeml.lang.source import Span
 from treeml.lang.syntax import (
     Binarize,
+    ColumnCost,
     ColumnRule,
     Data,
     Ensemble,
@@ -25,7 +26,6 @@ from treeml.lang.syntax import (
     Solve,
     Start,
     Statement,
-    TestCost,
     Validate,
     WeightBy,
     WeightClass,
@@ -88,7 +88,7 @@ def _said(statement: Statement) -> Iterator[Said]:
                 f"cost {predicted!r} {actual!r}",
                 span,
             )
-        case TestCost():
+        case ColumnCost():
             yield (
                 f"the cost of testing `{statement.column.text}` is given twice",
                 f"cost test {statement.column.text}",

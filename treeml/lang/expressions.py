@@ -18,13 +18,13 @@ from treeml.lang.quantities import Quantity, decimal, enumerated, quantity
 from treeml.lang.source import Span
 from treeml.lang.spec import Linear, Use
 from treeml.lang.suggest import suggest
-from treeml.lang.syntax import Binary, Call, Comparison, Expression, Name, Negate, Number, String
+from treeml.lang.syntax import Binary, Call, Expression, Name, Negate, Number, Relation, String
 
 NOTHING = Quantity(Fraction(0))
 
 
 @dataclass(frozen=True, slots=True)
-class Sum:
+class MeasureSum:
     """Measures with their factors, plus a constant in a unit."""
 
     parts: tuple[tuple[Fraction, Use], ...] = ()
@@ -44,10 +44,10 @@ class Scope:
     lost: frozenset[str] = frozenset()  # params whose declaration could not be read: unknown, but not unknown names
 
 
-def evaluate(node: Expression, scope: Scope) -> Sum | None:
+def evaluate(node: Expression, scope: Scope) -> MeasureSum | None:
     """The sum that an expression stands for, or None when a mistake in it was reported."""
     stack: list[tuple[Expression, bool]] = [(node, False)]
-    done: list[Sum | None] = []
+    done: list[MeasureSum | None] = []
     while stack:
         current, visited = stack.pop()
         if isinstance(current, Binary):
@@ -99,9 +99,9 @@ def constant(node: Expression, scope: Scope, subject: str) -> Quantity | None:
     return value.constant
 
 
-def _leaf(node: Expression, scope: Scope) -> Sum | None:
+def _leaf(node: Expression, scope: Scope) -> MeasureSum | None:
     if isinstance(node, Number):
-        return Sum(constant=quantity(node))
+        return MeasureSum(constant=quantity(node))
     if isinstance(node, Name):
         if node.quoted:
             _quoted(node, scope)
@@ -127,7 +127,7 @@ def _leaf(node: Expression, scope: Scope) -> Sum | None:
             help=f'a class is named inside a measure: `recall("{node.text}")`',
         )
         return None
-    if isinstance(node, Comparison):
+    if isinstance(node, Relation):
         scope.findings.error(
             "T310",
             "a comparison stands where a number is needed",
@@ -147,7 +147,7 @@ def _quoted(node: Name, scope: Scope) -> None:
     )
 
 
-def _param(node: Name, scope: Scope) -> Sum | None:
+def _param(node: Name, scope: Scope) -> MeasureSum | None:
     value = scope.params.read(node.text)
     if isinstance(value, str):
         scope.findings.error(
@@ -157,10 +157,10 @@ def _param(node: Name, scope: Scope) -> Sum | None:
             help="a param cannot stand for another one: give it a number" if value in scope.params else (),
         )
         return None
-    return None if value is None else Sum(constant=value)
+    return None if value is None else MeasureSum(constant=value)
 
 
-def _measure(name: str, call: Call, scope: Scope) -> Sum | None:
+def _measure(name: str, call: Call, scope: Scope) -> MeasureSum | None:
     measure = MEASURES.get(name)
     if measure is None:
         unknown_measure(name, call.name_span or call.span, scope)
@@ -169,7 +169,7 @@ def _measure(name: str, call: Call, scope: Scope) -> Sum | None:
     if found is None:
         return None
     values, spans = found
-    return Sum(parts=((Fraction(1), Use(name, values, _text(call), call.span, spans)),))
+    return MeasureSum(parts=((Fraction(1), Use(name, values, _text(call), call.span, spans)),))
 
 
 def _text(call: Call) -> str:
@@ -219,7 +219,7 @@ _GROUPS = {
 }
 
 
-def _combine(node: Binary, left: Sum, right: Sum, scope: Scope) -> Sum | None:
+def _combine(node: Binary, left: MeasureSum, right: MeasureSum, scope: Scope) -> MeasureSum | None:
     if node.operator in ("+", "-"):
         return _added(node, left, right if node.operator == "+" else _scaled(right, Fraction(-1)), scope)
     if node.operator == "*":
@@ -227,7 +227,7 @@ def _combine(node: Binary, left: Sum, right: Sum, scope: Scope) -> Sum | None:
     return _quotient(node, left, right, scope)
 
 
-def _added(node: Binary, left: Sum, right: Sum, scope: Scope) -> Sum | None:
+def _added(node: Binary, left: MeasureSum, right: MeasureSum, scope: Scope) -> MeasureSum | None:
     first, second = left.constant, right.constant
     unit = first.unit or second.unit
     units = {first.unit, second.unit}
@@ -241,14 +241,14 @@ def _added(node: Binary, left: Sum, right: Sum, scope: Scope) -> Sum | None:
             help="write both with the same unit",
         )
         return None
-    return Sum(left.parts + right.parts, Quantity(first.value + second.value, unit))
+    return MeasureSum(left.parts + right.parts, Quantity(first.value + second.value, unit))
 
 
-def _is_nothing(value: Sum) -> bool:
+def _is_nothing(value: MeasureSum) -> bool:
     return bool(value.parts) and value.constant.value == 0 and not value.constant.unit
 
 
-def _product(node: Binary, left: Sum, right: Sum, scope: Scope) -> Sum | None:
+def _product(node: Binary, left: MeasureSum, right: MeasureSum, scope: Scope) -> MeasureSum | None:
     if left.parts and right.parts:
         scope.findings.error(
             "T307",
@@ -274,10 +274,10 @@ def _product(node: Binary, left: Sum, right: Sum, scope: Scope) -> Sum | None:
     scaled = _scaled(other, factor.constant.value)
     if other.parts or (unit in ("", "%") and other.constant.unit):
         return scaled
-    return Sum((), Quantity(scaled.constant.value, unit))
+    return MeasureSum((), Quantity(scaled.constant.value, unit))
 
 
-def _quotient(node: Binary, left: Sum, right: Sum, scope: Scope) -> Sum | None:
+def _quotient(node: Binary, left: MeasureSum, right: MeasureSum, scope: Scope) -> MeasureSum | None:
     if right.parts:
         below = right.parts[0][1].text
         above = f"`{left.parts[0][1].text}`" if left.parts else str(left.constant)
@@ -306,20 +306,20 @@ def _quotient(node: Binary, left: Sum, right: Sum, scope: Scope) -> Sum | None:
             return None
         unit = ""
     scaled = _scaled(left, 1 / divisor.value)
-    return Sum(scaled.parts, Quantity(scaled.constant.value, unit))
+    return MeasureSum(scaled.parts, Quantity(scaled.constant.value, unit))
 
 
-def _scaled(value: Sum, factor: Fraction) -> Sum:
+def _scaled(value: MeasureSum, factor: Fraction) -> MeasureSum:
     parts = tuple((factor * weight, use) for weight, use in value.parts)
-    return Sum(parts, Quantity(factor * value.constant.value, value.constant.unit))
+    return MeasureSum(parts, Quantity(factor * value.constant.value, value.constant.unit))
 
 
-def _gathered(value: Sum) -> Sum:
+def _gathered(value: MeasureSum) -> MeasureSum:
     """Equal measures added up; those that cancel out are gone."""
     totals: dict[Use, Fraction] = {}
     for factor, use in value.parts:
         totals[use] = totals.get(use, Fraction(0)) + factor
-    return Sum(tuple((factor, use) for use, factor in totals.items() if factor), value.constant)
+    return MeasureSum(tuple((factor, use) for use, factor in totals.items() if factor), value.constant)
 
 
 _KINDS = {"": "a plain number", "%": "a share", "rows": "a number of rows", "s": "a time"}

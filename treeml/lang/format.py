@@ -14,6 +14,7 @@ from treeml.lang.parse import parse, tokens
 from treeml.lang.source import Source
 from treeml.lang.syntax import (
     Binarize,
+    ColumnCost,
     ColumnRule,
     Data,
     Ensemble,
@@ -32,7 +33,6 @@ from treeml.lang.syntax import (
     Solve,
     Start,
     Statement,
-    TestCost,
     Validate,
     Version,
     WeightBy,
@@ -43,7 +43,20 @@ from treeml.lang.write import write
 INDENT = "    "
 
 _ORDER: tuple[type, ...] = (
-    *(Version, Include, Param, Set, Data, Predict, Features, ColumnRule, WeightBy, WeightClass, MistakeCost, TestCost),
+    *(
+        Version,
+        Include,
+        Param,
+        Set,
+        Data,
+        Predict,
+        Features,
+        ColumnRule,
+        WeightBy,
+        WeightClass,
+        MistakeCost,
+        ColumnCost,
+    ),
     *(Binarize, Objective, Satisfy, Require, Forbid, Ensemble, Start, Improve, Validate, Solve, Report),
 )
 

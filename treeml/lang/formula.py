@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NoReturn
 
 from treeml.lang.build import as_argument
 from treeml.lang.measures import MEASURES, Measure, Parameter
-from treeml.lang.syntax import Argument, Binary, Call, Comparison, Expression, Name, Negate, Number, String, Value
+from treeml.lang.syntax import Argument, Binary, Call, Expression, Name, Negate, Number, Relation, String, Value
 from treeml.lang.words import MAXIMUM_DIGITS, UNITS, is_bare, read_number, spell_number
 
 
@@ -57,20 +57,20 @@ class Formula:
     def __pos__(self) -> Formula:
         return self
 
-    def __le__(self, other: Any) -> Condition:
-        return Condition(Comparison((self.node, _side(other)), ("<=",)))
+    def __le__(self, other: Any) -> Constraint:
+        return Constraint(Relation((self.node, _side(other)), ("<=",)))
 
-    def __ge__(self, other: Any) -> Condition:
-        return Condition(Comparison((self.node, _side(other)), (">=",)))
+    def __ge__(self, other: Any) -> Constraint:
+        return Constraint(Relation((self.node, _side(other)), (">=",)))
 
-    def __lt__(self, other: Any) -> Condition:
-        return Condition(Comparison((self.node, _side(other)), ("<",)))
+    def __lt__(self, other: Any) -> Constraint:
+        return Constraint(Relation((self.node, _side(other)), ("<",)))
 
-    def __gt__(self, other: Any) -> Condition:
-        return Condition(Comparison((self.node, _side(other)), (">",)))
+    def __gt__(self, other: Any) -> Constraint:
+        return Constraint(Relation((self.node, _side(other)), (">",)))
 
-    def __eq__(self, other: object) -> Condition:  # type: ignore[override]
-        return Condition(Comparison((self.node, _side(other)), ("=",)))
+    def __eq__(self, other: object) -> Constraint:  # type: ignore[override]
+        return Constraint(Relation((self.node, _side(other)), ("=",)))
 
     def __ne__(self, other: object) -> NoReturn:  # type: ignore[override]
         raise TypeError("a model has no `!=`: its comparisons are <=, >= and ==, and < and > on whole numbers")
@@ -90,10 +90,10 @@ class Formula:
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class Constraint:
     """A comparison, to be required; it is neither true nor false before the model is solved."""
 
-    node: Comparison
+    node: Relation
 
     def __bool__(self) -> NoReturn:
         raise TypeError(
@@ -111,7 +111,7 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True)
-class Method:
+class MethodFormula:
     """A called thing with options: a back-end, a way to binarize, to validate, to start, to report."""
 
     node: Call | Name
@@ -162,9 +162,9 @@ def param(name: str) -> Formula:
     return Formula(Name(identifier(name, "a param")))
 
 
-def between(low: Any, middle: Any, high: Any) -> Condition:
+def between(low: Any, middle: Any, high: Any) -> Constraint:
     """`low <= middle <= high`, which Python itself cannot say of measures."""
-    return Condition(Comparison((expression(low), expression(middle), expression(high)), ("<=", "<=")))
+    return Constraint(Relation((expression(low), expression(middle), expression(high)), ("<=", "<=")))
 
 
 def quantity(number: Any, unit: str) -> Formula:
@@ -194,14 +194,14 @@ def hours(number: Any) -> Formula:
     return quantity(number, "h")
 
 
-def method(name: str, *arguments: Any, **options: Any) -> Method:
+def method(name: str, *arguments: Any, **options: Any) -> MethodFormula:
     """`method("native", cache=2_000_000)`; without arguments the name alone."""
     word = identifier(name, "a method")
     if not arguments and not options:
-        return Method(Name(word))
+        return MethodFormula(Name(word))
     given = [Argument(_argument_value(argument)) for argument in arguments]
     given += [Argument(_argument_value(value), name=key) for key, value in options.items()]
-    return Method(Call(word, tuple(given)))
+    return MethodFormula(Call(word, tuple(given)))
 
 
 def expression(value: Any) -> Expression:
@@ -210,7 +210,7 @@ def expression(value: Any) -> Expression:
         return value.node
     if isinstance(value, MeasureWithArguments):
         raise TypeError(f"{value.measure.name} needs arguments: {_signature(value.measure)}")
-    if isinstance(value, Condition):
+    if isinstance(value, Constraint):
         raise TypeError(f"`{value}` is a comparison; it can be required, but not be part of a sum")
     if isinstance(value, str):
         raise TypeError(f"{value!r} is text; a formula is made of numbers, params and measures such as tml.leaves")
@@ -219,7 +219,7 @@ def expression(value: Any) -> Expression:
 
 def condition(value: Any) -> Expression:
     """What can be required: a comparison, or a measure that is true or false."""
-    if isinstance(value, Condition):
+    if isinstance(value, Constraint):
         return value.node
     if isinstance(value, bool):
         raise TypeError(f"{value} is not a requirement: compare measures with numbers, as in tml.depth <= 3")
@@ -366,7 +366,7 @@ def _signature(entry: Measure) -> str:
 def _conditions(given: Any) -> list[Argument]:
     if isinstance(given, Mapping):
         return _equalities(given)
-    found = [given] if isinstance(given, Condition) else list(given)
+    found = [given] if isinstance(given, Constraint) else list(given)
     return [
         argument
         for item in found
@@ -379,18 +379,18 @@ def _equalities(conditions: Mapping[str, Any]) -> list[Argument]:
 
 
 def _condition(value: Any) -> Expression:
-    if not isinstance(value, Condition):
+    if not isinstance(value, Constraint):
         raise TypeError(f'{value!r} is not a condition: write predicted="yes", or tml.column("age") >= 40')
     return value.node
 
 
-def methods(names: Iterable[str | Method]) -> tuple[Call | Name, ...]:
+def methods(names: Iterable[str | MethodFormula]) -> tuple[Call | Name, ...]:
     return tuple(as_method(name).node for name in names)
 
 
-def as_method(value: str | Method, *arguments: Any, **options: Any) -> Method:
+def as_method(value: str | MethodFormula, *arguments: Any, **options: Any) -> MethodFormula:
     """A method given by its name and options, or as a whole."""
-    if isinstance(value, Method):
+    if isinstance(value, MethodFormula):
         if arguments or options:
             raise TypeError(f"give the options of `{value}` inside tml.method(...)")
         return value

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from treeml.lang.columns import Columns
+from treeml.lang.columns import ColumnFields
 from treeml.lang.findings import Findings
 from treeml.lang.measures import MEASURES
 from treeml.lang.params import Params
 from treeml.lang.quantities import decimal
 from treeml.lang.source import Span
-from treeml.lang.spec import Goal, Requirement, Use
-from treeml.lang.syntax import Binary, Expression, MistakeCost, Objective, Statement, TestCost
+from treeml.lang.spec import CheckedGoal, Requirement, Use
+from treeml.lang.syntax import Binary, ColumnCost, Expression, MistakeCost, Objective, Statement
 from treeml.lang.tasks import is_weighted
 
 
 def report_lint(
     statements: Sequence[Statement],
-    goals: Sequence[Goal],
+    goals: Sequence[CheckedGoal],
     requirements: Sequence[Requirement],
-    columns: Columns,
+    columns: ColumnFields,
     params: Params,
     main: str,
     findings: Findings,
@@ -48,7 +48,10 @@ def _unused_params(params: Params, main: str, findings: Findings) -> None:
 
 
 def _tie_breaking_penalties(
-    statements: Sequence[Statement], goals: Sequence[Goal], requirements: Sequence[Requirement], findings: Findings
+    statements: Sequence[Statement],
+    goals: Sequence[CheckedGoal],
+    requirements: Sequence[Requirement],
+    findings: Findings,
 ) -> None:
     """`errors + 0.01 * leaves`: the errors are whole rows, so a hundredth per leaf can only decide between equals."""
     objective = next((statement for statement in statements if isinstance(statement, Objective)), None)
@@ -111,7 +114,7 @@ def _fraction(value: Fraction) -> str:
     return words.get(value.denominator, decimal(value)) if value.numerator == 1 else decimal(value)
 
 
-def _unusual_senses(goals: Sequence[Goal], findings: Findings) -> None:
+def _unusual_senses(goals: Sequence[CheckedGoal], findings: Findings) -> None:
     """Nobody wants the least accurate tree; in a sum of several measures, mixed signs are a choice."""
     for goal in goals:
         if len(goal.expression.parts) != 1:
@@ -128,8 +131,8 @@ def _unusual_senses(goals: Sequence[Goal], findings: Findings) -> None:
             )
 
 
-def _repeated_goals(goals: Sequence[Goal], findings: Findings) -> None:
-    seen: dict[tuple[tuple[Fraction, Use], ...], Goal] = {}
+def _repeated_goals(goals: Sequence[CheckedGoal], findings: Findings) -> None:
+    seen: dict[tuple[tuple[Fraction, Use], ...], CheckedGoal] = {}
     for goal in goals:
         key = tuple(sorted(goal.expression.parts, key=lambda part: (part[1].measure, str(part[1].arguments))))
         if key in seen:
@@ -144,12 +147,15 @@ def _repeated_goals(goals: Sequence[Goal], findings: Findings) -> None:
 
 
 def _idle_costs(
-    statements: Sequence[Statement], goals: Sequence[Goal], requirements: Sequence[Requirement], findings: Findings
+    statements: Sequence[Statement],
+    goals: Sequence[CheckedGoal],
+    requirements: Sequence[Requirement],
+    findings: Findings,
 ) -> None:
     sums = [goal.expression for goal in goals] + [requirement.expression for requirement in requirements]
     used = {use.measure: use for linear in sums for _, use in linear.parts}
     mistakes = [statement for statement in statements if isinstance(statement, MistakeCost)]
-    tests = [statement for statement in statements if isinstance(statement, TestCost)]
+    tests = [statement for statement in statements if isinstance(statement, ColumnCost)]
     for measure, stated, noun in (("mistake_cost", mistakes, "mistakes"), ("test_cost", tests, "tests")):
         if stated and measure not in used:
             findings.warning(
@@ -168,7 +174,7 @@ def _idle_costs(
 
 
 def _unguarded_columns(
-    columns: Columns, goals: Sequence[Goal], requirements: Sequence[Requirement], findings: Findings
+    columns: ColumnFields, goals: Sequence[CheckedGoal], requirements: Sequence[Requirement], findings: Findings
 ) -> None:
     sums = [goal.expression for goal in goals] + [requirement.expression for requirement in requirements]
     named = {argument for linear in sums for _, use in linear.parts for argument in _columns_named(use)}

@@ -20,7 +20,7 @@ from treeml.lang.syntax import Argument, Call, Expression, Name, Negate, Number,
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class MethodRule:
     """One option: what it may be."""
 
     name: str
@@ -39,23 +39,23 @@ class Family:
     """What one statement may call."""
 
     noun: str  # "a way to binarize"
-    methods: Mapping[str, tuple[Rule, ...]]
+    methods: Mapping[str, tuple[MethodRule, ...]]
     foreign: Mapping[str, str]  # what other tools call the same
 
 
 _MOST = Fraction(2**31 - 1)
-_SEED = Rule("seed", "whole", "the seed", Fraction(0), _MOST, example="1")
+_SEED = MethodRule("seed", "whole", "the seed", Fraction(0), _MOST, example="1")
 _CRITERIA = ("gini", "entropy", "gain_ratio", "twoing")
 _PRUNING = ("goal", "complexity", "pessimistic", "none")
 _FEATURES = ("auto", "all", "tree", "support")
 _LIMITS = ("d60", "d300", "d800")
-_FOLDS = Rule("folds", "whole", "the number of folds", Fraction(2), _MOST, required=True, example="5")
-_PIECES = Rule("pieces", "whole", "the number of pieces", Fraction(2), _MOST, required=True, example="8")
+_FOLDS = MethodRule("folds", "whole", "the number of folds", Fraction(2), _MOST, required=True, example="5")
+_PIECES = MethodRule("pieces", "whole", "the number of pieces", Fraction(2), _MOST, required=True, example="8")
 _BOOSTING = (
-    Rule("columns", "whole", "the number of trees a round", Fraction(1), Fraction(1000), example="10"),
-    Rule("smoothing", "number", "the smoothing", Fraction(0), Fraction("0.99"), example="0.7"),
-    Rule("tolerance", "number", "the tolerance", Fraction("1e-9"), Fraction(1), example="0.000001"),
-    Rule("iterations", "whole", "the number of rounds", Fraction(1), _MOST, example="100"),
+    MethodRule("columns", "whole", "the number of trees a round", Fraction(1), Fraction(1000), example="10"),
+    MethodRule("smoothing", "number", "the smoothing", Fraction(0), Fraction("0.99"), example="0.7"),
+    MethodRule("tolerance", "number", "the tolerance", Fraction("1e-9"), Fraction(1), example="0.000001"),
+    MethodRule("iterations", "whole", "the number of rounds", Fraction(1), _MOST, example="100"),
 )
 
 FAMILIES: Mapping[str, Family] = {
@@ -72,12 +72,12 @@ FAMILIES: Mapping[str, Family] = {
         "way to combine trees",
         {
             "lpboost": (
-                Rule("penalty", "number", "the penalty", Fraction(0), example="0.05"),
-                Rule("nu", "share", "the share `nu`", example="0.1"),
+                MethodRule("penalty", "number", "the penalty", Fraction(0), example="0.05"),
+                MethodRule("nu", "share", "the share `nu`", example="0.1"),
                 *_BOOSTING,
             ),
             "hardmargin": _BOOSTING,
-            "mdboost": (Rule("penalty", "number", "the penalty", Fraction(0), example="12"), *_BOOSTING),
+            "mdboost": (MethodRule("penalty", "number", "the penalty", Fraction(0), example="12"), *_BOOSTING),
         },
         {"boosting": "lpboost", "adaboost": "lpboost", "boost": "lpboost", "xgboost": "lpboost", "forest": "lpboost",
          "hard_margin": "hardmargin", "duallpboost": "hardmargin", "lp_adaboost": "hardmargin", "mdb": "mdboost"},
@@ -86,13 +86,13 @@ FAMILIES: Mapping[str, Family] = {
         "starting tree",
         {
             "cart": (
-                Rule("depth", "whole", "the depth", Fraction(0), _MOST, example="10"),
-                Rule("leaves", "whole", "the number of leaves", Fraction(1), _MOST, example="50"),
-                Rule("support", "whole", "the support", Fraction(1), _MOST, unit="rows", example="5"),
-                Rule("criterion", "word", "the criterion", choices=_CRITERIA, example="gini"),
-                Rule("prune", "word", "the pruning", choices=_PRUNING, example="goal"),
-                Rule("price", "number", "the price of a leaf", Fraction(0), example="0.01"),
-                Rule("confidence", "number", "the confidence", Fraction("1e-6"), Fraction("0.5"), example="0.25"),
+                MethodRule("depth", "whole", "the depth", Fraction(0), _MOST, example="10"),
+                MethodRule("leaves", "whole", "the number of leaves", Fraction(1), _MOST, example="50"),
+                MethodRule("support", "whole", "the support", Fraction(1), _MOST, unit="rows", example="5"),
+                MethodRule("criterion", "word", "the criterion", choices=_CRITERIA, example="gini"),
+                MethodRule("prune", "word", "the pruning", choices=_PRUNING, example="goal"),
+                MethodRule("price", "number", "the price of a leaf", Fraction(0), example="0.01"),
+                MethodRule("confidence", "number", "the confidence", Fraction("1e-6"), Fraction("0.5"), example="0.25"),
             )
         },
         {"greedy": "cart", "sklearn": "cart", "c45": "cart", "j48": "cart", "id3": "cart"},
@@ -101,13 +101,13 @@ FAMILIES: Mapping[str, Family] = {
         "way to improve a tree",
         {
             "subtrees": (
-                Rule("depth", "whole", "the depth", Fraction(1), _MOST, example="3"),
-                Rule("rows", "whole", "the number of rows", Fraction(1), _MOST, unit="rows", example="5_000"),
-                Rule("rounds", "whole", "the number of rounds", Fraction(1), _MOST, example="50"),
-                Rule("features", "word", "the choice of features", choices=_FEATURES, example="support"),
-                Rule("limits", "word", "the set of limits", choices=_LIMITS, example="d300"),
-                Rule("patience", "number", "the patience", Fraction("0.001"), unit="s", example="10"),
-                Rule("checkpoint", "text", "the checkpoint", example='"deep.json"'),
+                MethodRule("depth", "whole", "the depth", Fraction(1), _MOST, example="3"),
+                MethodRule("rows", "whole", "the number of rows", Fraction(1), _MOST, unit="rows", example="5_000"),
+                MethodRule("rounds", "whole", "the number of rounds", Fraction(1), _MOST, example="50"),
+                MethodRule("features", "word", "the choice of features", choices=_FEATURES, example="support"),
+                MethodRule("limits", "word", "the set of limits", choices=_LIMITS, example="d300"),
+                MethodRule("patience", "number", "the patience", Fraction("0.001"), unit="s", example="10"),
+                MethodRule("checkpoint", "text", "the checkpoint", example='"deep.json"'),
             )
         },
         {"local_search": "subtrees", "lns": "subtrees", "slim": "subtrees"},
@@ -116,7 +116,7 @@ FAMILIES: Mapping[str, Family] = {
         "way to validate",
         {
             "folds": (_FOLDS, _SEED),
-            "holdout": (Rule("share", "share", "the share", required=True, example="20%"), _SEED),
+            "holdout": (MethodRule("share", "share", "the share", required=True, example="20%"), _SEED),
         },
         {
             "kfold": "folds", "k_fold": "folds", "cv": "folds", "cross_validation": "folds", "fold": "folds",
@@ -190,7 +190,7 @@ def _signatures(family: Family) -> list[str]:
     return [_signature(name, rules) for name, rules in family.methods.items()]
 
 
-def _signature(name: str, rules: tuple[Rule, ...]) -> str:
+def _signature(name: str, rules: tuple[MethodRule, ...]) -> str:
     required = [rule.example for rule in rules if rule.required]
     return f"{name}({', '.join(required)})" if required else name
 
@@ -202,7 +202,7 @@ def _refuse_given(call: Call, scope: Scope) -> None:
         )
 
 
-def _options(call: Call, rules: tuple[Rule, ...], scope: Scope) -> dict[str, Any] | None:
+def _options(call: Call, rules: tuple[MethodRule, ...], scope: Scope) -> dict[str, Any] | None:
     known = {rule.name: rule for rule in rules}
     given: dict[str, Argument] = {}
     sound = True
@@ -264,7 +264,7 @@ def _unknown_option(owner: str, name: str, place: Span | None, known: Mapping[st
     )
 
 
-def _option(owner: str, rule: Rule, node: Expression, scope: Scope) -> Any:
+def _option(owner: str, rule: MethodRule, node: Expression, scope: Scope) -> Any:
     if rule.kind == "word":
         text = node.text if isinstance(node, (Name, String)) else ""
         if text in rule.choices:
@@ -296,11 +296,11 @@ def _option(owner: str, rule: Rule, node: Expression, scope: Scope) -> Any:
     return checked(value, rule, _subject(owner, rule), node.span, scope)
 
 
-def _subject(owner: str, rule: Rule) -> str:
+def _subject(owner: str, rule: MethodRule) -> str:
     return rule.what if owner in rule.what else f"{rule.what} of `{owner}`"
 
 
-def checked(value: Quantity, rule: Rule, subject: str, place: Span | None, scope: Scope) -> int | Fraction | None:
+def checked(value: Quantity, rule: MethodRule, subject: str, place: Span | None, scope: Scope) -> int | Fraction | None:
     """The number that fits the rule: an int where it must be whole."""
     number = value.value
     if rule.kind == "share" and not 0 < number < 1:
@@ -439,7 +439,7 @@ def _typed(owner: str, name: str, option: Known, node: Expression, scope: Scope)
         return None
     low = None if option.low is None else Fraction(repr(float(option.low)))
     high = None if option.high is None else Fraction(repr(float(option.high)))
-    rule = Rule(name, "whole" if option.type == "int" else "number", subject, low, high)
+    rule = MethodRule(name, "whole" if option.type == "int" else "number", subject, low, high)
     number = checked(value, rule, subject, node.span, scope)
     return None if number is None else int(number) if option.type == "int" else float(number)
 

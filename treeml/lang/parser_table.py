@@ -1,8 +1,8 @@
-"""The grammar -> a parser; fast where its table was made before.
+"""The grammar -> a parser, from a table that was computed before.
 
-Working out the table of the grammar takes longer than checking a specification with it, so the table lies beside this
-module as `parser_table.json`. It is used when it was made from this very grammar by this very version of Lark; otherwise the
-table is worked out anew, and only time is lost. After a change of the grammar: `python -m treeml.lang.parser_table`.
+Computing the LALR table takes longer than checking a specification, so the table is stored beside this module in
+`parser_table.json`. It is used if it was made from this grammar by this version of Lark; otherwise it is computed again,
+which only costs time. After a change of the grammar run `python -m treeml.lang.parser_table`.
 """
 
 from __future__ import annotations

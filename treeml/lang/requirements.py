@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
 
-from treeml.lang.expressions import Scope, Sum, evaluate
+from treeml.lang.expressions import MeasureSum, Scope, evaluate
 from treeml.lang.measures import MEASURES
 from treeml.lang.quantities import Quantity, decimal, percent
 from treeml.lang.source import Span
 from treeml.lang.spec import Linear, Requirement, Use
-from treeml.lang.syntax import Call, Comparison, Expression, Name, Number, Require
+from treeml.lang.syntax import Call, Expression, Name, Number, Relation, Require
 
 FLIPPED = {"<=": ">=", ">=": "<=", "<": ">", ">": "<", "=": "="}
 
@@ -50,7 +50,7 @@ def requirements_of(statement: Require, scope: Scope, weighted: bool) -> list[Re
     condition = statement.condition
     if isinstance(condition, (Call, Name)):
         links = [_truth(statement, condition, scope)]
-    elif isinstance(condition, Comparison):
+    elif isinstance(condition, Relation):
         pairs = zip(condition.operands, condition.operators, condition.operands[1:], strict=False)
         links = [_compared(statement, Link(*pair), scope, weighted) for pair in pairs]
     else:
@@ -83,7 +83,7 @@ def _truth(statement: Require, condition: Call | Name, scope: Scope) -> Requirem
     return _requirement(statement, Linear(value.parts), ">=", Fraction(1), False)
 
 
-def _usual_sense(value: Sum) -> str:
+def _usual_sense(value: MeasureSum) -> str:
     measure = MEASURES[value.parts[0][1].measure] if value.parts else None
     return ">=" if measure is not None and (measure.goal == "maximize" or measure.unit == "rows") else "<="
 
@@ -105,7 +105,7 @@ def _compared(statement: Require, link: Link, scope: Scope, weighted: bool) -> R
         factor, use = parts[0]
         parts, limit = ((Fraction(1), use),), limit / factor
         sense = FLIPPED[sense] if factor < 0 else sense
-    bound = Bound(parts, sense, Quantity(limit, unit), link, weighted, reversed=not left.parts)
+    bound = RequirementBound(parts, sense, Quantity(limit, unit), link, weighted, reversed=not left.parts)
     if not _unit_fits(bound, scope) or not _strictness_fits(bound, scope):
         return None
     sense, limit = _closed(bound)
@@ -115,7 +115,7 @@ def _compared(statement: Require, link: Link, scope: Scope, weighted: bool) -> R
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class RequirementBound:
     """A requirement on its way: constants on the right, a measure alone with the factor 1."""
 
     parts: tuple[tuple[Fraction, Use], ...]
@@ -146,14 +146,14 @@ def _requirement(
     return Requirement(expression, sense, limit, statement.name or text, text, share_of_rows, statement.condition.span)
 
 
-def _moved(left: Sum, right: Sum) -> tuple[tuple[Fraction, Use], ...]:
+def _moved(left: MeasureSum, right: MeasureSum) -> tuple[tuple[Fraction, Use], ...]:
     totals: dict[Use, Fraction] = {use: factor for factor, use in left.parts}
     for factor, use in right.parts:
         totals[use] = totals.get(use, Fraction(0)) - factor
     return tuple((factor, use) for use, factor in totals.items() if factor)
 
 
-def _without_measure(link: Link, left: Sum, right: Sum, limit: Fraction, scope: Scope) -> None:
+def _without_measure(link: Link, left: MeasureSum, right: MeasureSum, limit: Fraction, scope: Scope) -> None:
     holds = {"<=": limit >= 0, ">=": limit <= 0, "=": limit == 0, "<": limit > 0, ">": limit < 0}[link.operator]
     same = bool(left.parts or right.parts)
     why = "both sides measure the same" if same else "always true" if holds else "never true"
@@ -168,7 +168,7 @@ def _without_measure(link: Link, left: Sum, right: Sum, limit: Fraction, scope: 
     )
 
 
-def _limit_unit(link: Link, left: Sum, right: Sum, scope: Scope) -> str | None:
+def _limit_unit(link: Link, left: MeasureSum, right: MeasureSum, scope: Scope) -> str | None:
     """The unit of the constants together; measures bring none."""
     units = {side.constant.unit for side in (left, right) if side.constant.value or not side.parts}
     units.discard("")
@@ -182,7 +182,7 @@ def _limit_unit(link: Link, left: Sum, right: Sum, scope: Scope) -> str | None:
     return units.pop()
 
 
-def _unit_fits(bound: Bound, scope: Scope) -> bool:
+def _unit_fits(bound: RequirementBound, scope: Scope) -> bool:
     units = {MEASURES[use.measure].unit for _, use in bound.parts}
     unit = bound.limit.unit
     if unit == "":
@@ -217,7 +217,7 @@ def _is_what(unit: str, weighted: bool) -> str:
     }[unit]
 
 
-def _unit_help(bound: Bound, use: Use) -> tuple[str, ...]:
+def _unit_help(bound: RequirementBound, use: Use) -> tuple[str, ...]:
     sense, limit = bound.sense, bound.limit
     number = decimal(limit.value * 100 if limit.unit == "%" else limit.value)
     if limit.unit == "s":
@@ -238,7 +238,7 @@ def _unit_help(bound: Bound, use: Use) -> tuple[str, ...]:
     return (f"write `{use.text} {sense} {number}`",)
 
 
-def _written_limit(bound: Bound) -> str:
+def _written_limit(bound: RequirementBound) -> str:
     """The limit in the user's own words, or folded where it was computed."""
     for side in (bound.link.right, bound.link.left):
         if isinstance(side, Number) and side.span is not None:
@@ -246,7 +246,7 @@ def _written_limit(bound: Bound) -> str:
     return str(bound.limit)
 
 
-def _share_of_rows(bound: Bound) -> bool:
+def _share_of_rows(bound: RequirementBound) -> bool:
     return bound.limit.unit == "%" and bound.single is not None and MEASURES[bound.single.measure].unit == "rows"
 
 
@@ -259,7 +259,7 @@ def is_whole(parts: tuple[tuple[Fraction, Use], ...], weighted: bool) -> bool:
     )
 
 
-def _strictness_fits(bound: Bound, scope: Scope) -> bool:
+def _strictness_fits(bound: RequirementBound, scope: Scope) -> bool:
     if bound.sense not in ("<", ">"):
         return True
     limit = bound.limit.value
@@ -298,19 +298,19 @@ def _strictness_fits(bound: Bound, scope: Scope) -> bool:
     return True
 
 
-def _why_not_whole(bound: Bound) -> str:
+def _why_not_whole(bound: RequirementBound) -> str:
     if bound.single and bound.weighted and MEASURES[bound.single.measure].unit == "weight":
         return "rows have weights here, which need not be whole"
     return "only whole numbers have a next one"
 
 
-def _side_text(bound: Bound) -> str:
+def _side_text(bound: RequirementBound) -> str:
     if bound.reversed or bound.place is None:
         return f"{bound.sense} {bound.limit}"
     return plain_text(bound.place)
 
 
-def _closed(bound: Bound) -> tuple[str, Fraction]:
+def _closed(bound: RequirementBound) -> tuple[str, Fraction]:
     if bound.sense == "<":
         return "<=", bound.limit.value - 1
     if bound.sense == ">":
@@ -340,7 +340,7 @@ def _range(use: Use) -> tuple[Fraction | None, Fraction | None]:
     return Fraction(1 if use.measure == "leaves" else 0), None
 
 
-def _possible(bound: Bound, sense: str, limit: Fraction, scope: Scope) -> bool:
+def _possible(bound: RequirementBound, sense: str, limit: Fraction, scope: Scope) -> bool:
     """Reports a limit that no tree can meet, and warns of one that every tree meets or that is not a whole number."""
     if _share_of_rows(bound):
         low, high = Fraction(0), Fraction(1)
@@ -380,7 +380,7 @@ def _possible(bound: Bound, sense: str, limit: Fraction, scope: Scope) -> bool:
 
 
 def _impossible(
-    bound: Bound, sense: str, low: Fraction | None, high: Fraction | None, whole: bool, scope: Scope
+    bound: RequirementBound, sense: str, low: Fraction | None, high: Fraction | None, whole: bool, scope: Scope
 ) -> None:
     limit = bound.limit
     what = {"<=": f"{_shown(limit)} or less", ">=": f"{_shown(limit)} or more", "=": _shown(limit)}[sense]
@@ -400,7 +400,7 @@ def _impossible(
     )
 
 
-def _limit_help(bound: Bound, sense: str, low: Fraction | None, high: Fraction | None) -> str:
+def _limit_help(bound: RequirementBound, sense: str, low: Fraction | None, high: Fraction | None) -> str:
     share = high == 1 and (bound.limit.unit == "%" or bound.single is None)
     if low is not None and bound.limit.value < low:
         return f"write a limit of {percent(low) if share else decimal(low)} or more"
@@ -414,7 +414,7 @@ def _shown(limit: Quantity) -> str:
     return str(limit)
 
 
-def _where(bound: Bound, low: Fraction | None, high: Fraction | None) -> str:
+def _where(bound: RequirementBound, low: Fraction | None, high: Fraction | None) -> str:
     if bound.single is not None and bound.single.measure == "leaves":
         return "a tree has at least one leaf"
     share = all(MEASURES[use.measure].unit == "share" for _, use in bound.parts) or _share_of_rows(bound)
@@ -435,7 +435,7 @@ def always_met(requirement: Requirement) -> bool:
     )
 
 
-def _percent_help(bound: Bound, high: Fraction | None, sense: str) -> tuple[str, ...]:
+def _percent_help(bound: RequirementBound, high: Fraction | None, sense: str) -> tuple[str, ...]:
     """Ninety where a share is wanted most often means ninety per cent."""
     value = bound.limit.value
     if (

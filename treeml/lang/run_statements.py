@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from treeml.lang.expressions import Scope, constant
-from treeml.lang.methods import Rule, backend, checked, method
+from treeml.lang.methods import MethodRule, backend, checked, method
 from treeml.lang.source import Span
 from treeml.lang.spec import Method
 from treeml.lang.syntax import (
@@ -24,10 +24,10 @@ from treeml.lang.syntax import (
 )
 
 _MOST = Fraction(2**31 - 1)
-_SEED = Rule("seed", "whole", "the seed", Fraction(0), _MOST)
-_THREADS = Rule("threads", "whole", "the number of threads", Fraction(1), Fraction(1024))
-_TREES = Rule("trees", "whole", "the number of trees", Fraction(1), _MOST)
-_GAP = Rule("gap", "number", "the gap", Fraction(0))
+_SEED = MethodRule("seed", "whole", "the seed", Fraction(0), _MOST)
+_THREADS = MethodRule("threads", "whole", "the number of threads", Fraction(1), Fraction(1024))
+_TREES = MethodRule("trees", "whole", "the number of trees", Fraction(1), _MOST)
+_GAP = MethodRule("gap", "number", "the gap", Fraction(0))
 
 
 @dataclass(slots=True)
@@ -177,7 +177,7 @@ def _gap(node: Expression, scope: Scope) -> Fraction | None:
     return None if found is None else Fraction(found)
 
 
-def _plain(node: Expression, rule: Rule, scope: Scope) -> int | None:
+def _plain(node: Expression, rule: MethodRule, scope: Scope) -> int | None:
     value = constant(node, scope, rule.what)
     if value is None:
         return None

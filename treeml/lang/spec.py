@@ -49,7 +49,7 @@ class Linear:
 
 
 @dataclass(frozen=True, slots=True)
-class Goal:
+class CheckedGoal:
     sense: str  # "minimize" or "maximize"
     expression: Linear
     text: str = field(default="", compare=False)
@@ -120,7 +120,7 @@ class Spec:
     mistake_costs: Mapping[tuple[str, str], Fraction] = field(default_factory=dict)  # (predicted, actual) -> cost
     test_costs: Mapping[str, Fraction] = field(default_factory=dict)
     binarizations: tuple[Binarization, ...] = ()
-    goals: tuple[Goal, ...] = ()  # none: satisfy
+    goals: tuple[CheckedGoal, ...] = ()  # none: satisfy
     requirements: tuple[Requirement, ...] = ()
     forbidden: tuple[str, ...] = ()
     ensemble: Method | None = None

@@ -46,7 +46,7 @@ class Name:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Relation:
     """`depth <= 3`, and chains such as `2 <= leaves <= 8`: operands and the operators between them."""
 
     operands: tuple[Expression, ...]
@@ -91,7 +91,7 @@ class Negate:
     span: Span | None = _span()
 
 
-Expression = Number | String | Name | Comparison | Call | Binary | Negate
+Expression = Number | String | Name | Relation | Call | Binary | Negate
 Value = Number | String | Name | Negate  # what `is`, `=` in a param, `when` and levels take
 
 
@@ -202,7 +202,7 @@ class MistakeCost:
 
 
 @dataclass(frozen=True, slots=True)
-class TestCost:
+class ColumnCost:
     column: Name
     cost: Expression
     span: Span | None = _span()
@@ -219,7 +219,7 @@ class Binarize:
 
 
 @dataclass(frozen=True, slots=True)
-class Goal:
+class GoalPart:
     sense: str  # "minimize" or "maximize"
     expression: Expression
     span: Span | None = _span()
@@ -227,7 +227,7 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    goals: tuple[Goal, ...]
+    goals: tuple[GoalPart, ...]
     span: Span | None = _span()
 
 
@@ -303,7 +303,7 @@ Statement = (
     | WeightBy
     | WeightClass
     | MistakeCost
-    | TestCost
+    | ColumnCost
     | Binarize
     | Objective
     | Satisfy

@@ -12,7 +12,7 @@ from fractions import Fraction
 from treeml.lang.findings import Findings
 from treeml.lang.measures import MEASURES
 from treeml.lang.source import Span
-from treeml.lang.spec import Goal, Requirement, Use
+from treeml.lang.spec import CheckedGoal, Requirement, Use
 from treeml.lang.syntax import (
     ColumnRule,
     Ensemble,
@@ -35,7 +35,7 @@ HELPS = {
 
 def report_tasks(
     statements: Sequence[Statement],
-    goals: Sequence[Goal],
+    goals: Sequence[CheckedGoal],
     requirements: Sequence[Requirement],
     has_target: bool,
     findings: Findings,
@@ -65,7 +65,7 @@ def report_tasks(
     _report_classes_of_numbers(statements, by_task, mixed, findings)
 
 
-def _uses(goals: Sequence[Goal], requirements: Sequence[Requirement]) -> list[Use]:
+def _uses(goals: Sequence[CheckedGoal], requirements: Sequence[Requirement]) -> list[Use]:
     sums = [goal.expression for goal in goals] + [requirement.expression for requirement in requirements]
     return [use for linear in sums for _, use in linear.parts]
 
@@ -183,7 +183,7 @@ def _written(column: Name) -> str:
 
 
 def _report_ensemble(
-    ensemble: Ensemble | None, by_task: Mapping[str, Use], goals: Sequence[Goal], findings: Findings
+    ensemble: Ensemble | None, by_task: Mapping[str, Use], goals: Sequence[CheckedGoal], findings: Findings
 ) -> None:
     margin = by_task.get("ensemble")
     if ensemble is None and margin is not None:
@@ -212,7 +212,7 @@ def _report_ensemble(
         )
 
 
-def _is_margin_alone(goals: Sequence[Goal]) -> bool:
+def _is_margin_alone(goals: Sequence[CheckedGoal]) -> bool:
     """Is the one goal `maximize margin`, without a factor or a constant?"""
     if len(goals) != 1 or goals[0].sense != "maximize":
         return False

@@ -14,8 +14,8 @@ from treeml.lang.syntax import (
     Binary,
     Call,
     Choices,
+    ColumnCost,
     ColumnRule,
-    Comparison,
     Data,
     Ensemble,
     Expression,
@@ -31,6 +31,7 @@ from treeml.lang.syntax import (
     Param,
     Predict,
     Range,
+    Relation,
     Report,
     Require,
     Satisfy,
@@ -39,7 +40,6 @@ from treeml.lang.syntax import (
     Start,
     Statement,
     String,
-    TestCost,
     Validate,
     Version,
     WeightBy,
@@ -80,7 +80,7 @@ def write(statement: Statement) -> str:
         case MistakeCost():
             predicted, actual = write_expression(statement.predicted), write_expression(statement.actual)
             return f"cost predict {predicted} when {actual} = {write_expression(statement.cost)}"
-        case TestCost():
+        case ColumnCost():
             return f"cost test {_columns(statement.column)} = {write_expression(statement.cost)}"
         case Binarize():
             how = (
@@ -126,7 +126,7 @@ def write_expression(expression: Expression) -> str:
             return spell_string(expression.text)
         case Name():
             return spell_name(expression.text)
-        case Comparison():
+        case Relation():
             words = [write_expression(expression.operands[0])]
             for operator, operand in zip(expression.operators, expression.operands[1:], strict=True):
                 words += [operator, write_expression(operand)]

@@ -35,7 +35,7 @@ Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Outcome:
+class TreeOutcome:
     """A tree, and what it does with the rows of the data."""
 
     tree: Tree
@@ -43,13 +43,13 @@ class Outcome:
     predicted: NDArray[np.int32]  # the number of the class predicted for each row; empty where leaves hold numbers
 
 
-def outcome_of(tree: Tree, dataset: Dataset) -> Outcome:
+def outcome_of(tree: Tree, dataset: Dataset) -> TreeOutcome:
     """Send every row of the data down the tree."""
     from treeml.trees.routing import dataset_inputs, route
 
     leaf = route(tree, dataset_inputs(tree.fields, dataset))
     if tree.task != "classes":
-        return Outcome(tree, leaf, np.zeros(0, dtype=np.int32))
+        return TreeOutcome(tree, leaf, np.zeros(0, dtype=np.int32))
     numbers = {label_text(label): number for number, label in enumerate(dataset.classes)}
     unknown = [each.prediction for each in tree.leaves if label_text(each.prediction) not in numbers]
     if unknown:
@@ -60,10 +60,10 @@ def outcome_of(tree: Tree, dataset: Dataset) -> Outcome:
             f"its classes are {', '.join(numbers)}",
         )
     labels = np.array([numbers[label_text(each.prediction)] for each in tree.leaves], dtype=np.int32)
-    return Outcome(tree, leaf, labels[leaf])
+    return TreeOutcome(tree, leaf, labels[leaf])
 
 
-def evaluate(use: Use, dataset: Dataset, outcome: Outcome) -> Fraction | None:
+def evaluate(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction | None:
     """The exact value of a measure; None where it is a share of what is predicted, and nothing is."""
     return _EVALUATORS[use.measure](use, dataset, outcome)
 
@@ -95,31 +95,31 @@ def confusion(dataset: Dataset, predicted: NDArray[np.int32]) -> list[list[int]]
 # The shape of the tree.
 
 
-def _depth(use: Use, dataset: Dataset, outcome: Outcome) -> Fraction:
+def _depth(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     return Fraction(outcome.tree.depth)
 
 
-def _leaves(use: Use, dataset: Dataset, outcome: Outcome) -> Fraction:
+def _leaves(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     return Fraction(len(outcome.tree.leaves))
 
 
-def _splits(use: Use, dataset: Dataset, outcome: Outcome) -> Fraction:
+def _splits(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     return Fraction(outcome.tree.splits)
 
 
-def _support(use: Use, dataset: Dataset, outcome: Outcome) -> Fraction:
+def _support(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     return Fraction(int(_rows_in_leaves(outcome).min()))
 
 
-def _features_used(use: Use, dataset: Dataset, outcome: Outcome) -> Fraction:
+def _features_used(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     return Fraction(len(outcome.tree.columns))
 
 
-def _uses(use: Use, dataset: Dataset, outcome: Outcome) -> Fraction:
+def _uses(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     return Fraction(int(use.arguments[0] in outcome.tree.columns))
 
 
-def _test_cost(use: Use, dataset: Dataset, outcome: Outcome) -> Fraction:
+def _test_cost(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     total = Fraction(0)
     rows = _rows_in_leaves(outcome).tolist()
     for (path, _), count in zip(outcome.tree.paths(), rows, strict=True):
@@ -128,7 +128,7 @@ def _test_cost(use: Use, dataset: Dataset, outcome: Outcome) -> Fraction:
     return total
 
 
-def _monotone(use: Use, dataset: Dataset, outcome: Outcome) -> Fraction:
+def _monotone(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     name, direction = use.arguments
     positive = label_text(dataset.classes[positive_class(dataset, use)])
     return Fraction(int(is_monotone(outcome.tree, name, direction == "increasing", positive)))
@@ -137,19 +137,19 @@ def _monotone(use: Use, dataset: Dataset, outcome: Outcome) -> Fraction:
 # Classes.
 
 
-def _errors(use: Use, dataset: Dataset, outcome: Outcome) -> Fraction:
+def _errors(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     return weight_of(dataset, outcome.predicted != dataset.actual)
 
 
-def _error_rate(use: Use, dataset: Dataset, outcome: Outcome) -> Fraction:
+def _error_rate(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     return _part(use, dataset, outcome.predicted != dataset.actual, np.ones(dataset.rows, dtype=np.bool_), "the rows")
 
 
-def _accuracy(use: Use, dataset: Dataset, outcome: Outcome) -> Fraction:
+def _accuracy(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     return 1 - _error_rate(use, dataset, outcome)
 
 
-def _balanced_accuracy(use: Use, dataset: Dataset, outcome: Outcome) -> Fraction:
+def _balanced_accuracy(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     right = outcome.predicted == dataset.actual
     recalls = [
         _part(use, dataset, right, dataset.actual == number, f"class `{label_text(label)}`")
@@ -158,28 +158,28 @@ def _balanced_accuracy(use: Use, dataset: Dataset, outcome: Outcome) -> Fraction
     return sum(recalls, Fraction(0)) / len(recalls)
 
 
-def _recall(use: Use, dataset: Dataset, outcome: Outcome) -> Fraction:
+def _recall(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     wanted = class_number(dataset, use.arguments[0], use.span)
     return _part(use, dataset, outcome.predicted == wanted, dataset.actual == wanted, f"class `{use.arguments[0]}`")
 
 
-def _specificity(use: Use, dataset: Dataset, outcome: Outcome) -> Fraction:
+def _specificity(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     wanted = class_number(dataset, use.arguments[0], use.span)
     others = f"the classes other than `{use.arguments[0]}`"
     return _part(use, dataset, outcome.predicted != wanted, dataset.actual != wanted, others)
 
 
-def _precision(use: Use, dataset: Dataset, outcome: Outcome) -> Fraction | None:
+def _precision(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction | None:
     wanted = class_number(dataset, use.arguments[0], use.span)
     return _quotient(dataset, dataset.actual == wanted, outcome.predicted == wanted)
 
 
-def _count(use: Use, dataset: Dataset, outcome: Outcome) -> Fraction:
+def _count(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     conditions = tuple(condition for part in use.arguments for condition in part)
     return weight_of(dataset, _meeting(dataset, outcome, conditions))
 
 
-def _rate(use: Use, dataset: Dataset, outcome: Outcome) -> Fraction | None:
+def _rate(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction | None:
     counted, given = (*use.arguments, ())[:2]
     among = _meeting(dataset, outcome, given)
     if not any(condition.subject == "predicted" and not condition.is_column for condition in given):
@@ -187,27 +187,27 @@ def _rate(use: Use, dataset: Dataset, outcome: Outcome) -> Fraction | None:
     return _quotient(dataset, _meeting(dataset, outcome, counted), among)
 
 
-def _meeting(dataset: Dataset, outcome: Outcome, conditions: tuple[Any, ...]) -> Mask:
+def _meeting(dataset: Dataset, outcome: TreeOutcome, conditions: tuple[Any, ...]) -> Mask:
     return rows_meeting(dataset, conditions) & classes_meeting(dataset, conditions)[outcome.predicted]
 
 
-def _parity_gap(use: Use, dataset: Dataset, outcome: Outcome) -> Fraction:
+def _parity_gap(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     return _gap(use, dataset, outcome, np.ones(dataset.rows, dtype=np.bool_))
 
 
-def _opportunity_gap(use: Use, dataset: Dataset, outcome: Outcome) -> Fraction:
+def _opportunity_gap(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     return _gap(use, dataset, outcome, dataset.actual == positive_class(dataset, use))
 
 
-def _predictive_gap(use: Use, dataset: Dataset, outcome: Outcome) -> Fraction:
+def _predictive_gap(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     return _gap(use, dataset, outcome, dataset.actual != positive_class(dataset, use))
 
 
-def _odds_gap(use: Use, dataset: Dataset, outcome: Outcome) -> Fraction:
+def _odds_gap(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     return max(_opportunity_gap(use, dataset, outcome), _predictive_gap(use, dataset, outcome))
 
 
-def _gap(use: Use, dataset: Dataset, outcome: Outcome, among: Mask) -> Fraction:
+def _gap(use: Use, dataset: Dataset, outcome: TreeOutcome, among: Mask) -> Fraction:
     """Largest minus smallest rate of the positive prediction."""
     chosen = outcome.predicted == positive_class(dataset, use)
     name = use.arguments[0]
@@ -218,7 +218,7 @@ def _gap(use: Use, dataset: Dataset, outcome: Outcome, among: Mask) -> Fraction:
     return max(rates) - min(rates)
 
 
-def _mistake_cost(use: Use, dataset: Dataset, outcome: Outcome) -> Fraction:
+def _mistake_cost(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     total = 0
     for actual, row in enumerate(confusion(dataset, outcome.predicted)):
         for predicted, weight in enumerate(row):
@@ -226,7 +226,7 @@ def _mistake_cost(use: Use, dataset: Dataset, outcome: Outcome) -> Fraction:
     return total * dataset.weight_scale * dataset.mistake_scale
 
 
-def _purity(use: Use, dataset: Dataset, outcome: Outcome) -> Fraction:
+def _purity(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     shares = []
     for rows in _leaf_rows(outcome):
         weight, actual = dataset.weight[rows], dataset.actual[rows]
@@ -236,45 +236,47 @@ def _purity(use: Use, dataset: Dataset, outcome: Outcome) -> Fraction:
     return min(shares, default=Fraction(1))
 
 
-def _leaf_errors(use: Use, dataset: Dataset, outcome: Outcome) -> Fraction:
+def _leaf_errors(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     wrong = outcome.predicted != dataset.actual
     return max(exact_sum(dataset.weight[rows][wrong[rows]]) for rows in _leaf_rows(outcome)) * dataset.weight_scale
 
 
-def _leaf_weight(use: Use, dataset: Dataset, outcome: Outcome) -> Fraction:
+def _leaf_weight(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     return min(exact_sum(dataset.weight[rows]) for rows in _leaf_rows(outcome)) * dataset.weight_scale
 
 
 # Numbers.
 
 
-def _squared_loss(use: Use, dataset: Dataset, outcome: Outcome) -> Fraction:
+def _squared_loss(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     return _loss("squared", dataset.targets, dataset, outcome) * dataset.target_scale**2
 
 
-def _absolute_loss(use: Use, dataset: Dataset, outcome: Outcome) -> Fraction:
+def _absolute_loss(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     return _loss("absolute", dataset.targets, dataset, outcome) * dataset.target_scale
 
 
-def _quantile_loss(use: Use, dataset: Dataset, outcome: Outcome) -> Fraction:
+def _quantile_loss(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     level = Fraction(use.arguments[0])
     return _loss("quantile", dataset.targets, dataset, outcome, level) * dataset.target_scale
 
 
-def _cluster_loss(use: Use, dataset: Dataset, outcome: Outcome) -> Fraction:
+def _cluster_loss(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     _, distance = cluster_arguments(use)
     targets, scale = cluster_targets(dataset, use)
     return _loss(distance, targets, dataset, outcome) * (scale**2 if distance == "squared" else scale)
 
 
-def _loss(kind: str, targets: Whole, dataset: Dataset, outcome: Outcome, level: Fraction = Fraction(1, 2)) -> Fraction:
+def _loss(
+    kind: str, targets: Whole, dataset: Dataset, outcome: TreeOutcome, level: Fraction = Fraction(1, 2)
+) -> Fraction:
     """Every leaf with its own best constant for every output."""
     leaves = len(outcome.tree.leaves)
     losses = [group_losses(kind, values, dataset.weight, outcome.leaf, leaves, level) for values in targets.T]
     return sum(losses, Fraction(0)) * dataset.weight_scale
 
 
-def _margin(use: Use, dataset: Dataset, outcome: Outcome) -> Fraction:
+def _margin(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     title = "`margin` belongs to an ensemble, and no single tree has one"
     raise RefusedError(Diagnostic("B550", title, helps=("ask for `accuracy` of one tree",)))
 
@@ -282,11 +284,11 @@ def _margin(use: Use, dataset: Dataset, outcome: Outcome) -> Fraction:
 # Rows.
 
 
-def _rows_in_leaves(outcome: Outcome) -> NDArray[np.intp]:
+def _rows_in_leaves(outcome: TreeOutcome) -> NDArray[np.intp]:
     return np.bincount(outcome.leaf, minlength=len(outcome.tree.leaves))
 
 
-def _leaf_rows(outcome: Outcome) -> list[NDArray[np.intp]]:
+def _leaf_rows(outcome: TreeOutcome) -> list[NDArray[np.intp]]:
     """The rows of every leaf."""
     return rows_of_groups(outcome.leaf, len(outcome.tree.leaves))
 
@@ -309,7 +311,7 @@ def _quotient(dataset: Dataset, rows: Mask, among: Mask) -> Fraction | None:
     return Fraction(exact_sum(dataset.weight[rows & among]), total) if total else None
 
 
-_EVALUATORS: dict[str, Callable[[Use, Dataset, Outcome], Fraction | None]] = {
+_EVALUATORS: dict[str, Callable[[Use, Dataset, TreeOutcome], Fraction | None]] = {
     "depth": _depth,
     "leaves": _leaves,
     "splits": _splits,

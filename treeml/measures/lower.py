@@ -17,7 +17,7 @@ import numpy as np
 from treeml.data.conditions import refuse
 from treeml.data.table import Dataset, Whole
 from treeml.lang.source import Span
-from treeml.lang.spec import Goal as SpecGoal
+from treeml.lang.spec import CheckedGoal as SpecGoal
 from treeml.lang.spec import Linear, Requirement
 from treeml.measures.sums import SAFE, Features, lower_measure, refuse_size
 from treeml.problem.magnitudes import row_ends

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from treeml.data.table import label_text
-from treeml.trees.tree import Field, Test, Tree
+from treeml.trees.tree import Field, Tree, TreeTest
 
 Edge = Fraction | None  # None: without end
 
@@ -75,7 +75,7 @@ def _regions(tree: Tree) -> Iterator[Mapping[str, _Values]]:
         yield region
 
 
-def _cut(values: _Values, test: Test, answer: bool, field: Field) -> _Values:
+def _cut(values: _Values, test: TreeTest, answer: bool, field: Field) -> _Values:
     """The values that give this answer."""
     if test.kind == "missing":
         return _only_missing(values) if answer else replace(values, missing=False)
@@ -93,7 +93,7 @@ def _only_missing(values: _Values) -> _Values:
     return replace(values, numbers=False, levels=None if values.levels is None else frozenset())
 
 
-def _passes(test: Test, place: int, field: Field) -> bool:
+def _passes(test: TreeTest, place: int, field: Field) -> bool:
     texts = [label_text(level) for level in field.levels]
     wanted = [label_text(value) for value in test.values]
     if test.kind != "at most":

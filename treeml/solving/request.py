@@ -295,7 +295,7 @@ def starting_tree(dataset: Dataset, request: Request, lowered: Lowered) -> Node 
 
 def _greedy_start(problem: Problem, options: Mapping[str, Any]) -> Node | None:
     """A greedy tree within the problem's bounds and those that `start from cart(...)` adds; None if it misses one."""
-    from treeml.backends.heuristics.cart import Cart
+    from treeml.backends.heuristics.cart import CartBackend
 
     kinds: dict[str, tuple[Term, str]] = {
         "depth": (Depth(), "<="),
@@ -308,7 +308,7 @@ def _greedy_start(problem: Problem, options: Mapping[str, Any]) -> Node | None:
         if name in kinds
     )
     other = {name: value for name, value in options.items() if name not in kinds}
-    return Cart().solve(problem.asking(problem.goals, problem.bounds + extra), Limits(options=other)).tree
+    return CartBackend().solve(problem.asking(problem.goals, problem.bounds + extra), Limits(options=other)).tree
 
 
 def _bytes(memory: int | str | None) -> int | None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from treeml.data.table import Dataset, label_text
 from treeml.lang.spec import Linear, Requirement, Use
-from treeml.measures.definitions import Outcome, confusion, evaluate, outcome_of
+from treeml.measures.definitions import TreeOutcome, confusion, evaluate, outcome_of
 from treeml.trees.tree import Tree, leaf_outputs
 
 STANDARD = {
@@ -115,7 +115,7 @@ def verify(
 
 
 def verify_outcome(
-    outcome: Outcome,
+    outcome: TreeOutcome,
     dataset: Dataset,
     claimed: Sequence[Fraction] | None = None,
     tolerance: Fraction = Fraction(0),
@@ -141,7 +141,7 @@ def verify_outcome(
 
 def _goals(
     dataset: Dataset,
-    outcome: Outcome,
+    outcome: TreeOutcome,
     values: dict[Use, Fraction | None],
     claimed: Sequence[Fraction] | None,
 ) -> tuple[GoalCheck, ...]:
@@ -156,7 +156,7 @@ def _goals(
 
 
 def _requirement(
-    requirement: Requirement, dataset: Dataset, outcome: Outcome, values: dict[Use, Fraction | None]
+    requirement: Requirement, dataset: Dataset, outcome: TreeOutcome, values: dict[Use, Fraction | None]
 ) -> RequirementCheck:
     limit = requirement.limit
     if requirement.share_of_rows:
@@ -172,7 +172,7 @@ def _requirement(
 def _linear(
     expression: Linear,
     dataset: Dataset,
-    outcome: Outcome,
+    outcome: TreeOutcome,
     values: dict[Use, Fraction | None],
     undefined: Fraction | None,
 ) -> Fraction | None:
@@ -190,7 +190,7 @@ def _linear(
 
 
 def _measures(
-    tree: Tree, dataset: Dataset, outcome: Outcome, values: dict[Use, Fraction | None]
+    tree: Tree, dataset: Dataset, outcome: TreeOutcome, values: dict[Use, Fraction | None]
 ) -> dict[str, Fraction]:
     measures: dict[str, Fraction] = {}
     for name in (*STANDARD[tree.task], *SHAPE):
@@ -239,7 +239,7 @@ def _total_weight(dataset: Dataset) -> Fraction:
 
 
 def _confusion(
-    tree: Tree, dataset: Dataset, outcome: Outcome
+    tree: Tree, dataset: Dataset, outcome: TreeOutcome
 ) -> tuple[tuple[str, ...], tuple[tuple[Fraction, ...], ...]] | None:
     """The names of the classes; for every actual class the weights of the predicted ones."""
     if tree.task != "classes":
@@ -310,7 +310,7 @@ def _wrong_columns(tree: Tree, dataset: Dataset) -> list[str]:
     return [f"the tree tests `{name}`, which may not be split on" for name in tree.columns if name not in allowed]
 
 
-def _wrong_leaves(tree: Tree, dataset: Dataset, outcome: Outcome) -> list[str]:
+def _wrong_leaves(tree: Tree, dataset: Dataset, outcome: TreeOutcome) -> list[str]:
     """Leaves whose rows, or whose numbers, are not those of the data."""
     import numpy as np
 
@@ -330,7 +330,7 @@ def _wrong_leaves(tree: Tree, dataset: Dataset, outcome: Outcome) -> list[str]:
     return wrong
 
 
-def _wrong_counts(tree: Tree, dataset: Dataset, outcome: Outcome) -> list[str]:
+def _wrong_counts(tree: Tree, dataset: Dataset, outcome: TreeOutcome) -> list[str]:
     """Leaves whose rows of every class, where they are kept, are not those of the data."""
     import numpy as np
 

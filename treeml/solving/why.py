@@ -12,7 +12,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from treeml.backends.contract import Deadline, Limits, Status
-from treeml.backends.infeasibility import Quantity, asked_of, filtered, has_easy_tree, nearest, with_names
+from treeml.backends.infeasibility import RequiredSum, asked_of, filtered, has_easy_tree, nearest, with_names
 from treeml.lang.diagnostic import Diagnostic, RefusedError, SpecError
 from treeml.problem.problem import Bound, Problem
 from treeml.solving.report import readable
@@ -153,7 +153,7 @@ def _nearest(chosen: Chosen, requirement: Requirement, limits: Limits) -> tuple[
         other = replace(requirement, sense=sense, limit=limit, share_of_rows=False, name=BESIDE)
         return tuple(lower_requirement(other, dataset, problem.features))
 
-    quantity = Quantity(
+    quantity = RequiredSum(
         lower_linear(requirement.expression, dataset, problem.features),
         requirement.sense,
         row_limit(requirement, dataset.rows),

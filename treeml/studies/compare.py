@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from treeml.model import Model
     from treeml.solving.result import Result
     from treeml.studies.comparison.journal import Journal
-    from treeml.studies.comparison.pool import Run
+    from treeml.studies.comparison.pool import RunningJob
 
 DEFAULT_WITHIN = 300.0  # seconds, where neither the spec nor the caller says: nothing runs for ever
 REFUSED, INFEASIBLE, NO_TREE, FAILED = 1, 3, 4, 5  # exit codes
 
-OnChange = Callable[[Sequence[Record], Sequence["Run"]], None]
+OnChange = Callable[[Sequence[Record], Sequence["RunningJob"]], None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Entry:
+class ComparisonEntry:
     """One back-end's line: its record, and its result where it has one."""
 
     backend: str
@@ -45,7 +45,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
-    entries: tuple[Entry, ...]
+    entries: tuple[ComparisonEntry, ...]
 
     @property
     def records(self) -> list[Record]:
@@ -156,19 +156,19 @@ def run(
     """Run the jobs, but not those that the journal has."""
     from treeml.studies.comparison.pool import run_jobs
 
-    done: dict[str, Entry] = {}
+    done: dict[str, ComparisonEntry] = {}
     for job in jobs:
         record = journal.done.get(job.about["key"]) if journal is not None else None
         if record is not None:
-            done[job.about["key"]] = Entry(job.backend, None, record.get("because", ""), record, job.case)
+            done[job.about["key"]] = ComparisonEntry(job.backend, None, record.get("because", ""), record, job.case)
 
-    def changed(running: Sequence[Run]) -> None:
+    def changed(running: Sequence[RunningJob]) -> None:
         if on_change is not None:
             on_change([entry.record for entry in done.values()], running)
 
     left = [job for job in jobs if job.about["key"] not in done]
     for job, record, result in run_jobs(left, parallel, changed, on_progress):
-        done[record["key"]] = Entry(job.backend, result, record.get("because", ""), record, job.case)
+        done[record["key"]] = ComparisonEntry(job.backend, result, record.get("because", ""), record, job.case)
         if journal is not None:
             journal.add(record)
         changed([])

@@ -55,7 +55,7 @@ SHRINK_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class AttackClaim:
     """What one run says. `kind` is solved, refused, rejected (the spec or the data), broken or lost."""
 
     backend: str
@@ -79,7 +79,7 @@ class Fault:
 
 
 @dataclass
-class Tally:
+class AttackTally:
     """What was covered."""
 
     cells: set[tuple[str, str]] = field(default_factory=set)
@@ -88,7 +88,7 @@ class Tally:
     worlds: Counter[str] = field(default_factory=Counter)
     codes: Counter[str] = field(default_factory=Counter)
 
-    def add(self, world: World, claims: Sequence[Claim], known: Truth | None) -> None:
+    def add(self, world: World, claims: Sequence[AttackClaim], known: Truth | None) -> None:
         kind = "large" if world.is_large else "forest" if world.forest else "small"
         self.worlds[kind] += 1
         self.worlds[f"{kind}, held against the oracle"] += known is not None
@@ -115,14 +115,14 @@ class Tally:
 # -- one run ------------------------------------------------------------------------------------------
 
 
-def claim_of(text: str, table: str, backend: str, within: float) -> Claim:
+def claim_of(text: str, table: str, backend: str, within: float) -> AttackClaim:
     """What a back-end says of a world; exceptions that are no messages are what is looked for."""
     import treeml
     from treeml.backends.contract import Status
     from treeml.lang.diagnostic import InfeasibleError, RefusedError, SpecError
 
-    def made(kind: str, **more: Any) -> Claim:
-        return Claim(backend, kind, seconds=monotonic() - begun, within=within, **more)
+    def made(kind: str, **more: Any) -> AttackClaim:
+        return AttackClaim(backend, kind, seconds=monotonic() - begun, within=within, **more)
 
     begun = monotonic()
     with TemporaryDirectory() as folder:
@@ -162,7 +162,7 @@ class Runner:
         self.context = get_context("spawn")
         self.process: Any = None
 
-    def __call__(self, world: World, backend: str, within: float) -> Claim:
+    def __call__(self, world: World, backend: str, within: float) -> AttackClaim:
         if self.process is None or not self.process.is_alive():
             self.channel, other = self.context.Pipe()
             self.process = self.context.Process(target=_serve, args=(other,), daemon=False)
@@ -172,14 +172,14 @@ class Runner:
         try:
             self.channel.send((world.text(), world.table(), backend, within))
             if self.channel.poll(within + SECONDS_TO_RETURN):
-                answer: Claim = self.channel.recv()
+                answer: AttackClaim = self.channel.recv()
                 return answer
             said = f"it did not come back within {within + SECONDS_TO_RETURN:g} s"
         except (EOFError, OSError):
             self.process.join(5)
             said = f"its process ended with code {self.process.exitcode}"
         self.close()
-        return Claim(backend, "lost", said=said, seconds=monotonic() - begun, within=within)
+        return AttackClaim(backend, "lost", said=said, seconds=monotonic() - begun, within=within)
 
     def close(self) -> None:
         if self.process is not None:
@@ -200,7 +200,7 @@ def _serve(channel: Any) -> None:
 # -- what cannot be -----------------------------------------------------------------------------------
 
 
-def faults(world: World, claims: Sequence[Claim], known: Truth | None) -> Iterator[Fault]:
+def faults(world: World, claims: Sequence[AttackClaim], known: Truth | None) -> Iterator[Fault]:
     """Whatever is wrong with the claims, alone, against the truth, and against each other."""
     for claim in claims:
         if claim.kind in ("broken", "lost"):
@@ -216,7 +216,7 @@ def faults(world: World, claims: Sequence[Claim], known: Truth | None) -> Iterat
         yield Fault(world, (_run(one), _run(other)), reason, "clash")
 
 
-def _against_truth(world: World, claim: Claim, known: Truth) -> str | None:
+def _against_truth(world: World, claim: AttackClaim, known: Truth) -> str | None:
     if known.best is None:
         return f"has a tree with {_text(claim.values)}, and there is none" if claim.values is not None else None
     if claim.status == "infeasible":
@@ -233,7 +233,7 @@ def _against_truth(world: World, claim: Claim, known: Truth) -> str | None:
     return None
 
 
-def _clashes(world: World, claims: Sequence[Claim]) -> Iterator[tuple[str, Claim, Claim]]:
+def _clashes(world: World, claims: Sequence[AttackClaim]) -> Iterator[tuple[str, AttackClaim, AttackClaim]]:
     """A tree of one run against what another says of all trees."""
     trees = [claim for claim in claims if claim.values is not None]
     for claim in claims:
@@ -267,7 +267,7 @@ def _equal(values: tuple[Fraction, ...], others: tuple[Fraction, ...], tolerance
     )
 
 
-def _beyond(world: World, claim: Claim, value: Fraction) -> bool:
+def _beyond(world: World, claim: AttackClaim, value: Fraction) -> bool:
     """Does the bound exclude the value? It is a float, of which the last digits are not meant."""
     assert claim.bound is not None
     sign = -1 if world.goals[0].sense == "maximize" else 1
@@ -275,11 +275,11 @@ def _beyond(world: World, claim: Claim, value: Fraction) -> bool:
     return sign * (Fraction(claim.bound) - value) > slack
 
 
-def _run(claim: Claim) -> tuple[str, float]:
+def _run(claim: AttackClaim) -> tuple[str, float]:
     return claim.backend, claim.within
 
 
-def _name(claim: Claim) -> str:
+def _name(claim: AttackClaim) -> str:
     return f"{claim.backend or 'default'} within {claim.within:g} s"
 
 
@@ -380,7 +380,7 @@ def attack(
     most: int | None = None,
 ) -> int:
     """How many faults were found in so many minutes; `most` ends it after so many worlds."""
-    ends, tally, runner, found = monotonic() + 60 * minutes, Tally(), Runner(), 0
+    ends, tally, runner, found = monotonic() + 60 * minutes, AttackTally(), Runner(), 0
     random = Random(seed)
 
     def again(world: World, runs: Sequence[tuple[str, float]]) -> Iterator[Fault]:

@@ -32,7 +32,7 @@ class Expected:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class SuiteCase:
     name: str
     path: Path
     expected: Expected
@@ -46,12 +46,12 @@ class Case:
 
 
 @cache
-def cases() -> tuple[Case, ...]:
+def cases() -> tuple[SuiteCase, ...]:
     """Every case, by name."""
     answers = json.loads(ANSWERS.read_text(encoding="utf-8"))
-    specs = [Case(path.stem, path, _expected(answers[path.stem])) for path in FOLDER.glob("*.tml")]
+    specs = [SuiteCase(path.stem, path, _expected(answers[path.stem])) for path in FOLDER.glob("*.tml")]
     found = [
-        Case(path.stem, path, _expected(json.loads(path.read_text(encoding="utf-8"))["answer"]))
+        SuiteCase(path.stem, path, _expected(json.loads(path.read_text(encoding="utf-8"))["answer"]))
         for path in (FOLDER / "found").glob("*.json")
     ]
     return tuple(sorted([*specs, *found], key=lambda case: case.name))
@@ -76,9 +76,9 @@ def load_problem(path: Path) -> Problem:
 
 
 def oracle_answer(problem: Problem) -> Answer:
-    from treeml.backends.oracle.backend import Oracle
+    from treeml.backends.oracle.backend import OracleBackend
 
-    return Oracle().solve(problem)
+    return OracleBackend().solve(problem)
 
 
 def as_json(answer: Answer) -> dict[str, Any]:

@@ -24,7 +24,7 @@ import pytest
 from treeml.backends import registry
 from treeml.backends.claims import Evidence
 from treeml.backends.contract import Answer, Backend, Deadline, Limits, OnProgress, Option, Progress, Status, Stop
-from treeml.backends.oracle.backend import Oracle
+from treeml.backends.oracle.backend import OracleBackend
 from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.run import run
 from treeml.lang.diagnostic import RefusedError
@@ -32,7 +32,7 @@ from treeml.problem.evaluate import evaluate_goals, meets_all
 from treeml.problem.problem import Problem
 from treeml.problem.terms import Depth, Leaves, Support
 from treeml.problem.tree import Leaf, Node, Split
-from treeml.testing.cases import Case, cases
+from treeml.testing.cases import SuiteCase, cases
 from treeml.testing.fuzz import differs
 from treeml.testing.matrix import Cell, deviation, is_unproved, refused, solved
 from treeml.testing.problems import binary, bound, errors, minimize, single
@@ -52,7 +52,7 @@ class Conformance:
     unproved: ClassVar[frozenset[str]] = frozenset()  # cases that these options answer without a proof
 
     @pytest.mark.parametrize("case", cases(), ids=lambda case: case.name)
-    def test_case(self, case: Case) -> None:
+    def test_case(self, case: SuiteCase) -> None:
         problem, backend = case.problem(), self.found()
         planned = plan(problem, backend, self.options)
         if not isinstance(planned, Plan):
@@ -159,7 +159,7 @@ class Conformance:
     def test_start_is_respected(self) -> None:
         """Even with no time, a feasible start is not answered with anything worse."""
         problem = _plain(DEPTH_3)
-        start = Oracle().solve(problem).tree
+        start = OracleBackend().solve(problem).tree
         answer = self.solve(problem, start=start, deadline=Deadline(0.0))
         if answer is None or not self.found().can.starts:
             return
@@ -176,7 +176,7 @@ class Conformance:
         problem = _plain(DEPTH_3, bound(Leaves(), ">=", 3, "leaves"))
         answer = self.solve(problem, start=start)
         if answer is not None:
-            assert differs(answer, Oracle().solve(problem), self.found()) is None
+            assert differs(answer, OracleBackend().solve(problem), self.found()) is None
 
     def test_seed_repeats(self) -> None:
         one, other = (self.solve(_plain(DEPTH_3), seed=7) for _ in range(2))
@@ -192,7 +192,7 @@ class Conformance:
         after = self.solve(first, backend=backend)
         if before is not None and between is not None and after is not None:
             assert (before.status, before.objective) == (after.status, after.objective)
-            assert differs(between, Oracle().solve(second), backend) is None
+            assert differs(between, OracleBackend().solve(second), backend) is None
 
     def test_two_solves_in_threads(self) -> None:
         backend = self.found()
@@ -201,7 +201,7 @@ class Conformance:
             answers = list(pool.map(lambda problem: self.solve(problem, backend=backend), problems))
         for problem, answer in zip(problems, answers, strict=True):
             if answer is not None:
-                assert differs(answer, Oracle().solve(problem), backend) is None
+                assert differs(answer, OracleBackend().solve(problem), backend) is None
 
     def test_interrupt(self) -> None:
         """Ctrl-C in the middle of a solve gives an answer, not a traceback."""
@@ -251,7 +251,7 @@ class Conformance:
 
     def test_goal_with_a_constant_and_a_factor(self) -> None:
         goal = single(errors(ACTUAL, 2), Fraction(1, 3), Fraction(-7, 2))
-        plain = Oracle().solve(_plain(DEPTH_2)).objective
+        plain = OracleBackend().solve(_plain(DEPTH_2)).objective
         assert plain is not None
         self.check_optimum(binary(ROWS, 2, minimize(goal), (DEPTH_2,)), plain[0] / 3 - Fraction(7, 2))
 
@@ -294,7 +294,7 @@ class Conformance:
             assert refusal.because
             assert refusal.instead
 
-    def check_expected(self, case: Case, text: str) -> None:
+    def check_expected(self, case: SuiteCase, text: str) -> None:
         """With its own options, a back-end of this project does what the matrix says: no more, and no less."""
         if not self.options:
             assert deviation(Cell(self.found().name, case.name, text)) is None
@@ -320,7 +320,7 @@ class Conformance:
         assert answer.conflict
         named = tuple(each for each in problem.bounds if each.name in answer.conflict)
         assert {each.name for each in named} == set(answer.conflict)
-        assert Oracle().solve(problem.asking((), named)).status is Status.INFEASIBLE
+        assert OracleBackend().solve(problem.asking((), named)).status is Status.INFEASIBLE
 
 
 @dataclass(frozen=True, slots=True)

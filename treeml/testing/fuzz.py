@@ -22,7 +22,7 @@ import numpy as np
 
 from treeml.backends import registry
 from treeml.backends.contract import Answer, Backend, Deadline, Limits, Status
-from treeml.backends.oracle.backend import Oracle
+from treeml.backends.oracle.backend import OracleBackend
 from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.run import bounded_goal, run
 from treeml.lang.diagnostic import SpecError
@@ -44,7 +44,7 @@ class Disagreement:
 
 
 @dataclass
-class Tally:
+class FuzzTally:
     """How many problems a back-end was given, took, and refused."""
 
     tried: int = 0
@@ -57,7 +57,7 @@ def fuzz(
     seeds: Iterator[int],
     sizes: Sizes | None = None,
     kinds: Sequence[str] | None = None,
-    tally: Tally | None = None,
+    tally: FuzzTally | None = None,
 ) -> Iterator[Disagreement]:
     """Every disagreement on the problems of these seeds, shrunk."""
     for seed in seeds:
@@ -78,7 +78,7 @@ def fuzz(
 
 def disagreement(problem: Problem, backend: Backend) -> str | None:
     """What is wrong with the back-end's answer, if anything is; a refusal is not wrong."""
-    truth = Oracle().solve(problem, Limits(Deadline.after(ORACLE_SECONDS)))
+    truth = OracleBackend().solve(problem, Limits(Deadline.after(ORACLE_SECONDS)))
     if truth.status not in (Status.OPTIMAL, Status.INFEASIBLE):
         return None
     planned = plan(problem, backend)
@@ -126,7 +126,7 @@ def shrink(problem: Problem, fails: Callable[[Problem], bool]) -> Problem:
 
 def store(found: Disagreement, folder: Path) -> Path:
     """The problem with the oracle's answer, as a case that the conformance suite runs from then on."""
-    truth = Oracle().solve(found.problem)
+    truth = OracleBackend().solve(found.problem)
     value = {
         "found": f"{found.backend}, seed {found.seed}: {found.reason}",
         "problem": to_json(found.problem),
@@ -228,7 +228,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sizes = Sizes(rows=asked.rows, columns=asked.columns, is_extreme=asked.extreme)
     wrong = 0
     for name in asked.backend or [name for name in registry.names() if name != "oracle"]:
-        tally, ends = Tally(), monotonic() + asked.seconds
+        tally, ends = FuzzTally(), monotonic() + asked.seconds
         for found in fuzz(registry.get(name), _until(asked.seed, ends), sizes, tally=tally):
             wrong += 1
             sys.stdout.write(f"{name}: seed {found.seed}: {found.reason}\n  {store(found, asked.into)}\n")

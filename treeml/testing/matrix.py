@@ -25,7 +25,7 @@ from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.run import run
 from treeml.lang.diagnostic import RefusedError, SpecError
 from treeml.problem.problem import Problem
-from treeml.testing.cases import FOLDER, Case, cases
+from treeml.testing.cases import FOLDER, SuiteCase, cases
 from treeml.testing.fuzz import differs
 
 MATRIX = FOLDER / "matrix.json"
@@ -47,12 +47,12 @@ class Cell:
         return self.text.startswith(WRONG)
 
 
-def cell(case: Case, backend: Backend, options: Mapping[str, Any] | None = None, seconds: float = SECONDS) -> Cell:
+def cell(case: SuiteCase, backend: Backend, options: Mapping[str, Any] | None = None, seconds: float = SECONDS) -> Cell:
     """The case, solved and compared with the oracle's answer."""
     return Cell(backend.name, case.name, _text(case, case.problem(), backend, options or {}, seconds))
 
 
-def _text(case: Case, problem: Problem, backend: Backend, options: Mapping[str, Any], seconds: float) -> str:
+def _text(case: SuiteCase, problem: Problem, backend: Backend, options: Mapping[str, Any], seconds: float) -> str:
     planned = plan(problem, backend, options)
     if not isinstance(planned, Plan):
         return refused(planned)

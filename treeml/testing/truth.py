@@ -14,7 +14,7 @@ from itertools import pairwise, product
 from math import ceil
 from random import Random
 
-from treeml.testing.worlds import CLASSES, CLUSTERS, Column, Required, Use, Weighted, World
+from treeml.testing.worlds import CLASSES, CLUSTERS, Required, Weighted, World, WorldColumn, WorldMeasure
 
 MOST_TREES = 6_000
 MOST_LABELLED = 40_000
@@ -26,7 +26,7 @@ class TooMany(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class TruthQuestion:
     """One test: the rows that pass it, and the values that do, of all that the column can have."""
 
     column: str
@@ -211,7 +211,7 @@ class View:
             total += Fraction(factor) * (value or Fraction(0))
         return total
 
-    def value(self, use: Use, tree: Grown, predicted: tuple[str, ...]) -> Fraction | None:
+    def value(self, use: WorldMeasure, tree: Grown, predicted: tuple[str, ...]) -> Fraction | None:
         return _MEASURES[use.name](self, use, tree, predicted)
 
     def said(self, tree: Grown, predicted: tuple[str, ...]) -> list[str]:
@@ -227,7 +227,7 @@ def _below(number: int, side: bool, tree: Grown) -> Grown:
     return tuple(Place(place.rows, ((number, side), *place.path)) for place in tree)
 
 
-def _questions(column: Column) -> Iterator[Question]:
+def _questions(column: WorldColumn) -> Iterator[TruthQuestion]:
     missing = frozenset(row for row, text in enumerate(column.values) if text == "")
     if column.rule.startswith(UNKNOWN_RULES):
         raise TooMany
@@ -240,7 +240,7 @@ def _questions(column: Column) -> Iterator[Question]:
         )
         for subset in subsets:
             rows = frozenset(row for row, text in enumerate(column.values) if levels.index(text) in subset)
-            yield Question(column.name, rows, subset, len(levels), False)
+            yield TruthQuestion(column.name, rows, subset, len(levels), False)
         return
     numbers = [Fraction(text) if text else None for text in column.values]
     distinct = sorted({value for value in numbers if value is not None})
@@ -251,11 +251,11 @@ def _questions(column: Column) -> Iterator[Question]:
     for place, cut in enumerate(cuts):
         below = frozenset(row for row, value in enumerate(numbers) if value is not None and value <= cut)
         values = frozenset(range(place + 1))
-        yield Question(column.name, below, values, len(cuts) + 1, True)
+        yield TruthQuestion(column.name, below, values, len(cuts) + 1, True)
         if missing:
-            yield Question(column.name, below | missing, values, len(cuts) + 1, True)
+            yield TruthQuestion(column.name, below | missing, values, len(cuts) + 1, True)
     if missing:
-        yield Question(column.name, missing, frozenset(), len(cuts) + 1, True)
+        yield TruthQuestion(column.name, missing, frozenset(), len(cuts) + 1, True)
 
 
 # -- what every measure is --------------------------------------------------------------------------
@@ -269,16 +269,16 @@ def _weight_where(view: View, rows: Iterator[int]) -> Fraction:
     return sum((view.weight[row] for row in rows), Fraction(0))
 
 
-def _errors(view: View, use: Use, tree: Grown, predicted: tuple[str, ...]) -> Fraction:
+def _errors(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ...]) -> Fraction:
     said = view.said(tree, predicted)
     return _weight_where(view, (row for row in range(view.rows) if said[row] != view.actual[row]))
 
 
-def _error_rate(view: View, use: Use, tree: Grown, predicted: tuple[str, ...]) -> Fraction | None:
+def _error_rate(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ...]) -> Fraction | None:
     return _share(_errors(view, use, tree, predicted), sum(view.weight, Fraction(0)))
 
 
-def _accuracy(view: View, use: Use, tree: Grown, predicted: tuple[str, ...]) -> Fraction | None:
+def _accuracy(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ...]) -> Fraction | None:
     rate = _error_rate(view, use, tree, predicted)
     return None if rate is None else 1 - rate
 
@@ -288,24 +288,24 @@ def _recall_of(view: View, name: str, said: list[str]) -> Fraction | None:
     return _share(_weight_where(view, (row for row in own if said[row] == name)), _weight_where(view, iter(own)))
 
 
-def _recall(view: View, use: Use, tree: Grown, predicted: tuple[str, ...]) -> Fraction | None:
+def _recall(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ...]) -> Fraction | None:
     return _recall_of(view, use.arguments[0].strip('"'), view.said(tree, predicted))
 
 
-def _balanced_accuracy(view: View, use: Use, tree: Grown, predicted: tuple[str, ...]) -> Fraction | None:
+def _balanced_accuracy(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ...]) -> Fraction | None:
     said = view.said(tree, predicted)
     recalls = [_recall_of(view, name, said) for name in view.names]
     return sum((recall or Fraction(0) for recall in recalls), Fraction(0)) / len(view.names)
 
 
-def _precision(view: View, use: Use, tree: Grown, predicted: tuple[str, ...]) -> Fraction | None:
+def _precision(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ...]) -> Fraction | None:
     name, said = use.arguments[0].strip('"'), view.said(tree, predicted)
     chosen = [row for row in range(view.rows) if said[row] == name]
     right = _weight_where(view, (row for row in chosen if view.actual[row] == name))
     return _share(right, _weight_where(view, iter(chosen)))
 
 
-def _specificity(view: View, use: Use, tree: Grown, predicted: tuple[str, ...]) -> Fraction | None:
+def _specificity(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ...]) -> Fraction | None:
     name, said = use.arguments[0].strip('"'), view.said(tree, predicted)
     others = [row for row in range(view.rows) if view.actual[row] != name]
     return _share(_weight_where(view, (row for row in others if said[row] != name)), _weight_where(view, iter(others)))
@@ -316,13 +316,13 @@ def _holds(view: View, conditions: tuple[tuple[str, str], ...], row: int, said: 
     return all(where[who][row] == what for who, what in conditions)
 
 
-def _count(view: View, use: Use, tree: Grown, predicted: tuple[str, ...]) -> Fraction:
+def _count(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ...]) -> Fraction:
     said = view.said(tree, predicted)
     asked = use.conditions + use.given
     return _weight_where(view, (row for row in range(view.rows) if _holds(view, asked, row, said)))
 
 
-def _rate(view: View, use: Use, tree: Grown, predicted: tuple[str, ...]) -> Fraction | None:
+def _rate(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ...]) -> Fraction | None:
     said = view.said(tree, predicted)
     among = [row for row in range(view.rows) if _holds(view, use.given, row, said)]
     chosen = (row for row in among if _holds(view, use.conditions, row, said))
@@ -340,25 +340,25 @@ def _gap_among(view: View, rows: list[int], said: list[str]) -> Fraction:
     return max(rates) - min(rates) if rates else Fraction(0)
 
 
-def _parity_gap(view: View, use: Use, tree: Grown, predicted: tuple[str, ...]) -> Fraction:
+def _parity_gap(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ...]) -> Fraction:
     return _gap_among(view, list(range(view.rows)), view.said(tree, predicted))
 
 
-def _opportunity_gap(view: View, use: Use, tree: Grown, predicted: tuple[str, ...]) -> Fraction:
+def _opportunity_gap(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ...]) -> Fraction:
     rows = [row for row in range(view.rows) if view.actual[row] == "p"]
     return _gap_among(view, rows, view.said(tree, predicted))
 
 
-def _predictive_gap(view: View, use: Use, tree: Grown, predicted: tuple[str, ...]) -> Fraction:
+def _predictive_gap(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ...]) -> Fraction:
     rows = [row for row in range(view.rows) if view.actual[row] != "p"]
     return _gap_among(view, rows, view.said(tree, predicted))
 
 
-def _odds_gap(view: View, use: Use, tree: Grown, predicted: tuple[str, ...]) -> Fraction:
+def _odds_gap(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ...]) -> Fraction:
     return max(_opportunity_gap(view, use, tree, predicted), _predictive_gap(view, use, tree, predicted))
 
 
-def _mistake_cost(view: View, use: Use, tree: Grown, predicted: tuple[str, ...]) -> Fraction:
+def _mistake_cost(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ...]) -> Fraction:
     total = Fraction(0)
     for row, said in enumerate(view.said(tree, predicted)):
         if said != view.actual[row]:
@@ -366,7 +366,7 @@ def _mistake_cost(view: View, use: Use, tree: Grown, predicted: tuple[str, ...])
     return total
 
 
-def _test_cost(view: View, use: Use, tree: Grown, predicted: tuple[str, ...]) -> Fraction:
+def _test_cost(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ...]) -> Fraction:
     total = Fraction(0)
     for place in tree:
         columns = {view.questions[number].column for number, _ in place.path}
@@ -374,15 +374,15 @@ def _test_cost(view: View, use: Use, tree: Grown, predicted: tuple[str, ...]) ->
     return total
 
 
-def _depth(view: View, use: Use, tree: Grown, predicted: tuple[str, ...]) -> Fraction:
+def _depth(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ...]) -> Fraction:
     return Fraction(max(len(place.path) for place in tree))
 
 
-def _leaves(view: View, use: Use, tree: Grown, predicted: tuple[str, ...]) -> Fraction:
+def _leaves(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ...]) -> Fraction:
     return Fraction(len(tree))
 
 
-def _splits(view: View, use: Use, tree: Grown, predicted: tuple[str, ...]) -> Fraction:
+def _splits(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ...]) -> Fraction:
     return Fraction(len(tree) - 1)
 
 
@@ -390,30 +390,30 @@ def _columns_of(view: View, tree: Grown) -> set[str]:
     return {view.questions[number].column for place in tree for number, _ in place.path}
 
 
-def _features_used(view: View, use: Use, tree: Grown, predicted: tuple[str, ...]) -> Fraction:
+def _features_used(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ...]) -> Fraction:
     return Fraction(len(_columns_of(view, tree)))
 
 
-def _uses(view: View, use: Use, tree: Grown, predicted: tuple[str, ...]) -> Fraction:
+def _uses(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ...]) -> Fraction:
     return Fraction(use.arguments[0] in _columns_of(view, tree))
 
 
-def _support(view: View, use: Use, tree: Grown, predicted: tuple[str, ...]) -> Fraction:
+def _support(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ...]) -> Fraction:
     return Fraction(min(len(place.rows) for place in tree))
 
 
-def _leaf_weight(view: View, use: Use, tree: Grown, predicted: tuple[str, ...]) -> Fraction:
+def _leaf_weight(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ...]) -> Fraction:
     return min(_weight_where(view, iter(place.rows)) for place in tree)
 
 
-def _leaf_errors(view: View, use: Use, tree: Grown, predicted: tuple[str, ...]) -> Fraction:
+def _leaf_errors(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ...]) -> Fraction:
     return max(
         _weight_where(view, (row for row in place.rows if view.actual[row] != label))
         for place, label in zip(tree, predicted, strict=True)
     )
 
 
-def _purity(view: View, use: Use, tree: Grown, predicted: tuple[str, ...]) -> Fraction:
+def _purity(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ...]) -> Fraction:
     shares = []
     for place in tree:
         heaviest = max(
@@ -424,7 +424,7 @@ def _purity(view: View, use: Use, tree: Grown, predicted: tuple[str, ...]) -> Fr
     return min(shares, default=Fraction(1))
 
 
-def _monotone(view: View, use: Use, tree: Grown, predicted: tuple[str, ...]) -> Fraction:
+def _monotone(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ...]) -> Fraction:
     """Of two leaves that inputs reach which differ in this column only, the higher is positive if the lower is."""
     name, rising = use.arguments[0], use.arguments[1] == "increasing"
     regions = [_region(view, place) for place in tree]
@@ -461,7 +461,7 @@ def _region(view: View, place: Place) -> dict[str, set[int]]:
     return region
 
 
-def _constants(view: View, use: Use, tree: Grown) -> Iterator[tuple[list[tuple[Fraction, Fraction]], str]]:
+def _constants(view: View, use: WorldMeasure, tree: Grown) -> Iterator[tuple[list[tuple[Fraction, Fraction]], str]]:
     """Of every leaf and output, the values with their weights, and the kind of loss."""
     if use.name == "cluster_loss":
         kind = "absolute" if use.arguments[-1] == "absolute" else "squared"
@@ -479,7 +479,7 @@ def _constants(view: View, use: Use, tree: Grown) -> Iterator[tuple[list[tuple[F
             )
 
 
-def _loss(view: View, use: Use, tree: Grown, predicted: tuple[str, ...]) -> Fraction:
+def _loss(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ...]) -> Fraction:
     total = Fraction(0)
     for values, kind in _constants(view, use, tree):
         if kind == "squared":

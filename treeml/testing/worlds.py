@@ -15,7 +15,7 @@ CLASSES, NUMBERS, CLUSTERS = "classes", "numbers", "clusters"
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class WorldMeasure:
     """A measure as it stands in the text; `conditions` and `given` are those of count and rate."""
 
     name: str
@@ -34,7 +34,7 @@ class Use:
 class Weighted:
     """Factors as they are written, each with its measure."""
 
-    parts: tuple[tuple[str, Use], ...]
+    parts: tuple[tuple[str, WorldMeasure], ...]
 
     def __str__(self) -> str:
         text = " + ".join(str(use) if factor == "1" else f"{factor} * {use}" for factor, use in self.parts)
@@ -61,7 +61,7 @@ class Required:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class WorldColumn:
     """What stands in the file, as text, empty where it is missing; and how it is cut."""
 
     name: str
@@ -74,7 +74,7 @@ class Column:
 @dataclass(frozen=True, slots=True)
 class World:
     task: str
-    columns: tuple[Column, ...]  # those that may be tested; the one called g holds groups, and may not be
+    columns: tuple[WorldColumn, ...]  # those that may be tested; the one called g holds groups, and may not be
     target: tuple[str, ...] = ()
     weight: tuple[str, ...] = ()
     class_weights: tuple[tuple[str, str], ...] = ()
@@ -135,11 +135,11 @@ class World:
 
 # -- what there is to ask -----------------------------------------------------------------------------
 
-Parts = Sequence[tuple[str, Use]]
+Parts = Sequence[tuple[str, WorldMeasure]]
 
 
-def _one(name: str, *arguments: str) -> tuple[tuple[str, Use], ...]:
-    return (("1", Use(name, arguments)),)
+def _one(name: str, *arguments: str) -> tuple[tuple[str, WorldMeasure], ...]:
+    return (("1", WorldMeasure(name, arguments)),)
 
 
 ERRORS, LEAVES, SPLITS, DEPTH = _one("errors"), _one("leaves"), _one("splits"), _one("depth")
@@ -163,19 +163,19 @@ CLASS_GOALS: dict[str, tuple[tuple[str, Parts], ...]] = {
     "specificity": (("maximize", _one("specificity", POSITIVE)),),
     "precision": (("maximize", _one("precision", POSITIVE)),),
     "mistake cost": (("minimize", _one("mistake_cost")),),
-    "count": (("maximize", (("1", Use("count", (), PREDICTED, (("actual", "q"),))),)),),
-    "rate": (("minimize", (("1", Use("rate", (), PREDICTED, (("g", "a"),))),)),),
+    "count": (("maximize", (("1", WorldMeasure("count", (), PREDICTED, (("actual", "q"),))),)),),
+    "rate": (("minimize", (("1", WorldMeasure("rate", (), PREDICTED, (("g", "a"),))),)),),
     "parity gap": (("minimize", _one("parity_gap", "g")),),
     "opportunity gap": (("minimize", _one("opportunity_gap", "g")),),
     "predictive gap": (("minimize", _one("predictive_gap", "g")),),
     "odds gap": (("minimize", _one("odds_gap", "g")),),
-    "errors, price": (("minimize", (*ERRORS, ("PRICE", Use("leaves")))),),
-    "error rate, price": (("minimize", (*_one("error_rate"), ("PRICE", Use("splits")))),),
-    "errors, test cost": (("minimize", (*ERRORS, ("PRICE", Use("test_cost")))),),
+    "errors, price": (("minimize", (*ERRORS, ("PRICE", WorldMeasure("leaves")))),),
+    "error rate, price": (("minimize", (*_one("error_rate"), ("PRICE", WorldMeasure("splits")))),),
+    "errors, test cost": (("minimize", (*ERRORS, ("PRICE", WorldMeasure("test_cost")))),),
     "mistake and test cost": (("minimize", (*_one("mistake_cost"), *_one("test_cost"))),),
-    "errors, depth": (("minimize", (*ERRORS, ("PRICE", Use("depth")))),),
-    "errors, features": (("minimize", (*ERRORS, ("PRICE", Use("features_used")))),),
-    "accuracy less gap": (("maximize", (*_one("accuracy"), ("-0.3", Use("parity_gap", ("g",))))),),
+    "errors, depth": (("minimize", (*ERRORS, ("PRICE", WorldMeasure("depth")))),),
+    "errors, features": (("minimize", (*ERRORS, ("PRICE", WorldMeasure("features_used")))),),
+    "accuracy less gap": (("maximize", (*_one("accuracy"), ("-0.3", WorldMeasure("parity_gap", ("g",))))),),
     "errors then leaves": (("minimize", ERRORS), ("minimize", LEAVES)),
     "leaves then errors": (("minimize", LEAVES), ("minimize", ERRORS)),
     "accuracy then depth": (("maximize", _one("accuracy")), ("minimize", DEPTH)),
@@ -188,9 +188,9 @@ def _loss_goals(losses: dict[str, Parts]) -> dict[str, tuple[tuple[str, Parts], 
     goals = dict(SIZE_GOALS)
     for name, parts in losses.items():
         goals[name] = (("minimize", parts),)
-        goals[f"{name}, price"] = (("minimize", (*parts, ("PRICE", Use("leaves")))),)
-        goals[f"{name}, test cost"] = (("minimize", (*parts, ("PRICE", Use("test_cost")))),)
-        goals[f"{name}, depth"] = (("minimize", (*parts, ("PRICE", Use("depth")))),)
+        goals[f"{name}, price"] = (("minimize", (*parts, ("PRICE", WorldMeasure("leaves")))),)
+        goals[f"{name}, test cost"] = (("minimize", (*parts, ("PRICE", WorldMeasure("test_cost")))),)
+        goals[f"{name}, depth"] = (("minimize", (*parts, ("PRICE", WorldMeasure("depth")))),)
         goals[f"{name} then leaves"] = (("minimize", parts), ("minimize", LEAVES))
     return goals
 
@@ -219,7 +219,7 @@ SIZE_REQUIREMENTS: dict[str, Kind] = {
     "test cost": (("<=",), _one("test_cost")),
     "features used": (("<=", ">=", "="), _one("features_used")),
     "uses": ((), _one("uses", "c0")),
-    "a sum of sizes": (("<=",), (*LEAVES, ("1.5", Use("depth")))),
+    "a sum of sizes": (("<=",), (*LEAVES, ("1.5", WorldMeasure("depth")))),
 }
 CLASS_REQUIREMENTS: dict[str, Kind] = {
     **SIZE_REQUIREMENTS,
@@ -232,13 +232,13 @@ CLASS_REQUIREMENTS: dict[str, Kind] = {
     "specificity": ((">=",), _one("specificity", POSITIVE)),
     "precision": ((">=", "<="), _one("precision", POSITIVE)),
     "mistake cost": (("<=",), _one("mistake_cost")),
-    "count": (("<=", ">="), (("1", Use("count", (), PREDICTED, (("actual", "q"),))),)),
-    "rate": (("<=", ">="), (("1", Use("rate", (), PREDICTED, (("g", "a"),))),)),
+    "count": (("<=", ">="), (("1", WorldMeasure("count", (), PREDICTED, (("actual", "q"),))),)),
+    "rate": (("<=", ">="), (("1", WorldMeasure("rate", (), PREDICTED, (("g", "a"),))),)),
     "a difference of rates": (
         ("<=",),
         (
-            ("1", Use("rate", (), PREDICTED, (("g", "a"),))),
-            ("-1", Use("rate", (), PREDICTED, (("g", "b"),))),
+            ("1", WorldMeasure("rate", (), PREDICTED, (("g", "a"),))),
+            ("-1", WorldMeasure("rate", (), PREDICTED, (("g", "b"),))),
         ),
     ),
     "parity gap": (("<=",), _one("parity_gap", "g")),
@@ -251,7 +251,7 @@ CLASS_REQUIREMENTS: dict[str, Kind] = {
     "leaf weight": ((">=",), _one("leaf_weight")),
     "monotone": ((), _one("monotone", "c0", "increasing")),
     "monotone, falling": ((), _one("monotone", "c0", "decreasing")),
-    "errors and leaves": (("<=",), (*ERRORS, ("0.5", Use("leaves")))),
+    "errors and leaves": (("<=",), (*ERRORS, ("0.5", WorldMeasure("leaves")))),
 }
 REQUIREMENTS = {
     CLASSES: CLASS_REQUIREMENTS,
@@ -374,12 +374,12 @@ def _numbers(random: Random, rows: int, positive: bool = False) -> tuple[str, ..
     return tuple(found)
 
 
-def _priced(random: Random, parts: Parts) -> tuple[tuple[str, Use], ...]:
+def _priced(random: Random, parts: Parts) -> tuple[tuple[str, WorldMeasure], ...]:
     prices = ("0.1", "0.5", "1", "2", "0.01714285714285714", "0.3333333333333333", "1e-9", "1000000", "1e15")
     return tuple((random.choice(prices) if factor == "PRICE" else factor, use) for factor, use in parts)
 
 
-def _columns(random: Random, rows: int, task: str) -> tuple[Column, ...]:
+def _columns(random: Random, rows: int, task: str) -> tuple[WorldColumn, ...]:
     made = []
     for place in range(2 if task == CLUSTERS else random.choice((1, 2, 2, 3))):
         name = f"c{place}"
@@ -388,24 +388,24 @@ def _columns(random: Random, rows: int, task: str) -> tuple[Column, ...]:
         # A missing value has no distance to anything.
         made.append(_number_column(random, name, rows, whole=True) if task == CLUSTERS and column.missing else column)
     group = tuple(random.choice(("a", "b")) if row > 1 else "ab"[row] for row in range(rows))
-    return (*made, Column("g", "category", group)) if task == CLASSES else tuple(made)
+    return (*made, WorldColumn("g", "category", group)) if task == CLASSES else tuple(made)
 
 
-def _category(random: Random, name: str, rows: int) -> Column:
+def _category(random: Random, name: str, rows: int) -> WorldColumn:
     values = tuple(random.choice("uvx") for _ in range(rows))
-    return Column(name, "category", values, random.choice(("by levels", "by subsets")))
+    return WorldColumn(name, "category", values, random.choice(("by levels", "by subsets")))
 
 
-def _number_column(random: Random, name: str, rows: int, whole: bool = False) -> Column:
+def _number_column(random: Random, name: str, rows: int, whole: bool = False) -> WorldColumn:
     if random.random() < 0.5:
-        return Column(name, "number", tuple(random.choice(("0", "1")) for _ in range(rows)))
+        return WorldColumn(name, "number", tuple(random.choice(("0", "1")) for _ in range(rows)))
     values = list(_numbers(random, rows))
     missing = ""
     if random.random() < 0.15 and rows > 1 and not whole:
         values[random.randrange(1, rows)] = ""
         missing = random.choice(("separate", "separate", "drop", "median"))
     rule = random.choice(("", "", "by thresholds", "at 1.5", "by quantiles(3)", "by width(3)"))
-    return Column(name, "number", tuple(values), rule, missing)
+    return WorldColumn(name, "number", tuple(values), rule, missing)
 
 
 def _target(random: Random, rows: int, task: str) -> tuple[str, ...]:
@@ -447,13 +447,13 @@ def large_world(random: Random, number_of_rows: int | None = None) -> World:
     # The tests are said, since whoever takes columns as they are would else have more of them than others.
     rule, digits = random.choice((("by thresholds", 1), ("by thresholds", 2), ("by quantiles(8)", 3)))
     columns = [
-        Column(f"c{n}", "number", tuple(f"{value:.{digits}f}" for value in values), rule)
+        WorldColumn(f"c{n}", "number", tuple(f"{value:.{digits}f}" for value in values), rule)
         for n, values in enumerate(hidden)
     ]
     group = tuple(random.choice("ab") for _ in range(rows))
     score = [hidden[0][row] - hidden[1][row] + 0.5 * (group[row] == "a") + random.gauss(0, 0.4) for row in range(rows)]
     if task == CLASSES:
-        columns.append(Column("g", "category", group))
+        columns.append(WorldColumn("g", "category", group))
         target = tuple("p" if value > 0.3 else "q" for value in score)
     else:
         target = tuple(f"{100 * value:.1f}" for value in score)
@@ -467,7 +467,7 @@ def large_world(random: Random, number_of_rows: int | None = None) -> World:
 def forest_world(random: Random) -> World:
     """A forest of small trees; there is no oracle for it, so that back-ends are held against each other."""
     rows = random.choice((6, 10, 20))
-    columns = tuple(Column(f"c{n}", "number", tuple(random.choice("01") for _ in range(rows))) for n in range(3))
+    columns = tuple(WorldColumn(f"c{n}", "number", tuple(random.choice("01") for _ in range(rows))) for n in range(3))
     target = tuple("pq"[row] if row < 2 else random.choice("pq") for row in range(rows))
     kind = random.choice(("lpboost(penalty = 0.2)", "lpboost(penalty = 0.1)", "hardmargin", "mdboost(penalty = 2)"))
     wanted = (Wanted("maximize", Weighted(_one("margin"))),)

@@ -10,7 +10,7 @@ from html import escape
 
 from treeml.data.table import label_text
 from treeml.lang.display import shortened, shown
-from treeml.trees.tree import Branch, Leaf, Node, Tree, class_shares
+from treeml.trees.tree import Branch, Node, Tree, TreeLeaf, class_shares
 
 # Light enough for black text; told apart also by people who see few colors (after Okabe and Ito 2008).
 COLORS = ("#9ecae9", "#ffbf79", "#88d27a", "#f2a7d0", "#f5e663", "#b79ad6", "#e8a195", "#b8b8b8")
@@ -85,7 +85,7 @@ def draw_forest_svg(trees: Sequence[Tree]) -> str:
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
-def rows_text(tree: Tree, leaf: Leaf) -> str:
+def rows_text(tree: Tree, leaf: TreeLeaf) -> str:
     """How many rows a leaf has, and what share of them it predicts rightly."""
     total = sum(each.rows for each in tree.leaves)
     rows = f"{leaf.rows:,} {'row' if leaf.rows == 1 else 'rows'}"
@@ -94,7 +94,7 @@ def rows_text(tree: Tree, leaf: Leaf) -> str:
 
 
 def _text_lines(tree: Tree, node: Node, first: str, rest: str) -> Iterator[str]:
-    if isinstance(node, Leaf):
+    if isinstance(node, TreeLeaf):
         # Named, because `yes: yes` would say nothing where a class is called like an answer.
         subject = f"{shown(tree.target)} = " if tree.target else ""
         yield f"{first}{subject}{tree.prediction_text(node)}  [{_leaf_facts(tree, node)}]"
@@ -104,7 +104,7 @@ def _text_lines(tree: Tree, node: Node, first: str, rest: str) -> Iterator[str]:
     yield from _text_lines(tree, node.no, f"{rest}└─ no:  ", f"{rest}        ")
 
 
-def _leaf_facts(tree: Tree, leaf: Leaf) -> str:
+def _leaf_facts(tree: Tree, leaf: TreeLeaf) -> str:
     facts = rows_text(tree, leaf)
     if tree.task != "classes" or not leaf.counts:
         return facts
@@ -204,7 +204,7 @@ def _lines(tree: Tree, node: Node) -> tuple[str, ...]:
 
 
 def _has_bar(tree: Tree, node: Node) -> bool:
-    return isinstance(node, Leaf) and tree.task == "classes" and bool(node.counts)
+    return isinstance(node, TreeLeaf) and tree.task == "classes" and bool(node.counts)
 
 
 def _edge(parent: _Box, box: _Box) -> str:
@@ -222,8 +222,8 @@ def _edge(parent: _Box, box: _Box) -> str:
 
 def _box(tree: Tree, box: _Box) -> str:
     left = box.x - box.width / 2
-    is_leaf = isinstance(box.node, Leaf)
-    fill = _color(tree, box.node) if isinstance(box.node, Leaf) else "#f4f4f4"
+    is_leaf = isinstance(box.node, TreeLeaf)
+    fill = _color(tree, box.node) if isinstance(box.node, TreeLeaf) else "#f4f4f4"
     parts = [
         f'<g><title>{_xml(_whole_text(tree, box.node))}</title><rect x="{left:.1f}" y="{box.y:.1f}" '
         f'width="{box.width:.1f}" height="{box.height:.1f}" rx="{4 if is_leaf else 12}" fill="{fill}" stroke="#555"/>'
@@ -233,13 +233,13 @@ def _box(tree: Tree, box: _Box) -> str:
         size = ' font-size="11"' if place else ""
         look = f'text-anchor="middle"{weight}{size}'
         parts.append(f'<text x="{box.x:.1f}" y="{box.y + 20 + 18 * place:.1f}" {look}>{_xml(line)}</text>')
-    if isinstance(box.node, Leaf) and _has_bar(tree, box.node):
+    if isinstance(box.node, TreeLeaf) and _has_bar(tree, box.node):
         parts += _bar(tree, box.node, left + 8, box.y + box.height - 14, box.width - 16)
     parts.append("</g>")
     return "".join(parts)
 
 
-def _bar(tree: Tree, leaf: Leaf, left: float, top: float, width: float) -> Iterator[str]:
+def _bar(tree: Tree, leaf: TreeLeaf, left: float, top: float, width: float) -> Iterator[str]:
     """The shares of the classes side by side, framed."""
     for number, share in enumerate(class_shares(leaf, tree.classes)):
         if share:
@@ -255,7 +255,7 @@ def _whole_text(tree: Tree, node: Node) -> str:
     return f"{tree.prediction_text(node)}: {_leaf_facts(tree, node)}"
 
 
-def _color(tree: Tree, leaf: Leaf) -> str:
+def _color(tree: Tree, leaf: TreeLeaf) -> str:
     """By class; numbers from pale to full blue by their size; clusters by their place."""
     if tree.task == "classes":
         number = next(number for number, label in enumerate(tree.classes) if label == leaf.prediction)

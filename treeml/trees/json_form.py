@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 from treeml.lang.diagnostic import DataError, Diagnostic
 from treeml.lang.numerals import exact_number, finite_float
 from treeml.system.reading import read_text
-from treeml.trees.tree import KINDS, TASKS, Branch, Field, Leaf, Node, Test, Tree
+from treeml.trees.tree import KINDS, TASKS, Branch, Field, Node, Tree, TreeLeaf, TreeTest
 
 VERSION = 1
 DEEPEST = 800  # levels; what is deeper would exhaust the stack
@@ -139,7 +139,7 @@ class _Reader:
             self.refuse("classes", "must be there for a tree that predicts classes, and for no other")
         if (task == "classes") == bool(outputs):
             self.refuse("outputs", "must be there for a tree that predicts numbers, and for no other")
-        empty = Tree(Leaf(None), task, self.text(found, "target", ""), labels, outputs, fields)
+        empty = Tree(TreeLeaf(None), task, self.text(found, "target", ""), labels, outputs, fields)
         root = self.node(found.get("root"), empty, {field.name: field for field in fields}, "root", 0)
         return Tree(root, task, empty.target, labels, outputs, fields, tuple(self.texts(found, "inputs")))
 
@@ -168,7 +168,7 @@ class _Reader:
             self.refuse(place, "has neither a `test` nor a `predict`")
         return self.class_leaf(found, tree, place) if tree.task == "classes" else self.number_leaf(found, tree, place)
 
-    def test(self, value: Any, fields: Mapping[str, Field], place: str) -> Test:
+    def test(self, value: Any, fields: Mapping[str, Field], place: str) -> TreeTest:
         found = self.object(value, place)
         self.only(found, {"column", "kind", "values", "missing_yes"}, place)
         kind = self.word(found, "kind", KINDS, place)
@@ -181,9 +181,9 @@ class _Reader:
         numeric = not fields[name].levels and kind != "missing"
         if numeric and not all(map(_is_number, values)):
             self.refuse(f"{place}.values", "compares a column of numbers with something else")
-        return Test(name, kind, values, self.truth(found, "missing_yes", place))
+        return TreeTest(name, kind, values, self.truth(found, "missing_yes", place))
 
-    def class_leaf(self, found: Mapping[str, Any], tree: Tree, place: str) -> Leaf:
+    def class_leaf(self, found: Mapping[str, Any], tree: Tree, place: str) -> TreeLeaf:
         self.only(found, {"predict", "rows", "counts", "weights"}, place)
         label = self.label(found["predict"], f"{place}.predict")
         if not any(label == known and type(label) is type(known) for known in tree.classes):
@@ -193,9 +193,9 @@ class _Reader:
         for name, amounts in (("counts", counts), ("weights", weights)):
             if amounts and len(amounts) != len(tree.classes):
                 self.refuse(f"{place}.{name}", f"has {len(amounts)} values for {len(tree.classes)} classes")
-        return Leaf(label, self.count(found.get("rows", 0), f"{place}.rows"), counts, weights)
+        return TreeLeaf(label, self.count(found.get("rows", 0), f"{place}.rows"), counts, weights)
 
-    def number_leaf(self, found: Mapping[str, Any], tree: Tree, place: str) -> Leaf:
+    def number_leaf(self, found: Mapping[str, Any], tree: Tree, place: str) -> TreeLeaf:
         self.only(found, {"predict", "rows", "exact"}, place)
         exact = tuple(self.exact(item, f"{place}.exact") for item in self.list(found, "exact", place))
         if len(exact) != len(tree.outputs):
@@ -205,7 +205,7 @@ class _Reader:
         given = found["predict"]
         if (tuple(given) if isinstance(given, list) else given) != prediction:
             self.refuse(f"{place}.predict", "is not the number that `exact` gives")
-        return Leaf(prediction, self.count(found.get("rows", 0), f"{place}.rows"), exact=exact)
+        return TreeLeaf(prediction, self.count(found.get("rows", 0), f"{place}.rows"), exact=exact)
 
     def object(self, value: Any, place: str) -> Mapping[str, Any]:
         if not isinstance(value, Mapping):

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from treeml.data.table import Dataset, label_text, unmasked
 from treeml.lang.diagnostic import DataError, Diagnostic
-from treeml.trees.tree import Branch, Field, Node, Test, Tree
+from treeml.trees.tree import Branch, Field, Node, Tree, TreeTest
 
 MISSING, UNKNOWN = -1, -2
 EXACT = 2**53  # beyond this, not every whole number is a float64
@@ -73,7 +73,7 @@ def route(tree: Tree, inputs: Inputs) -> NDArray[np.intp]:
     return reached
 
 
-def answers(test: Test, column: Values, rows: NDArray[np.intp] | None = None) -> NDArray[np.bool_]:
+def answers(test: TreeTest, column: Values, rows: NDArray[np.intp] | None = None) -> NDArray[np.bool_]:
     """Which of these rows, or of all, answer yes."""
     values = column.values if rows is None else column.values[rows]
     missing = column.missing if rows is None or column.missing is None else column.missing[rows]
@@ -93,7 +93,7 @@ def answers(test: Test, column: Values, rows: NDArray[np.intp] | None = None) ->
     return yes | missing if test.missing_yes else yes & ~missing
 
 
-def _number_answers(test: Test, values: NDArray[Any]) -> NDArray[np.bool_]:
+def _number_answers(test: TreeTest, values: NDArray[Any]) -> NDArray[np.bool_]:
     if values.dtype == object:
         wanted = test.values
         found = [value <= wanted[0] if test.kind == "at most" else value in wanted for value in values]

@@ -30,7 +30,7 @@ TASKS = ("classes", "numbers", "clusters")
 
 
 @dataclass(frozen=True, slots=True)
-class Test:
+class TreeTest:
     """A yes-or-no question about one column.
 
     `values` holds the threshold of "at most", the level of "is" and of "is true", the levels of "among", and nothing
@@ -73,7 +73,7 @@ def _labels_shown(values: Sequence[Any]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
+class TreeLeaf:
     """Where a path ends: what it predicts, and which of the training rows came here."""
 
     prediction: Any  # the user's own label; a number; a tuple of numbers for clusters
@@ -85,12 +85,12 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    test: Test
+    test: TreeTest
     yes: Node
     no: Node
 
 
-Node = Leaf | Branch
+Node = TreeLeaf | Branch
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +117,9 @@ class Tree:
     inputs: tuple[str, ...] = ()  # all columns of the training data but the target, in order: those of an array
 
     @cached_property
-    def leaves(self) -> tuple[Leaf, ...]:
+    def leaves(self) -> tuple[TreeLeaf, ...]:
         """All leaves; those on the yes side come first. Their places are the numbers that `apply` gives."""
-        return tuple(node for node in self.nodes() if isinstance(node, Leaf))
+        return tuple(node for node in self.nodes() if isinstance(node, TreeLeaf))
 
     @cached_property
     def depth(self) -> int:
@@ -150,12 +150,12 @@ class Tree:
             if isinstance(node, Branch):
                 todo += [node.no, node.yes]
 
-    def paths(self) -> Iterator[tuple[tuple[tuple[Test, bool], ...], Leaf]]:
+    def paths(self) -> Iterator[tuple[tuple[tuple[TreeTest, bool], ...], TreeLeaf]]:
         """Every leaf with the tests above it and their answers, in the order of `leaves`."""
-        todo: list[tuple[Node, tuple[tuple[Test, bool], ...]]] = [(self.root, ())]
+        todo: list[tuple[Node, tuple[tuple[TreeTest, bool], ...]]] = [(self.root, ())]
         while todo:
             node, path = todo.pop()
-            if isinstance(node, Leaf):
+            if isinstance(node, TreeLeaf):
                 yield path, node
             else:
                 todo += [(node.no, (*path, (node.test, False))), (node.yes, (*path, (node.test, True)))]
@@ -188,7 +188,7 @@ class Tree:
         facts = [str(test) if answer else test.negated(test.column in gaps) for test, answer in path]
         return (*facts, f"predict {self.prediction_text(leaf)}")
 
-    def prediction_text(self, leaf: Leaf) -> str:
+    def prediction_text(self, leaf: TreeLeaf) -> str:
         """What a leaf predicts, for people: labels and names are shown, which may not be all of them."""
         if self.task == "classes":
             return shown(label_text(leaf.prediction))
@@ -246,7 +246,7 @@ class Tree:
         return f'<div style="overflow-x:auto">{self.to_svg()}</div>'
 
 
-def class_shares(leaf: Leaf, classes: Sequence[Any]) -> tuple[Fraction, ...]:
+def class_shares(leaf: TreeLeaf, classes: Sequence[Any]) -> tuple[Fraction, ...]:
     """The share of every class in a leaf: by weight, by rows where nothing weighs, else all to what it predicts."""
     for amounts in (leaf.weights, leaf.counts):
         total = sum(amounts)
@@ -333,10 +333,10 @@ def raise_tree(node: nodes.Node, questions: Sequence[Question], dataset: Dataset
     )
 
 
-_Told = int | tuple[Test, "_Told", "_Told"]
+_Told = int | tuple[TreeTest, "_Told", "_Told"]
 
 
-def _joined(told: _Told, leaves: Sequence[Leaf]) -> Node:
+def _joined(told: _Told, leaves: Sequence[TreeLeaf]) -> Node:
     if isinstance(told, int):
         return leaves[told]
     test, yes, no = told
@@ -393,7 +393,7 @@ def lower_tree(tree: Tree, questions: Sequence[Question], classes: Sequence[Any]
     labels = {label_text(label): number for number, label in enumerate(classes)}
 
     def lowered(node: Node) -> nodes.Node | None:
-        if isinstance(node, Leaf):
+        if isinstance(node, TreeLeaf):
             if not classes:
                 return nodes.Leaf()
             label = labels.get(label_text(node.prediction))
@@ -409,7 +409,7 @@ def lower_tree(tree: Tree, questions: Sequence[Question], classes: Sequence[Any]
     return lowered(tree.root)
 
 
-def _asked(test: Test, field: Field, exchanged: bool = False) -> Hashable:
+def _asked(test: TreeTest, field: Field, exchanged: bool = False) -> Hashable:
     """What a test asks, apart from how: a threshold, or the levels (and the missing value) that pass."""
     if not field.levels:
         return test.column, test.kind, tuple(map(plain_value, test.values)), test.missing_yes
@@ -426,7 +426,7 @@ def _asked(test: Test, field: Field, exchanged: bool = False) -> Hashable:
     return test.column, passing, missing
 
 
-def question_test(question: Question) -> Test:
+def question_test(question: Question) -> TreeTest:
     """What a test of the problem asks, as a test of a Tree."""
     kind = {"true": "is true", "level": "is"}.get(question.kind, question.kind)
     match kind:
@@ -437,7 +437,7 @@ def question_test(question: Question) -> Test:
         case _:
             values = (question.value,)
     missing_yes = question.missing_yes and kind != "missing"
-    return Test(question.column, kind, tuple(map(plain_value, values)), missing_yes)
+    return TreeTest(question.column, kind, tuple(map(plain_value, values)), missing_yes)
 
 
 def plain_value(value: Any) -> Any:
@@ -473,7 +473,7 @@ def _whole(number: int) -> Fraction:
     return Fraction(number)
 
 
-def _class_leaves(dataset: Dataset, ends: Sequence[tuple[Any, NDArray[np.intp]]]) -> list[Leaf]:
+def _class_leaves(dataset: Dataset, ends: Sequence[tuple[Any, NDArray[np.intp]]]) -> list[TreeLeaf]:
     """Labels with the rows of their leaves -> leaves."""
     from treeml.problem.constants import exact_sum
 
@@ -494,14 +494,14 @@ def _class_leaves(dataset: Dataset, ends: Sequence[tuple[Any, NDArray[np.intp]]]
             for _, rows in ends
         ]
     return [
-        Leaf(label, len(rows), tuple(counts), weight)
+        TreeLeaf(label, len(rows), tuple(counts), weight)
         for (label, rows), counts, weight in zip(ends, cells, weights, strict=True)
     ]
 
 
 def _number_leaves(
     dataset: Dataset, ends: Sequence[NDArray[np.intp]], outputs: Sequence[Output], task: str
-) -> list[Leaf]:
+) -> list[TreeLeaf]:
     """The rows of leaves -> leaves."""
     reached = np.empty(dataset.rows, dtype=np.intp)
     for number, rows in enumerate(ends):
@@ -510,5 +510,5 @@ def _number_leaves(
     columns = [output.constants(dataset.weight, reached, len(ends)) for output in outputs]
     for rows, *exact in zip(ends, *columns, strict=True):
         numbers = tuple(map(float, exact))
-        leaves.append(Leaf(numbers if task == "clusters" else numbers[0], len(rows), exact=tuple(exact)))
+        leaves.append(TreeLeaf(numbers if task == "clusters" else numbers[0], len(rows), exact=tuple(exact)))
     return leaves

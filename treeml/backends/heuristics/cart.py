@@ -29,7 +29,7 @@ from treeml.backends.contract import (
     Status,
     Stop,
 )
-from treeml.backends.heuristics.impurity import CRITERIA, Evidence, Rows, evidence, worth
+from treeml.backends.heuristics.impurity import CRITERIA, Rows, SplitCounts, evidence, worth
 from treeml.backends.heuristics.pruning import leaf_labels, pruned
 from treeml.problem.evaluate import evaluate_sum, meets
 from treeml.problem.problem import Problem
@@ -39,7 +39,7 @@ from treeml.problem.tree import Leaf, Node, Split
 NEVER = Deadline()
 
 
-class Cart:
+class CartBackend:
     name: ClassVar[str] = "cart"
     summary: ClassVar[str] = "a greedy tree, grown one split at a time; not optimal, and not meant to be"
     can: ClassVar[Capabilities] = Capabilities(
@@ -136,7 +136,7 @@ class _Growth:
         leaves, support = bounds("Leaves", "<="), bounds("Support", ">=")
         self.most_leaves: float = inf if leaves is None else float(leaves)
         self.least_support = max(self.support, 1 if support is None else -(-support.numerator // support.denominator))
-        self.known: Evidence | None = evidence(self.problem)
+        self.known: SplitCounts | None = evidence(self.problem)
 
     def grow(self) -> Stop:
         """Splits the most promising leaf again and again; says whether it came to its end."""

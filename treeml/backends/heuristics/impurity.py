@@ -22,14 +22,14 @@ Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Evidence:
+class SplitCounts:
     """What a greedy inducer knows of the rows: how much each speaks for each class, or their numbers."""
 
     classes: Floats | None  # rows x classes: what is gained by predicting the class, over the worst class
     loss: Loss | None
 
 
-def evidence(problem: Problem) -> Evidence | None:
+def evidence(problem: Problem) -> SplitCounts | None:
     """From the first goal that speaks of predictions or losses, or else the first bound; None where nothing does.
 
     A row of weight w speaks with w for its class. With costs of mistakes it speaks for every class with what that
@@ -42,16 +42,16 @@ def evidence(problem: Problem) -> Evidence | None:
                 if not isinstance(term, wanted):
                     continue
                 if isinstance(term, Loss):
-                    return Evidence(None, term)
+                    return SplitCounts(None, term)
                 if isinstance(term, Purity):
-                    return Evidence(term.weight.astype(np.float64), None)
+                    return SplitCounts(term.weight.astype(np.float64), None)
                 if isinstance(term, Predicted | LeafErrors):
                     cost = term.cost.astype(np.float64) * (1.0 if factor * term.scale >= 0 else -1.0)
-                    return Evidence(cost.max(axis=1, initial=-np.inf, keepdims=True) - cost, None)
+                    return SplitCounts(cost.max(axis=1, initial=-np.inf, keepdims=True) - cost, None)
     return None
 
 
-def worth(answers: NDArray[np.bool_], rows: Rows, known: Evidence, criterion: str) -> tuple[Floats, float]:
+def worth(answers: NDArray[np.bool_], rows: Rows, known: SplitCounts, criterion: str) -> tuple[Floats, float]:
     """For every test what its split of the rows gains, and the impurity there is to lose."""
     if known.loss is not None:
         return _loss_worth(answers, rows, known.loss)

@@ -25,7 +25,7 @@ FEATURES = ("auto", "all", "tree", "support")
 LIMITS = ("d60", "d300", "d800")
 
 
-class Improve:
+class ImproveBackend:
     name: ClassVar[str] = "improve"
     summary: ClassVar[str] = "mends a tree one exact subtree at a time; not optimal as a whole"
     can: ClassVar[Capabilities] = Capabilities(
@@ -99,20 +99,20 @@ class Improve:
         start: Node | None = None,
         on_progress: OnProgress | None = None,
     ) -> Answer:
-        from treeml.backends.heuristics.cart import Cart
+        from treeml.backends.heuristics.cart import CartBackend
         from treeml.backends.improve.growth import grow, node_of
-        from treeml.backends.improve.rounds import Settings, improve
+        from treeml.backends.improve.rounds import ImproveSettings, improve
         from treeml.problem.evaluate import meets_all
 
         began = monotonic()
         options = dict(limits.options)
         inners = tuple((registry.get(name), own) for name, own in _named(options))
         options.pop("backends", None)
-        settings = Settings(**options)
+        settings = ImproveSettings(**options)
         if start is not None:
             start = node_of(grow(start, problem, np.arange(problem.rows)))  # without sides that no row reaches
         if start is None or not meets_all(problem, start):
-            grown = Cart().solve(problem, replace(limits, options={}))
+            grown = CartBackend().solve(problem, replace(limits, options={}))
             if grown.tree is None:
                 return grown
             start = grown.tree

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from treeml.backends.contract import Deadline
 from treeml.backends.improve.growth import Vertex, deepest_path, grow
 from treeml.backends.improve.inner import Inner
-from treeml.backends.improve.instance import Instance, Reach, cut_instance, whole_instance
+from treeml.backends.improve.instance import LocalInstance, Reach, cut_instance, whole_instance
 from treeml.problem.problem import Problem
 
 
@@ -105,7 +105,7 @@ class Shallower:
             self.settled.note(vertex, self.level, proved)
         return None
 
-    def instances(self, vertex: Vertex) -> Iterator[Instance]:
+    def instances(self, vertex: Vertex) -> Iterator[LocalInstance]:
         whole = None
         if "none" in self.reductions:
             whole = whole_instance(vertex, self.problem, self.classes, self.reach)

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from treeml.backends.contract import Backend, Deadline, Limits, Status, Stop
-from treeml.backends.improve.instance import Instance
+from treeml.backends.improve.instance import LocalInstance
 from treeml.native import shallow
 from treeml.problem.problem import Bound, Feature, Problem, Test
 from treeml.problem.terms import Depth, Predicted, Sum
@@ -36,12 +36,12 @@ class Inner(Protocol):
     levels: int
     weighs: bool  # minds the weights of classes? (otherwise it gets safe subtrees only)
 
-    def shallower(self, instance: Instance, level: int, deadline: Deadline) -> Tried:
+    def shallower(self, instance: LocalInstance, level: int, deadline: Deadline) -> Tried:
         """A tree for the instance that makes the whole shallower at its place, as shallow as it can find."""
 
 
 @dataclass(slots=True)
-class Native:
+class NativeInner:
     """The native search: exact where it comes to its end, and guided by the subtree that is there."""
 
     patience: float
@@ -49,7 +49,7 @@ class Native:
     levels: int = len(SLACKS)
     weighs: bool = True
 
-    def shallower(self, instance: Instance, level: int, deadline: Deadline) -> Tried:
+    def shallower(self, instance: LocalInstance, level: int, deadline: Deadline) -> Tried:
         work = int(self.patience * WORDS_PER_SECOND / 2 ** max(0, self.levels - 1 - level - 2))
         found = None
         try:
@@ -70,7 +70,7 @@ class Native:
         return Tried(is_proof=answer == shallow.NONE, why="memory" if answer == shallow.MEMORY else "effort")
 
 
-def _weighted_depth(tree: shallow.Flat, instance: Instance) -> int:
+def _weighted_depth(tree: shallow.Flat, instance: LocalInstance) -> int:
     depth = np.zeros(len(tree.test), dtype=np.int64)
     deepest = 0
     for number, test in enumerate(tree.test):
@@ -92,7 +92,7 @@ class ByBackend:
     weighs: bool = False
     failures: list[str] = field(default_factory=list)  # back-ends that failed, in their own words
 
-    def shallower(self, instance: Instance, level: int, deadline: Deadline) -> Tried:
+    def shallower(self, instance: LocalInstance, level: int, deadline: Deadline) -> Tried:
         tried = Tried(why="nobody takes it")
         for backend, options in self.backends:
             tried = self._by(backend, options, instance, deadline)
@@ -100,7 +100,7 @@ class ByBackend:
                 break
         return tried
 
-    def _by(self, backend: Backend, options: Mapping[str, Any], instance: Instance, deadline: Deadline) -> Tried:
+    def _by(self, backend: Backend, options: Mapping[str, Any], instance: LocalInstance, deadline: Deadline) -> Tried:
         from treeml.backends.planning.plan import Plan, plan
         from treeml.backends.run import run
         from treeml.lang.diagnostic import BackendError
@@ -128,7 +128,7 @@ class ByBackend:
         return Tried(best)
 
 
-def local_problem(instance: Instance, depth: int) -> Problem:
+def local_problem(instance: LocalInstance, depth: int) -> Problem:
     """The instance as a problem of its own: any tree without errors of at most this depth."""
     rows, classes = len(instance.rows), len(instance.weights)
     cost = np.ones((rows, classes), dtype=np.int64)
@@ -150,7 +150,7 @@ def local_problem(instance: Instance, depth: int) -> Problem:
     )
 
 
-def _replacement(tree: Node, instance: Instance) -> Node:
+def _replacement(tree: Node, instance: LocalInstance) -> Node:
     order = [tree]
     for node in order:
         if isinstance(node, Split):

@@ -27,7 +27,7 @@ SUPPORT_CELLS = 4_000_000  # answers among which a support set is looked for; wi
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Instance:
+class LocalInstance:
     """Rows with classes, the tests that may be asked, and what hangs below a leaf of each class."""
 
     root: Vertex
@@ -62,7 +62,7 @@ class Reach:
     cells: int = 1 << 26  # the most answers, tests times rows
 
 
-def whole_instance(root: Vertex, problem: Problem, classes: NDArray[np.int32], reach: Reach) -> Instance | None:
+def whole_instance(root: Vertex, problem: Problem, classes: NDArray[np.int32], reach: Reach) -> LocalInstance | None:
     """The subtree down to its leaves, on every test that tells its rows apart; None if that is out of reach."""
     if len(root.rows) > reach.rows(root.height) or root.height > reach.depth:
         return None
@@ -72,13 +72,13 @@ def whole_instance(root: Vertex, problem: Problem, classes: NDArray[np.int32], r
 
 def cut_instance(
     root: Vertex, problem: Problem, classes: NDArray[np.int32], reach: Reach, reduction: str, to_leaves: bool
-) -> Instance | None:
+) -> LocalInstance | None:
     """The largest subtree in reach, grown from its root where the tree is highest; None if there is none.
 
     Growing by height makes it safe and unbalanced, which is where there is something to gain. `to_leaves` asks that it
     go down to leaves of the tree everywhere.
     """
-    best: Instance | None = None
+    best: LocalInstance | None = None
     inside = {id(root)}
     frontier = [vertex for vertex in root.sides if not vertex.is_leaf]
     depth = {id(root): 0, **dict.fromkeys(map(id, root.sides), 1)}
@@ -114,7 +114,7 @@ def _reduced(
     classes: NDArray[np.int32],
     reach: Reach,
     reduction: str,
-) -> Instance | None:
+) -> LocalInstance | None:
     most = reach.rows(levels)
     if reduction == "none":
         if len(root.rows) > most:
@@ -189,7 +189,7 @@ def _tests_of(root: Vertex, cut: frozenset[int]) -> NDArray[np.intp]:
 
 def _instance(
     root: Vertex, cut: frozenset[int], classes: NDArray[np.int32], tests: NDArray[np.intp], bits: Bits
-) -> Instance:
+) -> LocalInstance:
     """The instance of the subtree that ends at the vertices of `cut`; `classes` are what rows keep."""
     labels = np.empty(len(root.rows), dtype=np.int32)
     known: dict[int, int] = {}  # a kept class, or minus one minus the number of a cut vertex, -> the class here
@@ -209,7 +209,7 @@ def _instance(
             below.append(node_of(vertex))
         labels[np.searchsorted(root.rows, vertex.rows)] = known[key]  # rows are in order
         depth, weighted = max(depth, level), max(weighted, level + vertex.height)
-    return Instance(
+    return LocalInstance(
         root, root.rows, tests, bits, labels, tuple(weights), tuple(below), _guide(root, cut, tests), depth, weighted,
         not cut,
     )  # fmt: skip
@@ -225,10 +225,10 @@ def _guide(root: Vertex, cut: frozenset[int], tests: NDArray[np.intp]) -> Flat |
     return Flat(numbers, flat.yes, flat.no, flat.label)
 
 
-def _collapsed(instance: Instance) -> Instance:
+def _collapsed(instance: LocalInstance) -> LocalInstance:
     """One row of every kind: rows that no test here tells apart have one class (Observation 1)."""
     kept = support.distinct_rows(instance.bits)
-    return Instance(
+    return LocalInstance(
         instance.root, instance.rows[kept], instance.tests, instance.bits[:, kept], instance.labels[kept],
         instance.weights, instance.below, instance.guide, instance.depth, instance.weighted_depth, instance.is_whole,
     )  # fmt: skip

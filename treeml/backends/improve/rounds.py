@@ -19,7 +19,7 @@ from treeml.backends.improve import checkpoint
 from treeml.backends.improve.depth import Settled, Shallower
 from treeml.backends.improve.growth import Vertex, grow, node_of
 from treeml.backends.improve.growth import replace as put
-from treeml.backends.improve.inner import ByBackend, Native
+from treeml.backends.improve.inner import ByBackend, NativeInner
 from treeml.backends.improve.instance import Reach
 from treeml.backends.improve.limits import reach_of
 from treeml.backends.improve.pieces import Mended
@@ -33,7 +33,7 @@ SAVE_EVERY = 1.0  # seconds between two checkpoints, at least
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ImproveSettings:
     """The options of `improve by subtrees(...)`."""
 
     depth: int | None = None
@@ -67,7 +67,7 @@ def improve(
     start: Node,
     inners: Inners,
     limits: Limits,
-    settings: Settings,
+    settings: ImproveSettings,
     on_progress: OnProgress | None = None,
 ) -> Answer:
     return _Rounds(problem, start, inners, limits, settings, on_progress).run()
@@ -87,7 +87,7 @@ class _Rounds:
     start: Node
     inners: Inners
     limits: Limits
-    settings: Settings
+    settings: ImproveSettings
     on_progress: OnProgress | None
     began: float = field(default_factory=monotonic)
     rounds: int = 0
@@ -153,7 +153,7 @@ class _Rounds:
         if native:
             if self.inners[0][1]:
                 self.notes.append("native's options do not concern its search for shallower subtrees")
-            inner: Native | ByBackend = Native(self.settings.patience, self.limits.memory)
+            inner: NativeInner | ByBackend = NativeInner(self.settings.patience, self.limits.memory)
             deepest = self.settings.depth or self.problem.rows
             most = self.settings.rows or self.problem.rows
             reach = Reach(deepest, lambda _: most)

@@ -92,7 +92,7 @@ def choose_kernel(problem: Problem, options: Mapping[str, Any]) -> tuple[str, st
     return ("numeric" if numeric else "binary"), reason
 
 
-class Native:
+class NativeBackend:
     name: ClassVar[str] = "native"
     summary: ClassVar[str] = "branch and bound with a cache, in C; for every additive goal"
     can: ClassVar[Capabilities] = Capabilities(
@@ -139,13 +139,13 @@ class Native:
         start: Node | None = None,
         on_progress: OnProgress | None = None,
     ) -> Answer:
-        from treeml.backends.native.run import Run
+        from treeml.backends.native.run import NativeRun
 
         try:
             kernel, _ = choose_kernel(problem, limits.options)
         except ValueError as error:
             raise RefusedError(Diagnostic("B501", "native cannot take its options so", notes=(str(error),))) from error
-        return Run(problem, limits, start, on_progress, monotonic(), kernel).answer()
+        return NativeRun(problem, limits, start, on_progress, monotonic(), kernel).answer()
 
 
 def _kernel_refusals(problem: Problem, options: Mapping[str, Any]) -> Iterator[Refusal]:

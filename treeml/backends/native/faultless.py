@@ -20,10 +20,10 @@ from treeml.problem.shapes import at_best
 from treeml.problem.terms import Leaves, Predicted, Sum
 
 if TYPE_CHECKING:
-    from treeml.backends.native.run import Run
+    from treeml.backends.native.run import NativeRun
 
 
-def smallest_faultless(run: Run, bound: Bound) -> Answer | None:
+def smallest_faultless(run: NativeRun, bound: Bound) -> Answer | None:
     """None where the bound on predictions is not at the least that any tree can have, or numbers grow too large."""
     from treeml.backends.native.run import STATUS, STOP, tree_of
     from treeml.backends.solvers.encodings.greedy_start import greedy_for_bound

@@ -22,7 +22,7 @@ MOST_BESIDE = 2**900  # amounts beside a real loss, which are rounded, but have 
 
 
 @dataclass
-class Objective:
+class NativeObjective:
     """The goals as one: minimized in whole numbers, `scale` times the user's sum."""
 
     scale: Fraction = Fraction(1)
@@ -40,7 +40,7 @@ class Objective:
     later_least: int = 0
 
 
-def _one_goal(problem: Problem, total: Sum) -> Objective:
+def _one_goal(problem: Problem, total: Sum) -> NativeObjective:
     """One goal in whole numbers, or as a real loss beside which all else is rounded."""
     for factor, term in total.parts:
         if isinstance(term, Custom) or (isinstance(term, Loss) and term.kind == "squared"):
@@ -54,10 +54,10 @@ def _one_goal(problem: Problem, total: Sum) -> Objective:
         raise
 
 
-def _real_goal(problem: Problem, total: Sum, factor: Fraction, main: Loss | Custom) -> Objective:
+def _real_goal(problem: Problem, total: Sum, factor: Fraction, main: Loss | Custom) -> NativeObjective:
     """A goal in the steps of its loss: prices become multiples of them, which need not be whole."""
     step = abs(factor) * (abs(main.scale) if isinstance(main, Loss) else 1) or Fraction(1)
-    one = Objective(scale=1 / step, constant=total.constant)
+    one = NativeObjective(scale=1 / step, constant=total.constant)
     for each, term in total.parts:
         if isinstance(term, Leaves):
             one.price += each / step
@@ -98,9 +98,9 @@ def centred(targets: NDArray[np.int64]) -> NDArray[np.int64]:
     return targets - np.array(middle, dtype=np.int64)
 
 
-def _whole_goal(problem: Problem, total: Sum) -> Objective:
+def _whole_goal(problem: Problem, total: Sum) -> NativeObjective:
     """One goal in whole numbers."""
-    one = Objective(constant=total.constant)
+    one = NativeObjective(constant=total.constant)
     factors = [factor * getattr(term, "scale", 1) for factor, term in total.parts]
     denominator = lcm(*(factor.denominator for factor in factors))
     one.scale = Fraction(denominator)
@@ -140,7 +140,7 @@ def _check_size(each: int, times: int) -> None:
         raise OverflowError("its whole numbers do not fit in 64 bits")
 
 
-def _spread(problem: Problem, goal: Objective) -> tuple[int, int]:
+def _spread(problem: Problem, goal: NativeObjective) -> tuple[int, int]:
     """The least and the most that a goal of whole numbers can come to."""
     low, high = int(goal.price), int(goal.price) * problem.rows
     if goal.cost is not None:
@@ -151,17 +151,17 @@ def _spread(problem: Problem, goal: Objective) -> tuple[int, int]:
     return low, high
 
 
-def objective_of(problem: Problem) -> Objective:
+def objective_of(problem: Problem) -> NativeObjective:
     """All goals as one: each weighs more than the later ones can differ."""
     goals = [_one_goal(problem, goal.sum) for goal in problem.goals]
     if not goals:
-        return Objective()
+        return NativeObjective()
     total = goals[-1]
     for goal in reversed(goals[:-1]):
         low, high = _spread(problem, total)
         weight = high - low + 1
         _check_size(weight * int(goal.price), problem.rows)
-        joined = Objective(
+        joined = NativeObjective(
             scale=goal.scale, constant=goal.constant, first_weighs=weight, later_most=high, later_least=low
         )
         joined.price = weight * int(goal.price) + int(total.price)

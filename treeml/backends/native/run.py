@@ -15,7 +15,7 @@ from treeml.backends.claims import Evidence, Proof
 from treeml.backends.contract import Answer, Limits, OnProgress, Progress, Status, Stop
 from treeml.backends.native.faultless import smallest_faultless
 from treeml.backends.native.goals import (
-    Objective,
+    NativeObjective,
     at_most,
     centred,
     floor,
@@ -48,7 +48,7 @@ STOP = {"proved": Stop.PROVED, "time": Stop.TIME, "interrupted": Stop.INTERRUPTE
 
 
 @dataclass
-class Run:
+class NativeRun:
     problem: Problem
     limits: Limits
     start: Node | None
@@ -83,7 +83,7 @@ class Run:
                 return answer
         if bounded and (only_leaves or not problem.goals):
             factor, cost, _ = at_most(bounded[0])
-            objective = Objective(cost=np.asarray(cost) * (1 if factor > 0 else -1))
+            objective = NativeObjective(cost=np.asarray(cost) * (1 if factor > 0 else -1))
             limit = in_64_bits(min(floor(most / abs(factor)) for factor, _, most in map(at_most, bounded)))
             solver = self.solver(objective)
             settings |= {"upper": limit + 1, "enough": limit + 1, "leaf_price": 0}
@@ -98,7 +98,7 @@ class Run:
             return self.refined(found, objective, settings)
         return self.answered(found, objective)
 
-    def refined(self, found: Found | None, objective: Objective, settings: dict[str, Any]) -> Answer:
+    def refined(self, found: Found | None, objective: NativeObjective, settings: dict[str, Any]) -> Answer:
         """A best tree that rounding leaves in doubt is sought again, with numbers as small as the trees that are no
         worse allow, until the doubt is small beside its value."""
         answer, goal = self.answered(found, objective), self.problem.goals[0]
@@ -125,7 +125,7 @@ class Run:
         depth = min(most_leaves(self.problem), 2 ** min(62, self.problem.max_depth or 62)).bit_length() - 1
         return self.problem.rows * int(len(self.problem.tests) ** min(depth, 64))
 
-    def solver(self, objective: Objective) -> Solver | ThresholdSolver:
+    def solver(self, objective: NativeObjective) -> Solver | ThresholdSolver:
         from treeml.native.solver import Solver
 
         problem = self.problem
@@ -163,7 +163,7 @@ class Run:
             cost = np.zeros((problem.rows, max(1, problem.classes)), dtype=np.int64)
         return Solver(problem.bits, cost=cost, **given)
 
-    def threshold_solver(self, objective: Objective) -> ThresholdSolver:
+    def threshold_solver(self, objective: NativeObjective) -> ThresholdSolver:
         from treeml.backends.native.thresholds import ThresholdSolver
 
         problem, loss, cost = self.problem, objective.loss, objective.cost
@@ -189,7 +189,7 @@ class Run:
             )
         )
 
-    def settings(self, objective: Objective) -> dict[str, Any]:
+    def settings(self, objective: NativeObjective) -> dict[str, Any]:
         problem, limits = self.problem, self.limits
         settings: dict[str, Any] = {"threads": limits.threads, "leaf_price": objective.price}
         depth, leaves = problem.max_depth, problem.bound_on("Leaves", "<=")
@@ -219,7 +219,9 @@ class Run:
             or any(limit_of(bound) > 1 for bound in pure)
         )
 
-    def run(self, solver: Solver | ThresholdSolver, objective: Objective, settings: Mapping[str, Any]) -> Found | None:
+    def run(
+        self, solver: Solver | ThresholdSolver, objective: NativeObjective, settings: Mapping[str, Any]
+    ) -> Found | None:
         """None where the bounds contradict themselves."""
         if self.impossible(settings):
             return None
@@ -232,7 +234,7 @@ class Run:
             on_progress=lambda seconds, value, bound: self.progress(objective, value, bound),
         )
 
-    def progress(self, objective: Objective, value: Any, bound: Any) -> bool:
+    def progress(self, objective: NativeObjective, value: Any, bound: Any) -> bool:
         """False stops the search."""
         if value is None or not self.problem.goals or not self.tells:
             return not (self.on_progress is not None and self.on_progress(Progress(monotonic() - self.began)) is False)
@@ -255,20 +257,22 @@ class Run:
             return False
         return True
 
-    def first_goal(self, objective: Objective, value: Fraction, later: int) -> Fraction:
+    def first_goal(self, objective: NativeObjective, value: Fraction, later: int) -> Fraction:
         """The first goal's value behind a value of all goals together, later goals being worth `later`."""
         if objective.first_weighs == 1 and objective.scale == 1 and not objective.constant:
             return value
         share = (value - later) / objective.first_weighs if objective.first_weighs > 1 else value
         return share / objective.scale + objective.constant
 
-    def fewest_leaves(self, solver: Solver | ThresholdSolver, objective: Objective, settings: dict[str, Any]) -> Answer:
+    def fewest_leaves(
+        self, solver: Solver | ThresholdSolver, objective: NativeObjective, settings: dict[str, Any]
+    ) -> Answer:
         """The fewest leaves of a tree within the bounds: one leaf, two, and so on."""
         factor, constant = self.problem.goals[0].sum.parts[0][0], self.problem.goals[0].sum.constant
         most = settings.get("leaves", self.problem.rows)
         self.tells = False  # what it minimizes is the sum of a bound
         for leaves in range(1, most + 1):
-            found = self.run(solver, Objective(), {**settings, "leaves": leaves})
+            found = self.run(solver, NativeObjective(), {**settings, "leaves": leaves})
             if found is None or found.status == "unknown":
                 bound = factor * leaves + constant
                 return self.answered(found, objective, bound=bound)
@@ -290,10 +294,10 @@ class Run:
         return Answer(Status.INFEASIBLE, Stop.PROVED, raw_status="infeasible", evidence=self.ended)
 
     def any_tree(self, solver: Solver | ThresholdSolver, settings: dict[str, Any]) -> Answer:
-        found = self.run(solver, Objective(), settings)
-        return self.answered(found, Objective())
+        found = self.run(solver, NativeObjective(), settings)
+        return self.answered(found, NativeObjective())
 
-    def answered(self, found: Found | None, objective: Objective, bound: Fraction | None = None) -> Answer:
+    def answered(self, found: Found | None, objective: NativeObjective, bound: Fraction | None = None) -> Answer:
         if found is None:
             evidence: Proof = (Evidence("counting", "a limit that no tree keeps"),)
             return Answer(Status.INFEASIBLE, Stop.PROVED, raw_status="infeasible", evidence=evidence)
@@ -356,7 +360,7 @@ class Run:
             evidence=() if below is None else self.stopped_at,
         )
 
-    def doubt(self, found: Found, objective: Objective, goals: tuple[Fraction, ...]) -> Fraction:
+    def doubt(self, found: Found, objective: NativeObjective, goals: tuple[Fraction, ...]) -> Fraction:
         """How far from the best the tree may be. Nothing costs less than nothing, and values that differ by less than
         any two can are equal."""
         tolerance = found.tolerance / objective.scale
@@ -367,7 +371,7 @@ class Run:
             return Fraction(0)
         return min(tolerance, value)
 
-    def claimed(self, found: Found, objective: Objective, tree: Node) -> tuple[Fraction, ...]:
+    def claimed(self, found: Found, objective: NativeObjective, tree: Node) -> tuple[Fraction, ...]:
         """What the tree is worth by each goal. One goal in whole numbers is the solver's own value: whoever runs the
         back-end recomputes it from the rows anyway."""
         if len(self.problem.goals) > 1 or found.tolerance or found.value is None:

@@ -25,7 +25,7 @@ MOST_COLUMNS = 4096  # the work grows with their square
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class CodedColumn:
     """One column of codes: of an ordered feature, or of one test."""
 
     feature: int
@@ -33,17 +33,19 @@ class Column:
     missing: str = ""  # where the missing rows are: "low", "high" or nowhere
 
 
-def columns_of(problem: Problem, forbidden: frozenset[int] = frozenset()) -> tuple[Column, ...]:
+def columns_of(problem: Problem, forbidden: frozenset[int] = frozenset()) -> tuple[CodedColumn, ...]:
     """The columns that the kernel sees, whatever their number."""
-    columns: list[Column] = []
+    columns: list[CodedColumn] = []
     for number, feature in enumerate(problem.features):
         if number in forbidden or not feature.tests:
             continue
         if _is_whole(feature):
             sides = ("low", "high") if feature.has_missing else ("",)
-            columns += [Column(number, missing=side) for side in sides]
+            columns += [CodedColumn(number, missing=side) for side in sides]
         else:
-            columns += [Column(number, test) for test in range(feature.first_test, feature.first_test + feature.tests)]
+            columns += [
+                CodedColumn(number, test) for test in range(feature.first_test, feature.first_test + feature.tests)
+            ]
     return tuple(columns)
 
 
@@ -180,20 +182,20 @@ class ThresholdSolver:
             flat.no.append(int(to_yes if turned else to_no))
         return flat
 
-    def _cut_of(self, number: int, place: Mapping[Column, int]) -> tuple[int, int, bool]:
+    def _cut_of(self, number: int, place: Mapping[CodedColumn, int]) -> tuple[int, int, bool]:
         test = self.problem.tests[number]
         feature = self.problem.features[test.feature]
         if not _is_whole(feature):
-            return place.get(Column(test.feature, number), -1), 0, False
+            return place.get(CodedColumn(test.feature, number), -1), 0, False
         if test.kind == "missing":
-            return place.get(Column(test.feature, missing="low"), -1), 0, False
+            return place.get(CodedColumn(test.feature, missing="low"), -1), 0, False
         if not feature.has_missing:
-            return place.get(Column(test.feature), -1), test.values[0], False
+            return place.get(CodedColumn(test.feature), -1), test.values[0], False
         side, shift = ("low", 1) if test.missing_yes else ("high", 0)
-        return place.get(Column(test.feature, missing=side), -1), test.values[0] + shift, False
+        return place.get(CodedColumn(test.feature, missing=side), -1), test.values[0] + shift, False
 
 
-def _codes(problem: Problem, column: Column) -> NDArray[np.int32]:
+def _codes(problem: Problem, column: CodedColumn) -> NDArray[np.int32]:
     feature = problem.features[column.feature]
     if column.test >= 0:
         return (~_answers(problem, feature, column.test)).astype(np.int32)
@@ -222,7 +224,7 @@ def _answers(problem: Problem, feature: Feature, number: int) -> NDArray[np.bool
     return np.where(codes < 0, test.missing_yes, yes)
 
 
-def _test_of(problem: Problem, column: Column, cut: int) -> tuple[int, bool]:
+def _test_of(problem: Problem, column: CodedColumn, cut: int) -> tuple[int, bool]:
     """The number of the test that makes this cut, and whether its yes side is the cut's no side."""
     if column.test >= 0:
         return column.test, False

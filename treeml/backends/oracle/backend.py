@@ -39,7 +39,7 @@ NOTHING: Mapping[str, Any] = {}
 MOST_INPUTS = 50_000  # that monotone predictions are judged on
 
 
-class Oracle:
+class OracleBackend:
     name: ClassVar[str] = "oracle"
     summary: ClassVar[str] = "looks at every tree; for small problems, and for testing the others"
     can: ClassVar[Capabilities] = Capabilities(
@@ -167,7 +167,7 @@ class _Search:
         sides = {min(mask, self.everything ^ mask) for mask in self.yes} - {0}
         self.depth = _deepest(self.problem, len(alike), len(sides))
         self.priced = frozenset().union(*(piece.priced for piece in self.pieces))
-        self.most_outcomes = self.limits.options.get("outcomes", Oracle.options["outcomes"].default)
+        self.most_outcomes = self.limits.options.get("outcomes", OracleBackend.options["outcomes"].default)
 
     def offer_start(self, start: Node | None) -> None:
         """A start is the first incumbent, if it is a tree of the problem and meets the bounds."""
@@ -325,7 +325,7 @@ def _conflict(problem: Problem, limits: Limits) -> tuple[str, ...]:
 
     A requirement without which the problem outgrows the limit, or the time, is kept.
     """
-    most = limits.options.get("limit", Oracle.options["limit"].default)
+    most = limits.options.get("limit", OracleBackend.options["limit"].default)
     names = list(dict.fromkeys(bound.name for bound in problem.bounds))
     for name in names.copy():
         without = tuple(bound for bound in problem.bounds if bound.name in names and bound.name != name)

@@ -46,7 +46,7 @@ class _Halt(Exception):
         self.stop = stop
 
 
-class Parameterized:
+class ParameterizedBackend:
     name: ClassVar[str] = "parameterized"
     summary: ClassVar[str] = "small faultless trees by support sets; fast where rows of different classes differ little"
     can: ClassVar[Capabilities] = Capabilities(

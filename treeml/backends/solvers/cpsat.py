@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from treeml.backends.claims import Evidence
 from treeml.backends.contract import Capabilities, Carries, Option, Stop
-from treeml.backends.solvers.encodings.integer_form import LARGEST_SHARE, LARGEST_SUM, Asked
+from treeml.backends.solvers.encodings.integer_form import LARGEST_SHARE, LARGEST_SUM, IntegerForm
 from treeml.backends.solvers.procedure import BOUNDS, EXPLAIN, GOALS, PRESOLVE, SolverBackend, Way, orders_of
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Node
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from treeml.backends.solvers.encodings.program import Program
-    from treeml.backends.solvers.encodings.solve_state import Search
-    from treeml.backends.solvers.engines.outcome import OnIncumbent, Outcome
+    from treeml.backends.solvers.encodings.solve_state import SolveState
+    from treeml.backends.solvers.engines.outcome import OnIncumbent, SolverOutcome
 
     Whole = NDArray[np.int64]
 
 
-class CpSat(SolverBackend):
+class CpSatBackend(SolverBackend):
     name: ClassVar[str] = "cpsat"
     summary: ClassVar[str] = "constraint programming: OR-tools CP-SAT on the cover hyperflow, on rows, or on orders"
     module, package, install = "ortools", "ortools", "pip install ortools"
@@ -52,7 +52,7 @@ class CpSat(SolverBackend):
         "explain": EXPLAIN,
     }  # fmt: skip
 
-    def way(self, problem: Problem, asked: Asked, options: Mapping[str, Any]) -> Way:
+    def way(self, problem: Problem, asked: IntegerForm, options: Mapping[str, Any]) -> Way:
         from treeml.backends.solvers.encodings.cover import takes_cover
         from treeml.backends.solvers.encodings.size_estimates import (
             cover_or,
@@ -78,7 +78,7 @@ class CpSat(SolverBackend):
     def memory_is_kept(self, options: Mapping[str, Any]) -> str:
         return f"CP-SAT has a limit of its own, which is approximate; and {super().memory_is_kept(options)}"
 
-    def run(self, search: Search, kind: str, start: Node | None) -> Stop:
+    def run(self, search: SolveState, kind: str, start: Node | None) -> Stop:
         from treeml.backends.solvers.encodings.cover_search import solve_cover
         from treeml.backends.solvers.encodings.cp_search import search_order, search_rows
         from treeml.backends.solvers.encodings.greedy_start import first_trees
@@ -92,7 +92,7 @@ class CpSat(SolverBackend):
         path = limits.options.get("write", "")
         if kind == "cover":
 
-            def solver(program: Program, begin: Whole | None, on_incumbent: OnIncumbent) -> Outcome:
+            def solver(program: Program, begin: Whole | None, on_incumbent: OnIncumbent) -> SolverOutcome:
                 return cpsat.solve_program(program, orders, begin, on_incumbent)
 
             def write(program: Program) -> None:
@@ -105,7 +105,7 @@ class CpSat(SolverBackend):
         choices = read_choices(problem, binary=kind == "rows")
         search.begin_with(first_trees(choices, asked, limits.deadline))
 
-        def run(model: Any, variables: list[Any], told: Callable[..., bool]) -> Outcome:
+        def run(model: Any, variables: list[Any], told: Callable[..., bool]) -> SolverOutcome:
             if path:
                 cpsat.write_file(model, path)
             return cpsat.run_model(

@@ -7,14 +7,20 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from treeml.backends.claims import Evidence
 from treeml.backends.contract import Capabilities, Carries, Limits, Option, Stop
-from treeml.backends.solvers.encodings.integer_form import LARGEST_SHARE, LARGEST_SUM, Asked, Unsupported, read_problem
+from treeml.backends.solvers.encodings.integer_form import (
+    LARGEST_SHARE,
+    LARGEST_SUM,
+    IntegerForm,
+    Unsupported,
+    read_problem,
+)
 from treeml.backends.solvers.procedure import BOUNDS, EXPLAIN, GOALS, SolverBackend, Way
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Node
 
 if TYPE_CHECKING:
     from treeml.backends.solvers.encodings.order import OrderModel
-    from treeml.backends.solvers.encodings.solve_state import Search
+    from treeml.backends.solvers.encodings.solve_state import SolveState
     from treeml.backends.solvers.engines.sat import Sat
 
 SOLVERS = ("auto", "g3", "g4", "m22", "mgh", "cadical153", "cadical195")
@@ -34,7 +40,7 @@ class ClauseBackend(SolverBackend):
 
     module, package, install = "pysat", "python-sat", "pip install python-sat"
 
-    def way(self, problem: Problem, asked: Asked, options: Mapping[str, Any]) -> Way:
+    def way(self, problem: Problem, asked: IntegerForm, options: Mapping[str, Any]) -> Way:
         from treeml.backends.solvers.encodings.size_estimates import fitting_literals, takes_nodes
 
         takes_nodes(asked)
@@ -55,13 +61,13 @@ class ClauseBackend(SolverBackend):
         from treeml.backends.solvers.encodings.deadline import OutOfTime
         from treeml.backends.solvers.encodings.node_questions import read_choices
         from treeml.backends.solvers.encodings.order import build_order
-        from treeml.backends.solvers.encodings.order_search import TooLarge, decide, encode_limits
-        from treeml.backends.solvers.encodings.solve_state import Search
+        from treeml.backends.solvers.encodings.order_search import EncodingTooLarge, decide, encode_limits
+        from treeml.backends.solvers.encodings.solve_state import SolveState
         from treeml.backends.solvers.engines.sat import Stopped
 
         try:
             asked = read_problem(problem.asking((), problem.bounds))
-            search = Search(problem.asking((), problem.bounds), asked, limits, None)
+            search = SolveState(problem.asking((), problem.bounds), asked, limits, None)
             choices = read_choices(problem, binary=limits.options.get("encoding") == "binary")
             model = build_order(problem, asked, choices, limits.deadline)
             sums = {item.name for item in asked.requirements if item.name}
@@ -80,13 +86,13 @@ class ClauseBackend(SolverBackend):
                 used = set(sat.core())
             finally:
                 sat.close()
-        except (Unsupported, TooLarge, OutOfTime, Stopped):
+        except (Unsupported, EncodingTooLarge, OutOfTime, Stopped):
             return None
         names = dict.fromkeys(bound.name for bound in problem.bounds)
         return [name for name in names if name in shapes or chosen.get(name) in used]
 
 
-class MaxSat(ClauseBackend):
+class MaxSatBackend(ClauseBackend):
     name: ClassVar[str] = "maxsat"
     summary: ClassVar[str] = (
         "MaxSAT on directions and orders; numeric columns as they are, by the solvers of python-sat"
@@ -117,7 +123,7 @@ class MaxSat(ClauseBackend):
         "explain": EXPLAIN,
     }  # fmt: skip
 
-    def run(self, search: Search, kind: str, start: Node | None) -> Stop:
+    def run(self, search: SolveState, kind: str, start: Node | None) -> Stop:
         from treeml.backends.solvers.encodings.order_search import minimize
 
         model = prepare(search, start)
@@ -134,13 +140,13 @@ class MaxSat(ClauseBackend):
         return minimize(search, model, make, options.get("strategy", "auto"), "" if solver == "auto" else solver)
 
 
-def prepare(search: Search, start: Node | None) -> OrderModel | Stop:
+def prepare(search: SolveState, start: Node | None) -> OrderModel | Stop:
     """The clauses of the problem, sums included; or a Stop: no tree is so shallow, or there is no room."""
     from treeml.backends.solvers.encodings.deadline import in_time
     from treeml.backends.solvers.encodings.greedy_start import first_trees
     from treeml.backends.solvers.encodings.node_questions import read_choices
     from treeml.backends.solvers.encodings.order import build_order, estimate_clauses
-    from treeml.backends.solvers.encodings.order_search import BYTES_PER_CLAUSE, TooLarge, encode_limits
+    from treeml.backends.solvers.encodings.order_search import BYTES_PER_CLAUSE, EncodingTooLarge, encode_limits
 
     problem, asked, limits = search.problem, search.asked, search.limits
     margin = limits.options.get("margin", 1)
@@ -160,14 +166,14 @@ def prepare(search: Search, start: Node | None) -> OrderModel | Stop:
     model = build_order(problem, asked, choices, limits.deadline, margin)
     try:
         encode_limits(model, limits.memory)
-    except TooLarge as large:
+    except EncodingTooLarge as large:
         search.notes.append(f"{large} do not fit in the memory allowed")
         return Stop.MEMORY
     search.is_built(model.clauses.top, len(model.clauses.clauses))
     return model
 
 
-def keep_margin(search: Search, margin: int) -> None:
+def keep_margin(search: SolveState, margin: int) -> None:
     """Only trees count whose every test leaves so many of all rows on either side."""
     import numpy as np
 
@@ -187,7 +193,7 @@ def keep_margin(search: Search, margin: int) -> None:
     search.notes.append(f"only trees count whose every test leaves at least {margin:,} of all rows on either side")
 
 
-def open_solver(search: Search, name: str, clauses: Iterable[list[int]], proof: bool = False) -> Sat:
+def open_solver(search: SolveState, name: str, clauses: Iterable[list[int]], proof: bool = False) -> Sat:
     from treeml.backends.solvers.engines.sat import Sat
     from treeml.backends.solvers.procedure import orders_of
 

@@ -10,8 +10,8 @@ from treeml.backends.contract import Capabilities, Carries, Option, Stop
 from treeml.backends.solvers.encodings.integer_form import (
     LARGEST_SHARE,
     LARGEST_SUM,
-    Asked,
     Form,
+    IntegerForm,
     LeafRule,
     Unsupported,
     form_range,
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from treeml.backends.solvers.encodings.program import Program
-    from treeml.backends.solvers.encodings.solve_state import Search
-    from treeml.backends.solvers.engines.outcome import OnIncumbent, Outcome
+    from treeml.backends.solvers.encodings.solve_state import SolveState
+    from treeml.backends.solvers.engines.outcome import OnIncumbent, SolverOutcome
 
     Whole = NDArray[np.int64]
 
@@ -37,7 +37,7 @@ LARGEST_GOAL = 10**9  # up to here floats prove a goal to its last unit
 LARGEST_ROW = 10**6
 
 
-class Mip(SolverBackend):
+class MipBackend(SolverBackend):
     name: ClassVar[str] = "mip"
     summary: ClassVar[str] = (
         "mixed-integer programming: HiGHS, SCIP or Gurobi on the cover hyperflow, on flows, or BinOCT"
@@ -68,7 +68,7 @@ class Mip(SolverBackend):
         "explain": EXPLAIN,
     }  # fmt: skip
 
-    def way(self, problem: Problem, asked: Asked, options: Mapping[str, Any]) -> Way:
+    def way(self, problem: Problem, asked: IntegerForm, options: Mapping[str, Any]) -> Way:
         from treeml.backends.solvers.encodings.binoct import class_weights
         from treeml.backends.solvers.encodings.cover import couples, takes_cover
         from treeml.backends.solvers.encodings.node_questions import read_choices
@@ -118,7 +118,7 @@ class Mip(SolverBackend):
         solver = options.get("solver", "highs")
         return f"{own.get(solver, 'HiGHS has no limit of its own')}; {super().memory_is_kept(options)}"
 
-    def run(self, search: Search, kind: str, start: Node | None) -> Stop:
+    def run(self, search: SolveState, kind: str, start: Node | None) -> Stop:
         from treeml.backends.solvers.encodings.binoct import build_binoct
         from treeml.backends.solvers.encodings.cover_search import solve_cover
         from treeml.backends.solvers.encodings.flow import build_flow
@@ -132,8 +132,8 @@ class Mip(SolverBackend):
         orders = orders_of(limits, limits.options.get("nodes"))
         path = limits.options.get("write", "")
 
-        def run(program: Program, begin: Whole | None, on_incumbent: OnIncumbent) -> Outcome:
-            outcome: Outcome = engine.solve_program(program, orders, begin, on_incumbent)
+        def run(program: Program, begin: Whole | None, on_incumbent: OnIncumbent) -> SolverOutcome:
+            outcome: SolverOutcome = engine.solve_program(program, orders, begin, on_incumbent)
             return outcome
 
         def write(program: Program) -> None:
@@ -150,7 +150,7 @@ class Mip(SolverBackend):
         return search_nodes(search, build(problem, asked, choices, limits.deadline), run, write if path else None)
 
 
-def _refuse_large_rows(problem: Problem, asked: Asked) -> None:
+def _refuse_large_rows(problem: Problem, asked: IntegerForm) -> None:
     """Raises Unsupported for sums that become rows of the model and are too large for floats."""
     for item in asked.requirements:
         if _reach(item.form, problem, asked) > LARGEST_ROW:
@@ -160,7 +160,7 @@ def _refuse_large_rows(problem: Problem, asked: Asked) -> None:
             raise _too_large("the largest of several sums")
 
 
-def _reach(form: Form, problem: Problem, asked: Asked) -> int:
+def _reach(form: Form, problem: Problem, asked: IntegerForm) -> int:
     return max(map(abs, form_range(form, problem, asked)))
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from treeml.backends.contract import NO_LIMITS, Answer, Capabilities, Limits, OnProgress, Option, Refusal, Status, Stop
 from treeml.backends.infeasibility import explained
 from treeml.backends.solvers.encodings.deadline import OutOfTime
-from treeml.backends.solvers.encodings.integer_form import Asked, Unsupported, only_costs, read_problem
+from treeml.backends.solvers.encodings.integer_form import IntegerForm, Unsupported, only_costs, read_problem
 from treeml.lang.diagnostic import Diagnostic, RefusedError
 from treeml.problem.precision import most_leaves, narrowed, smallest_difference
 from treeml.problem.problem import Problem
@@ -25,7 +25,7 @@ from treeml.problem.tree import Leaf, Node
 from treeml.system.interrupt import noting
 
 if TYPE_CHECKING:
-    from treeml.backends.solvers.encodings.solve_state import Search
+    from treeml.backends.solvers.encodings.solve_state import SolveState
     from treeml.backends.solvers.engines.outcome import Orders
 
 GOALS = frozenset(["Predicted", "Leaves", "Depth", "TestCost", "Used", "Largest"])
@@ -73,11 +73,11 @@ class SolverBackend(ABC):
             return f"{cls.package} is not installed"
 
     @abstractmethod
-    def way(self, problem: Problem, asked: Asked, options: Mapping[str, Any]) -> Way:
+    def way(self, problem: Problem, asked: IntegerForm, options: Mapping[str, Any]) -> Way:
         """The encoding for a problem: the one asked for, or the best by estimated size; else raises Unsupported."""
 
     @abstractmethod
-    def run(self, search: Search, kind: str, start: Node | None) -> Stop:
+    def run(self, search: SolveState, kind: str, start: Node | None) -> Stop:
         """The search; PROVED without a tree means that there is none."""
 
     def memory_is_kept(self, options: Mapping[str, Any]) -> str:
@@ -111,13 +111,13 @@ class SolverBackend(ABC):
         start: Node | None = None,
         on_progress: OnProgress | None = None,
     ) -> Answer:
-        from treeml.backends.solvers.encodings.solve_state import Search
+        from treeml.backends.solvers.encodings.solve_state import SolveState
 
         began = monotonic()
 
-        def once(asked: Asked, begin: Node | None) -> Answer:
+        def once(asked: IntegerForm, begin: Node | None) -> Answer:
             way = self.way(problem, asked, limits.options)
-            search = Search(problem, asked, limits, on_progress, began)
+            search = SolveState(problem, asked, limits, on_progress, began)
             search.notes.append(f"{self.word} {way.kind}")
             if limits.memory is not None:
                 search.notes.append(f"memory: {self.memory_is_kept(limits.options)}")
@@ -129,7 +129,7 @@ class SolverBackend(ABC):
             raise refuse(self.name, unsupported) from unsupported
         return explained(self, problem, limits, refined(problem, limits, answer, once))
 
-    def _run(self, search: Search, way: Way, start: Node | None) -> Stop:
+    def _run(self, search: SolveState, way: Way, start: Node | None) -> Stop:
         try:
             with noting(search.stop):
                 return self.run(search, way.kind, start)
@@ -144,7 +144,9 @@ class SolverBackend(ABC):
             return Stop.MEMORY
 
 
-def refined(problem: Problem, limits: Limits, answer: Answer, once: Callable[[Asked, Node | None], Answer]) -> Answer:
+def refined(
+    problem: Problem, limits: Limits, answer: Answer, once: Callable[[IntegerForm, Node | None], Answer]
+) -> Answer:
     """A best tree that rounding leaves in doubt is sought again, in steps that are a share of its own value, until the
     doubt is small beside it, or none."""
     steps: Fraction | None = None

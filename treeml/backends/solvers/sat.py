@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from treeml.backends.claims import Evidence
 from treeml.backends.contract import Capabilities, Option, Refusal, Stop
-from treeml.backends.solvers.encodings.integer_form import Asked, Unsupported
+from treeml.backends.solvers.encodings.integer_form import IntegerForm, Unsupported
 from treeml.backends.solvers.maxsat import CLAUSES_CARRY, CONFLICTS, ClauseBackend, open_solver, prepare
 from treeml.backends.solvers.procedure import BOUNDS, EXPLAIN, NO_OPTIONS, Way
 from treeml.problem.problem import Problem
@@ -16,10 +16,10 @@ from treeml.system.confinement import MARK
 
 if TYPE_CHECKING:
     from treeml.backends.solvers.encodings.faultless import Faultless
-    from treeml.backends.solvers.encodings.hybrid import Model
+    from treeml.backends.solvers.encodings.hybrid import FaultlessModel
     from treeml.backends.solvers.encodings.order import OrderModel
     from treeml.backends.solvers.encodings.pseudo_boolean import Clauses
-    from treeml.backends.solvers.encodings.solve_state import Search
+    from treeml.backends.solvers.encodings.solve_state import SolveState
 
 ENCODINGS = ("auto", "order", "binary", "complete", "partition")
 ANY_TREE = Evidence("no goal")
@@ -27,7 +27,7 @@ FEW_ROWS = 200  # up to here all are taken at once
 SWITCH = 9  # levels; `python -m benchmarks.least --calibrate` measures where the two encodings cross
 
 
-class PlainSat(ClauseBackend):
+class SatBackend(ClauseBackend):
     name: ClassVar[str] = "sat"
     summary: ClassVar[str] = (
         "SAT for yes-or-no questions (a perfect tree, the least depth), with proofs that are checked"
@@ -74,7 +74,7 @@ class PlainSat(ClauseBackend):
             yield Refusal("a goal", "sat answers yes or no", "use maxsat, or `satisfy` with a bound on the goal")
         yield from super().refusals(problem, options)
 
-    def way(self, problem: Problem, asked: Asked, options: Mapping[str, Any]) -> Way:
+    def way(self, problem: Problem, asked: IntegerForm, options: Mapping[str, Any]) -> Way:
         from treeml.backends.solvers.encodings.hybrid import MOST_LITERALS, choose, estimate
 
         encoding = options.get("encoding", "auto")
@@ -94,7 +94,7 @@ class PlainSat(ClauseBackend):
             )
         return Way(kind, because)
 
-    def run(self, search: Search, kind: str, start: Node | None) -> Stop:
+    def run(self, search: SolveState, kind: str, start: Node | None) -> Stop:
         faultless = _faultless(search.problem, search.asked, binary=kind in ("binary", "complete"))
         if not isinstance(faultless, str):
             search.offer(start)
@@ -107,7 +107,7 @@ class PlainSat(ClauseBackend):
         return search.close(ANY_TREE) if search.tree is not None else _decide(search, model)
 
 
-def _faultless(problem: Problem, asked: Asked, binary: bool) -> Faultless | str:
+def _faultless(problem: Problem, asked: IntegerForm, binary: bool) -> Faultless | str:
     """The question of a faultless tree, or why the problem is another."""
     from treeml.backends.solvers.encodings.faultless import read_faultless
     from treeml.backends.solvers.encodings.node_questions import read_choices
@@ -126,10 +126,10 @@ def _first(faultless: Faultless, encoding: str, options: Mapping[str, Any], seed
     return first_rows(faultless, rows == "all" or (rows == "auto" and few), seed)
 
 
-def _find_faultless(search: Search, faultless: Faultless, encoding: str) -> Stop:
+def _find_faultless(search: SolveState, faultless: Faultless, encoding: str) -> Stop:
     from treeml.backends.solvers.encodings.deadline import in_time
     from treeml.backends.solvers.encodings.hybrid import BYTES_PER_LITERAL, MOST_LITERALS, answer, build
-    from treeml.backends.solvers.encodings.order_search import TooLarge
+    from treeml.backends.solvers.encodings.order_search import EncodingTooLarge
     from treeml.backends.solvers.engines.sat import Stopped
 
     limits, options = search.limits, search.limits.options
@@ -140,9 +140,9 @@ def _find_faultless(search: Search, faultless: Faultless, encoding: str) -> Stop
         used = rows
         in_time(limits.deadline)
         if literals > MOST_LITERALS or (limits.memory is not None and literals * BYTES_PER_LITERAL > limits.memory):
-            raise TooLarge(f"about {literals:,} literals")
+            raise EncodingTooLarge(f"about {literals:,} literals")
 
-    def ask(model: Model) -> Node | None:
+    def ask(model: FaultlessModel) -> Node | None:
         return _ask(search, model)
 
     try:
@@ -153,7 +153,7 @@ def _find_faultless(search: Search, faultless: Faultless, encoding: str) -> Stop
         tree = answer(faultless, encoding, first, limits, ask, room)
     except Stopped as stopped:
         return stopped.stop
-    except TooLarge as large:
+    except EncodingTooLarge as large:
         search.notes.append(f"{large} do not fit in the memory allowed")
         return Stop.MEMORY
     if used < len(faultless.bound_groups):
@@ -167,7 +167,7 @@ def _find_faultless(search: Search, faultless: Faultless, encoding: str) -> Stop
     return search.close(ANY_TREE)
 
 
-def _ask(search: Search, model: Model) -> Node | None:
+def _ask(search: SolveState, model: FaultlessModel) -> Node | None:
     """The tree of a model, if it has one."""
     import numpy as np
 
@@ -192,7 +192,7 @@ def _ask(search: Search, model: Model) -> Node | None:
         sat.close()
 
 
-def _decide(search: Search, model: OrderModel) -> Stop:
+def _decide(search: SolveState, model: OrderModel) -> Stop:
     from treeml.backends.solvers.encodings.order_search import decide
     from treeml.backends.solvers.engines.sat import Stopped
 
@@ -216,7 +216,7 @@ def _decide(search: Search, model: OrderModel) -> Stop:
         sat.close()
 
 
-def _keep_proof(search: Search, clauses: Clauses, path: str, lines: list[str]) -> None:
+def _keep_proof(search: SolveState, clauses: Clauses, path: str, lines: list[str]) -> None:
     """The clauses and the proof as files, and the proof checked by a program that shares nothing with the solver."""
     from treeml.native.rup import check_text
     from treeml.system.writing import beside, replace_file

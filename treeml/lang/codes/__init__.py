@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from treeml.lang.codes.access import ACCESS
 from treeml.lang.codes.backends import BACKENDS
 from treeml.lang.codes.data import DATA
-from treeml.lang.codes.entry import Entry
+from treeml.lang.codes.entry import CodeEntry
 from treeml.lang.codes.feasibility import FEASIBILITY
 from treeml.lang.codes.forests import FORESTS
 from treeml.lang.codes.lint import LINT
@@ -21,8 +21,8 @@ from treeml.lang.codes.names import NAMES
 from treeml.lang.codes.syntax import SYNTAX
 from treeml.lang.codes.types import TYPES
 
-__all__ = ["CATALOGUE", "Entry"]
+__all__ = ["CATALOGUE", "CodeEntry"]
 
-CATALOGUE: Mapping[str, Entry] = {
+CATALOGUE: Mapping[str, CodeEntry] = {
     entry.code: entry for entry in (*SYNTAX, *NAMES, *TYPES, *DATA, *FORESTS, *BACKENDS, *FEASIBILITY, *LINT, *ACCESS)
 }

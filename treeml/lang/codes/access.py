@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from treeml.lang.codes.entry import Entry
+from treeml.lang.codes.entry import CodeEntry
 
 ACCESS = (
-    Entry(
+    CodeEntry(
         "A801",
         "a path leads out of the folder of a specification that is not trusted",
         "With `--untrusted`, a specification reads files in its own folder only, after all links are followed.",
         'data "../others/rows.csv"        # with --untrusted',
         "Put the file into the folder of the specification, or name the data yourself: `--data rows.csv`.",
     ),
-    Entry(
+    CodeEntry(
         "A802",
         "a specification would write outside its folder",
         "Options that write (`write`, `proof`, `checkpoint`) stay in the folder of the specification whose text gives "
@@ -20,7 +20,7 @@ ACCESS = (
         'solve with sat(proof = "/home/me/.bashrc")',
         "Name a file in the folder, or ask from the command line: `--proof`, `--write`, `--with`.",
     ),
-    Entry(
+    CodeEntry(
         "A803",
         "a specification would replace a file that TreeML did not write",
         "A file that the text of a specification asks for takes the place of none but one that TreeML wrote before, "
@@ -28,21 +28,21 @@ ACCESS = (
         'solve with cpsat(write = "notes.txt")        # and there is a notes.txt',
         "Name a file that does not exist yet, or remove the one that is there.",
     ),
-    Entry(
+    CodeEntry(
         "A804",
         "a specification that is not trusted would write a file",
         "With `--untrusted`, options that write are refused in the text of a specification.",
         'solve with mip(write = "model.lp")        # with --untrusted',
         "Remove the option, or ask from the command line: `--write model.lp`.",
     ),
-    Entry(
+    CodeEntry(
         "A805",
         "a specification that is not trusted is larger than it may be",
         "With `--untrusted`, there are limits to the text, its statements, names, numbers and includes.",
         "a specification of more than 200,000 characters        # with --untrusted",
         "Make it shorter; `SECURITY.md` lists the limits.",
     ),
-    Entry(
+    CodeEntry(
         "A806",
         "a file that is included is no specification",
         "Its mistakes are counted and not shown: its lines are shown only where it ends in .tml, lies in the folder of "
@@ -50,7 +50,7 @@ ACCESS = (
         'include "/etc/passwd"',
         "Name a file that holds a specification. `treeml check` on the file itself shows its mistakes.",
     ),
-    Entry(
+    CodeEntry(
         "A807",
         "an untrusted specification took all the time or memory it may have",
         "With `--untrusted`, the process ends itself when the limits are passed, whatever it is doing.",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from treeml.lang.codes.entry import Entry
+from treeml.lang.codes.entry import CodeEntry
 
 BACKENDS = (
-    Entry(
+    CodeEntry(
         "B501",
         "a back-end cannot take this specification",
         "Every back-end states what it can minimize and bound; the message says what this one cannot, and why.",
@@ -13,63 +13,63 @@ BACKENDS = (
         "Ask for a back-end that the help names, or leave `with` out. `treeml backends spec.tml` shows who can "
         "solve what.",
     ),
-    Entry(
+    CodeEntry(
         "B502",
         "no back-end has this name",
         "The name is not registered in this installation.",
         "treeml solve spec.tml --with cpsta",
         "Choose a name from `treeml backends`.",
     ),
-    Entry(
+    CodeEntry(
         "B503",
         "an option of a back-end does not fit",
         "Options are declared by the back-end, each with its type and range.",
         'model.solve(data, backend="oracle", options={"limt": 10})',
         "Use the names and values that the note lists.",
     ),
-    Entry(
+    CodeEntry(
         "B504",
         "a back-end does not load",
         "Its package is installed, but importing it fails or it does not keep to the contract.",
         "a package whose entry point names a module that is gone",
         "Update or remove the package; the other back-ends work.",
     ),
-    Entry(
+    CodeEntry(
         "B505",
         "no back-end takes this problem",
         "Every registered back-end refused; the notes say why, one by one.",
         "minimize squared_loss\nrequire purity >= 90%",
         "Follow one of the helps, or relax what most of them name.",
     ),
-    Entry(
+    CodeEntry(
         "B510",
         "a back-end returned something that is no tree",
         "Its answer names tests or classes that do not exist. This is a mistake of the back-end.",
         "a back-end of your own under development",
         "Report it to the authors of the back-end; try another one.",
     ),
-    Entry(
+    CodeEntry(
         "B511",
         "the parts of an answer do not fit together",
         "A back-end said optimal without a tree or without a proof, or the like. This is a mistake of the back-end.",
         "a back-end of your own under development",
         "Report it to the authors of the back-end; try another one.",
     ),
-    Entry(
+    CodeEntry(
         "B512",
         "the tree of a back-end breaks a requirement",
         "Every answer is checked against the requirements before it is shown. This is a mistake of the back-end.",
         "a back-end of your own under development",
         "Report it to the authors of the back-end; try another one.",
     ),
-    Entry(
+    CodeEntry(
         "B513",
         "a back-end states a wrong objective",
         "The objective is recomputed exactly from the tree, and differs. This is a mistake of the back-end.",
         "a back-end of your own under development",
         "Report it to the authors of the back-end; try another one.",
     ),
-    Entry(
+    CodeEntry(
         "B514",
         "a back-end contradicts itself",
         "Its bound is worse than its own tree allows, or a later goal undoes an earlier one. This is a mistake of "
@@ -77,14 +77,14 @@ BACKENDS = (
         "a back-end of your own under development",
         "Report it to the authors of the back-end; try another one.",
     ),
-    Entry(
+    CodeEntry(
         "B515",
         "a back-end failed",
         "The solver behind it raised an error or ended early.",
         "a solver that runs out of memory",
         "Try another back-end, or give it less to do: coarser `binarize`, a smaller depth.",
     ),
-    Entry(
+    CodeEntry(
         "B516",
         "the tree does not verify against the rows",
         "Objective and requirements are recomputed from the original rows, without any solver; here they differ "
@@ -92,21 +92,21 @@ BACKENDS = (
         "a back-end of your own under development",
         "Report it with the specification and the data: the answer must not be used.",
     ),
-    Entry(
+    CodeEntry(
         "B517",
         "two back-ends contradict each other",
         "Both claim a proof, and the claims cannot both hold.",
         "treeml compare spec.tml",
         "Report it with the specification and the data: one of the two is wrong.",
     ),
-    Entry(
+    CodeEntry(
         "B518",
         "a model cannot be sent to another process",
         "A comparison runs every back-end in a process of its own, to which the model and the data are copied.",
         "model.compare(frame, ...) with a function that was defined in a notebook cell",
         "Define functions in a module, and give the data as a file, a frame or arrays.",
     ),
-    Entry(
+    CodeEntry(
         "B519",
         "a reproduction was written",
         "Two claims contradict each other, or an answer did not verify; a folder holds the spec, the data, the seeds "
@@ -114,7 +114,7 @@ BACKENDS = (
         "treeml compare spec.tml",
         "Report it with the folder: its README says which commands show it again.",
     ),
-    Entry(
+    CodeEntry(
         "B520",
         "a back-end makes a claim without evidence",
         "A bound, `optimal` and `infeasible` are claims, and each has to name a rule that supports it. This one names "
@@ -122,21 +122,21 @@ BACKENDS = (
         "a back-end of your own under development",
         "Report it to the authors of the back-end, who find the rules in docs/writing-a-backend.md; try another one.",
     ),
-    Entry(
+    CodeEntry(
         "B530",
         "a sweep needs a package that is not installed",
         "A sweep on several machines is run by Dask, which is not part of the basic installation.",
         "treeml sweep spec.tml --set price=0..1 --cluster tcp://host:8786",
         "Install what the help names.",
     ),
-    Entry(
+    CodeEntry(
         "B531",
         "there is no cluster at this address",
         "No Dask scheduler answered.",
         "treeml sweep spec.tml --set price=0..1 --cluster tcp://nowhere:8786",
         "Start a scheduler and workers, and give the address that it prints.",
     ),
-    Entry(
+    CodeEntry(
         "B532",
         "a sweep was interrupted",
         "Ctrl-C ended the sweep. What had finished is in the table, and in the file of `-o`; what was running told "
@@ -144,7 +144,7 @@ BACKENDS = (
         "treeml sweep spec.tml --set price=0..1 -o sweep.jsonl",
         "Go on with the same command and `--resume`.",
     ),
-    Entry(
+    CodeEntry(
         "B550",
         "a single tree has no margin",
         "The margin is a measure of the votes of many trees.",

@@ -2,87 +2,87 @@
 
 from __future__ import annotations
 
-from treeml.lang.codes.entry import Entry
+from treeml.lang.codes.entry import CodeEntry
 
 DATA = (
-    Entry(
+    CodeEntry(
         "D400",
         "no data are named",
         "The spec has no `data` statement and none were given when solving.",
         "predict disease\nmaximize accuracy\nrequire depth <= 3",
         'Write `data "file.csv"`, pass `--data file.csv`, or give a frame or arrays from Python.',
     ),
-    Entry(
+    CodeEntry(
         "D401",
         "the data file does not exist",
         "The path of `data` is relative to the .tml file; that of `--data` to the current folder.",
         'data "hart.csv"',
         "Correct the path. The message says where the file was looked for, and which file there has a similar name.",
     ),
-    Entry(
+    CodeEntry(
         "D402",
         "the data have no such column",
         "A name in the specification must be that of a column, letter by letter.",
         "require parity_gap(gender) <= 5%",
         "Use one of the names that the note lists. A name with spaces stands in backquotes: `` `marital status` ``.",
     ),
-    Entry(
+    CodeEntry(
         "D403",
         "the data file cannot be read",
         "It is a folder, reading it is not permitted, or its content is not of the kind that its name says.",
         'data "photos"',
         "Name a CSV, Parquet, C4.5, libsvm or CP4IM file that you may read.",
     ),
-    Entry(
+    CodeEntry(
         "D404",
         "a column has missing values, and nothing says what to do",
         "A missing value is never guessed. Empty fields, `?`, `NA`, NaN and null count as missing.",
         "column age : number        # and row 7 has no age",
         "Add `missing drop`, `missing separate` or `missing median` to the declaration of the column.",
     ),
-    Entry(
+    CodeEntry(
         "D405",
         "there are no rows",
         "A tree needs at least one row; here the file or frame is empty, or every row was dropped.",
         "a CSV file with a header and nothing below it",
         "Give data with rows, or keep rows with missing values: `missing separate`.",
     ),
-    Entry(
+    CodeEntry(
         "D406",
         "a line does not fit the table",
         "Every line of a table has as many values as there are columns; quotes are closed.",
         "age,sex\n41,F\n42,M,extra",
         "Mend the line that the message names.",
     ),
-    Entry(
+    CodeEntry(
         "D407",
         "the data file is not proper text",
         "It holds NUL bytes or is damaged in the middle.",
         "a CSV file that was cut off while being copied",
         "Save the table again as CSV in UTF-8.",
     ),
-    Entry(
+    CodeEntry(
         "D408",
         "column names are missing or not distinct",
         "Columns are addressed by name, so each needs one of its own.",
         "age,age,sex",
         "Rename the columns.",
     ),
-    Entry(
+    CodeEntry(
         "D409",
         "a column does not hold what is declared",
         "A declared type is a promise that every value is held to.",
         "column age : integer        # and row 3 holds 41.5",
         "Correct the value, or declare the type that fits.",
     ),
-    Entry(
+    CodeEntry(
         "D410",
         "a number is infinite or too large",
         "Exact arithmetic needs finite numbers of a size that 64 bits can hold.",
         "a column with 1e999 in it",
         "Correct the value. If the digits are names, declare the column `text` or `category`.",
     ),
-    Entry(
+    CodeEntry(
         "D411",
         "reading would take too much memory",
         "A small file may hold a large table. What its metadata or its lines say is compared with `--memory`, or with"
@@ -90,42 +90,42 @@ DATA = (
         "treeml solve spec.tml --memory 500MB        # and the file holds 200,000,000 rows",
         "Allow more memory, or keep the rows and columns that matter.",
     ),
-    Entry(
+    CodeEntry(
         "D412",
         "reading took all the time",
         "`within` counts from the start, and reading the data is a part of it.",
         "solve within 1 s        # and the file has 10 GB",
         "Allow more time, or keep the rows and columns that matter.",
     ),
-    Entry(
+    CodeEntry(
         "D413",
         "the data are larger than allowed",
         "Rows, columns, cells and the length of names are limited for data of unknown origin.",
         "a CSV file of a million columns, where 10,000 are allowed",
         "Give a smaller table.",
     ),
-    Entry(
+    CodeEntry(
         "D414",
         "a rate over no rows",
         "A share of nothing is undefined: no row meets what stands after `given`, or a group has no rows that count.",
         'require rate(predicted = "yes" given sex = "X") <= 5%',
         "Name a group that occurs, or leave the requirement out.",
     ),
-    Entry(
+    CodeEntry(
         "D415",
         "weights that cannot be used",
         "Weights are numbers, none below zero and at least one above.",
         "weight by name",
         "Weigh by a column of numbers that are zero or more.",
     ),
-    Entry(
+    CodeEntry(
         "D416",
         "nothing says what to predict",
         "The measures need a target, and the specification names none.",
         "maximize accuracy",
         "Write `predict disease`; with arrays, give `y`.",
     ),
-    Entry(
+    CodeEntry(
         "D417",
         "the tests do not fit the column",
         "Numbers are cut, categories are split by levels or subsets; the data show that the column is of the "
@@ -133,343 +133,343 @@ DATA = (
         "binarize city by quantiles(4)",
         "Choose the other kind of tests, or declare the type of the column.",
     ),
-    Entry(
+    CodeEntry(
         "D418",
         "too many subsets",
         "A category of k levels has 2^(k-1) - 1 subsets, each of them a test.",
         "binarize city by subsets        # with 40 cities",
         "Write `binarize city by levels`, or join rare levels in the data.",
     ),
-    Entry(
+    CodeEntry(
         "D419",
         "a file is not in its format",
         "CP4IM files hold 0 and 1 with the label first; a line of a libsvm file reads `label index:value ...`.",
         "1 3:0.5 seven:2",
         "Mend the line that the message names, or give the data as CSV.",
     ),
-    Entry(
+    CodeEntry(
         "D420",
         "arrays do not fit together",
         "X has rows and columns, and y and weights one value per row of X.",
         "model.solve(X[:100], y)",
         "Give arrays of the same number of rows.",
     ),
-    Entry(
+    CodeEntry(
         "D421",
         "data of an unknown kind",
         "Data come as a path, a frame of pandas, polars or Arrow, a dict of columns, or arrays.",
         "model.solve(42)",
         "Convert the data to one of these.",
     ),
-    Entry(
+    CodeEntry(
         "D422",
         "too many groups",
         "A fairness gap compares every two groups of a column; a column of hundreds of values names no groups.",
         "require parity_gap(income) <= 5%",
         "Name a column with a few groups, or make one: income in bands.",
     ),
-    Entry(
+    CodeEntry(
         "D423",
         "a feature is used otherwise",
         "The target and the weight of a row are not known when a tree is asked, so they cannot be features.",
         "predict y\nfeatures x, y",
         "Remove the column from `features`.",
     ),
-    Entry(
+    CodeEntry(
         "D424",
         "no tests can be made of a column",
         "Free text has nearly as many values as rows, and a test of it would know the row.",
         "features name, age",
         "Leave it out, or declare it a `category` if its values really are one.",
     ),
-    Entry(
+    CodeEntry(
         "D425",
         "a column cannot be clustered",
         "Clusters need distances, which only numbers have.",
         "minimize cluster_loss(city)",
         "Name columns of numbers, or of 0 and 1.",
     ),
-    Entry(
+    CodeEntry(
         "D426",
         "a median that does not exist",
         "The levels of this column have no order, so none is in the middle.",
         "column city : category, missing median",
         "Write `missing separate` or `missing drop`.",
     ),
-    Entry(
+    CodeEntry(
         "D440",
         "the starting tree does not fit the data",
         "A start must ask only questions that are among the tests of this problem.",
         'start from "tree.json"',
         "Start from a tree that was solved with the same `binarize`, or remove `start from`.",
     ),
-    Entry(
+    CodeEntry(
         "D441",
         "the test file has other classes",
         "A tree never predicts a class that it has not seen.",
         'validate on "test.csv"',
         "Validate on rows with the same classes.",
     ),
-    Entry(
+    CodeEntry(
         "D442",
         "too few rows to validate so",
         "Every fold, and the part held out, needs at least one row.",
         "validate by folds(50)        # with 20 rows",
         "Ask for fewer folds or another share.",
     ),
-    Entry(
+    CodeEntry(
         "D443",
         "validation found no tree",
         "On a part of the rows the requirements could not be met, or not in time.",
         "require support >= 90 rows\nvalidate by folds(5)        # with 100 rows",
         "Relax the requirement, for instance to a share: `support >= 10%`.",
     ),
-    Entry(
+    CodeEntry(
         "D444",
         "the starting tree asks about another column",
         "A tree that was grown on other data, or on a column that may not be split on, fits no row here.",
         'start from "tree.txt"        # grown on columns that this file does not have',
         "Start from a tree that was grown on these columns.",
     ),
-    Entry(
+    CodeEntry(
         "D445",
         "the starting tree breaks a requirement",
         "Improvement goes from one tree that meets every requirement to a better one, so the first has to meet them.",
         'start from "tree.txt" improve by subtrees require depth <= 4        # the tree has 9 levels',
         "Loosen the requirement, start from another tree, or remove `improve`: a search finds its own tree.",
     ),
-    Entry(
+    CodeEntry(
         "D450",
         "no row has this class",
         "A class in the specification must occur in the target column, letter by letter.",
         'predict disease is "sick"        # the data say "ill"',
         "Use one of the classes that the note lists.",
     ),
-    Entry(
+    CodeEntry(
         "D451",
         "the positive class is not known",
         "The measure speaks of the positive class, and the data do not make obvious which it is.",
         "predict disease\nrequire parity_gap(sex) <= 5%",
         'Name it: `predict disease is "ill"`.',
     ),
-    Entry(
+    CodeEntry(
         "D452",
         "classes are compared by order",
         "Classes are equal or different; there is no smaller or larger one.",
         'rate(predicted >= "b")',
         'Write `predicted = "b"`.',
     ),
-    Entry(
+    CodeEntry(
         "D454",
         "a number is compared with text",
         "The column holds numbers, and the value is none.",
         'rate(predicted = "yes" given age = "old")',
         "Compare with a number, or declare the column a `category`.",
     ),
-    Entry(
+    CodeEntry(
         "D455",
         "a column of a distance has missing values",
         "Between a number and nothing there is no distance.",
         "minimize cluster_loss(age)        # with empty ages",
         "Declare `missing median` or `missing drop` for the column.",
     ),
-    Entry(
+    CodeEntry(
         "D456",
         "a column of a distance holds no numbers",
         "Levels have no distances.",
         "minimize cluster_loss(city)",
         "Name columns of numbers.",
     ),
-    Entry(
+    CodeEntry(
         "D457",
         "numbers with too many digits",
         "All numbers of these columns must fit one scale in whole numbers of 64 bits, so that sums stay exact.",
         "a column that mixes 1e-12 and 1e12",
         "Round the numbers, or scale them to a smaller range.",
     ),
-    Entry(
+    CodeEntry(
         "D458",
         "a column never has this level",
         "The condition would hold for no row, most often because of spelling.",
         'rate(predicted = "yes" given sex = "woman")        # the data say "F"',
         "Use one of the levels that the note lists.",
     ),
-    Entry(
+    CodeEntry(
         "D459",
         "levels are compared by order",
         "Only numbers and columns declared `ordered` have an order.",
         'rate(predicted = "yes" given city >= "Bonn")',
         "Declare `column city : ordered`, or write `=`.",
     ),
-    Entry(
+    CodeEntry(
         "D460",
         "a prediction cannot be monotone along this column",
         "Its levels have no order along which the prediction could rise.",
         "require monotone(city, increasing)",
         "Declare the column `ordered`, if its levels have an order.",
     ),
-    Entry(
+    CodeEntry(
         "D461",
         "too many groups to compare in pairs",
         "Every two groups make one comparison over all rows; this many would not fit in memory.",
         "require parity_gap(postcode) <= 5%",
         "Join small groups in a new column, and name that.",
     ),
-    Entry(
+    CodeEntry(
         "D462",
         "a share of nothing",
         "The weight of the rows among which the share is taken is zero.",
         'require recall("ill") >= 40%        # no row is ill',
         "Leave the measure out, or give data in which there are such rows.",
     ),
-    Entry(
+    CodeEntry(
         "D463",
         "whole numbers beyond 64 bits",
         "Weights, costs and shares are kept as whole numbers with one common denominator; here it grows too large.",
         "weights such as 0.123456789012345678",
         "Round weights and costs to a few digits.",
     ),
-    Entry(
+    CodeEntry(
         "D464",
         "sums of gaps with too many groups",
         "A bound on a sum of several gaps becomes one bound for every choice of groups.",
         "require parity_gap(a) + parity_gap(b) <= 5%",
         "Require each gap by itself.",
     ),
-    Entry(
+    CodeEntry(
         "D465",
         "the tree predicts an unknown class",
         "The tree comes from other data, in which there was a class that these rows do not have.",
         'start from "tree.json"',
         "Use data with the same classes.",
     ),
-    Entry(
+    CodeEntry(
         "D471",
         "a row lacks a column that the tree asks about",
         "To predict, the tree needs the columns that its splits test.",
         'tree.predict([{"age": 41}])        # the tree also tests sex',
         "Give the column, or None where the value is missing.",
     ),
-    Entry(
+    CodeEntry(
         "D472",
         "the array has another number of columns",
         "An array has no names, so its columns must be those of the training data, in the same order.",
         "tree.predict(X[:, :3])",
         "Give all columns in order, or a frame with names.",
     ),
-    Entry(
+    CodeEntry(
         "D473",
         "columns of different lengths",
         "Every column of a dict holds one value per row.",
         'tree.predict({"age": [41, 42], "sex": ["F"]})',
         "Give columns of the same length.",
     ),
-    Entry(
+    CodeEntry(
         "D474",
         "rows of an unknown kind",
         "A tree reads frames, dicts of columns, lists of dicts and arrays.",
         "tree.predict(42)",
         "Convert the rows to one of these.",
     ),
-    Entry(
+    CodeEntry(
         "D475",
         "a value is missing where it never was",
         "In the training data this column was complete, so the tree does not know where such a row goes.",
         'tree.predict([{"age": None}])',
         "Fill the value in, or train with `missing separate` on data with missing values.",
     ),
-    Entry(
+    CodeEntry(
         "D476",
         "a value is not a number",
         "The tree compares this column with numbers.",
         'tree.predict([{"age": "old"}])',
         "Give a number.",
     ),
-    Entry(
+    CodeEntry(
         "D479",
         "a model that is to be mimicked gives no answer",
         "The tree learns from the model's answers. NaN, infinity and None are none that a tree could come close to.",
         "distill(model, X)        # the model answers NaN where a value of X is missing",
         "Leave such rows out, or fill the missing values before the model sees them.",
     ),
-    Entry(
+    CodeEntry(
         "D480",
         "a tree file cannot be read",
         "The file is not JSON, not of the documented schema, or of a newer version.",
         "treeml show notes.txt",
         "Give a file that `treeml solve --json` or `Tree.to_json` wrote.",
     ),
-    Entry(
+    CodeEntry(
         "D481",
         "a starting tree that cannot be read",
         "A start is a tree in JSON, or the text that Weka's J48 or ITI prints.",
         'start from "tree.txt"        # the text is cut off',
         "Write the whole tree again; docs/improvement.md shows the forms.",
     ),
-    Entry(
+    CodeEntry(
         "D482",
         "a checkpoint that cannot be used",
         "A checkpoint belongs to the very rows, goals and requirements that it was written for.",
         'improve by subtrees(checkpoint = "deep.json")        # written for other data',
         "Remove the file to begin anew, or name another one.",
     ),
-    Entry(
+    CodeEntry(
         "D490",
         "a results file is there already",
         "Results are added to a file line by line, and never over another run's results.",
         "treeml compare spec.tml -o results.jsonl",
         "Add `--resume` to go on with the file, or name another one.",
     ),
-    Entry(
+    CodeEntry(
         "D491",
         "a results file cannot be read or written",
         "The file is not one that `treeml compare -o` wrote, or the disk does not take it.",
         "treeml compare spec.tml --against notes.txt",
         "Give a file of results; free some space, or write elsewhere.",
     ),
-    Entry(
+    CodeEntry(
         "D492",
         "a tree cannot be written in this form",
         "The form has no room for what the tree holds, or needs a package that is not installed.",
         "treeml show clusters.json --as pmml",
         "Choose another form, or install what the help names.",
     ),
-    Entry(
+    CodeEntry(
         "D493",
         "a result cannot be read",
         "The file is neither a result nor the results of a comparison.",
         "treeml report notes.txt -o page.html",
         "Give a file that `treeml solve -o` or `treeml compare -o` wrote.",
     ),
-    Entry(
+    CodeEntry(
         "D494",
         "results do not have what is asked of them",
         "A picture needs a measure or a param that the results hold; folds of a sweep need a single tree.",
         "treeml plot tradeoff results.jsonl --across parity_gap -o curve.png",
         "Name one of the measures that the note lists.",
     ),
-    Entry(
+    CodeEntry(
         "D495",
         "a picture cannot be drawn",
         "The ending of the file names no kind of picture, or matplotlib is not installed.",
         "treeml plot cactus results.jsonl -o cactus.doc",
         "End the name in .png, .svg, .pdf or .json.",
     ),
-    Entry(
+    CodeEntry(
         "D496",
         "a suite finds no data",
         "The folder has no files where the suite looks for them.",
         "treeml bench cp4im --data-dir elsewhere",
         "Give the folder that holds the sets, or leave `--data-dir` out.",
     ),
-    Entry(
+    CodeEntry(
         "D497",
         "parameters are asked of data without classes",
         "`explain --parameters` reports what decides how hard a faultless tree is to find, and that needs classes.",
         "predict price\nminimize squared_loss",
         "Predict a column of classes.",
     ),
-    Entry(
+    CodeEntry(
         "D498",
         "parameters are asked of rows that contradict each other",
         "Two rows agree on every feature and not on their class, so that no tree is faultless. The message names two of"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CodeEntry:
     code: str
     title: str  # what is wrong, in general
     meaning: str  # why that is a mistake

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from treeml.lang.codes.entry import Entry
+from treeml.lang.codes.entry import CodeEntry
 
 FEASIBILITY = (
-    Entry(
+    CodeEntry(
         "F601",
         "no tree meets these requirements together",
         "A back-end proved that among all trees over these tests none meets all requirements. The requirements "
@@ -14,7 +14,7 @@ FEASIBILITY = (
         "require errors = 0\nrequire depth <= 2",
         "Relax one of those named, or offer finer tests with `binarize`.",
     ),
-    Entry(
+    CodeEntry(
         "F602",
         "the rows alone rule a requirement out",
         "Rows that agree on every feature end in the same leaf of every tree, so a tree errs on some of them whenever "
@@ -23,7 +23,7 @@ FEASIBILITY = (
         "Ask for what is possible (the message says what that is), clean the rows named, or tell them apart with "
         "another column or finer cuts.",
     ),
-    Entry(
+    CodeEntry(
         "F603",
         "requirements contradict each other on any data",
         "A few facts hold for every tree: one of depth d has at most 2^d leaves, and one that tests k columns has at "
@@ -31,7 +31,7 @@ FEASIBILITY = (
         "require depth <= 3\nrequire leaves >= 9",
         "Relax or remove one of the lines shown.",
     ),
-    Entry(
+    CodeEntry(
         "F610",
         "the search ended without a tree",
         "A limit of time or memory was reached, or the search was interrupted, before any tree was found that "

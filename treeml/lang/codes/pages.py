@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from treeml.lang.codes import CATALOGUE, Entry
+from treeml.lang.codes import CATALOGUE, CodeEntry
 
 LETTERS = {
     "S": "Syntax: text that is not in the language",
@@ -43,7 +43,7 @@ def _index() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _page(entry: Entry) -> str:
+def _page(entry: CodeEntry) -> str:
     heading = "Probably not meant" if entry.code.startswith("L") else "What leads to it"
     return (
         f"# {entry.code}: {entry.title}\n\n{entry.meaning}\n\n## {heading}\n\n```\n{entry.wrong}\n```\n\n"

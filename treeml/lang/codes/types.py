@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from treeml.lang.codes.entry import Entry
+from treeml.lang.codes.entry import CodeEntry
 
 TYPES = (
-    Entry(
+    CodeEntry(
         "T301",
         "the measure and the target do not fit",
         "`accuracy` and its kin count classes, `squared_loss` and its kin measure distances between numbers, and "
@@ -14,7 +14,7 @@ TYPES = (
         "For a number minimize `squared_loss`, `absolute_loss` or `quantile_loss(0.5)`. If the numbers name classes, "
         "declare `column minutes : category`.",
     ),
-    Entry(
+    CodeEntry(
         "T302",
         "a strict comparison of what is not a whole number",
         "`<` and `>` have an exact closed form only for whole numbers: `depth < 4` is `depth <= 3`. There is no "
@@ -23,21 +23,21 @@ TYPES = (
         "require accuracy > 90%",
         "Write `require accuracy >= 90%`.",
     ),
-    Entry(
+    CodeEntry(
         "T303",
         "a strict comparison of a whole number with one that is not whole",
         "Depth is 0, 1, 2, and so on; `depth < 3.5` can only mean `depth <= 3`, and is better written so.",
         "require depth < 3.5",
         "Write `require depth <= 3`.",
     ),
-    Entry(
+    CodeEntry(
         "T304",
         "no tree can ever meet this limit",
         "Shares lie between 0% and 100%, counts are not negative, and a tree has at least one leaf.",
         "require accuracy >= 90",
         "Write `require accuracy >= 90%`, or another limit that can be met.",
     ),
-    Entry(
+    CodeEntry(
         "T305",
         "the unit does not fit",
         "A limit is in the unit of what it bounds: shares with `%` or as a fraction, numbers of rows with `rows` or "
@@ -45,14 +45,14 @@ TYPES = (
         "require errors <= 5%\nsolve within 5",
         "`errors` counts rows, so bound `error_rate <= 5%`; a time needs a unit: `within 5 min`.",
     ),
-    Entry(
+    CodeEntry(
         "T306",
         "a param lies outside its domain",
         "The domain in the declaration holds for the default, for `set` and for what is given when solving.",
         "param price = 0.01 in 0 .. 0.5\nset price = 5",
         "Give a value inside the domain (five per cent is `5%`), or widen it.",
     ),
-    Entry(
+    CodeEntry(
         "T307",
         "the expression is not linear",
         "Goals and requirements are sums of measures with constant factors, so that every answer can be proved "
@@ -61,21 +61,21 @@ TYPES = (
         "minimize errors * leaves",
         "Add them with weights, bound one of them, or multiply a quotient out: `errors <= 0.1 * leaves`.",
     ),
-    Entry(
+    CodeEntry(
         "T308",
         "the arguments of a measure do not fit",
         "Some measures speak of a class, a column, a level or conditions, which stand in parentheses.",
         "require recall >= 40%",
         'Say which class: `require recall("ill") >= 40%`.',
     ),
-    Entry(
+    CodeEntry(
         "T309",
         "an option has an impossible value",
         "Folds number at least 2, pieces are whole, a share held out lies strictly between 0% and 100%.",
         "validate by folds(1)",
         "Write a value in the range that the message states.",
     ),
-    Entry(
+    CodeEntry(
         "T310",
         "a number is needed, or a comparison",
         "Costs, weights and limits are numbers that are known before there is a tree; a requirement compares a "
@@ -84,21 +84,21 @@ TYPES = (
         "require accuracy",
         "Write `require accuracy >= 90%`.",
     ),
-    Entry(
+    CodeEntry(
         "T311",
         "this says nothing about the tree",
         "A requirement or a goal in which no measure is left is the same for every tree.",
         "require 1 <= 2",
         "Name a measure. To limit a param, declare its domain: `param price in 0 .. 0.5`.",
     ),
-    Entry(
+    CodeEntry(
         "T312",
         "text and number do not fit",
         "A param is a number or a text, as declared or as its default shows, and keeps to it.",
         "param most : integer = 2.5",
         "Give a value of the declared type, or change the type.",
     ),
-    Entry(
+    CodeEntry(
         "T313",
         "a statement is missing",
         "A complete specification says what is predicted (unless it clusters, or `y` is given from Python) and "
@@ -107,14 +107,14 @@ TYPES = (
         'data "heart.csv"\npredict disease\nrequire depth <= 3',
         "Add an objective such as `maximize accuracy`, or `satisfy` for any tree that meets the requirements.",
     ),
-    Entry(
+    CodeEntry(
         "T314",
         "a division by zero",
         "No number is the result.",
         "minimize errors / 0",
         "Divide by another number.",
     ),
-    Entry(
+    CodeEntry(
         "T315",
         "measures of different tasks",
         "The leaves of one tree hold classes or numbers or the centers of clusters, so measures of two kinds "
@@ -123,7 +123,7 @@ TYPES = (
         "minimize errors + squared_loss",
         "Keep to measures of one kind.",
     ),
-    Entry(
+    CodeEntry(
         "T316",
         "two statements exclude each other",
         "`satisfy` asks for any tree and an objective for the best; `margin` belongs to an ensemble, and an "
@@ -132,28 +132,28 @@ TYPES = (
         "maximize accuracy\nsatisfy",
         "Remove one of the two.",
     ),
-    Entry(
+    CodeEntry(
         "T317",
         "a column is used in two ways that do not fit",
         "A target is not a feature, categories have no order to cut, and numbers have no levels.",
         "column sex : category\nbinarize sex at 1, 2",
         "Write `binarize sex by levels`, or declare another type.",
     ),
-    Entry(
+    CodeEntry(
         "T318",
         "a weight or cost is negative",
         "Weights and costs are sums that can only grow; a negative one would make mistakes welcome.",
         "cost test insulin = -12",
         "Write 0 or more.",
     ),
-    Entry(
+    CodeEntry(
         "T319",
         "a forest is neither begun with a tree nor mended",
         "`start` and `improve` are about one tree; the trees of a forest are found by pricing.",
         "ensemble by lpboost(penalty = 0.05) improve by subtrees",
         "Remove one of the two statements.",
     ),
-    Entry(
+    CodeEntry(
         "T330",
         "an amount of memory cannot be read",
         "Memory is a number of bytes, or a number with `KB`, `MB`, `GB` or their binary kin.",

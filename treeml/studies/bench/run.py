@@ -11,7 +11,7 @@ from typing import Any
 from treeml.cli.compare import CANNOT_WRITE
 from treeml.lang.diagnostic import Diagnostic
 from treeml.model import parse
-from treeml.studies.bench.suites import SUITES, Entry, entries
+from treeml.studies.bench.suites import SUITES, SuiteEntry, entries
 from treeml.studies.compare import Comparison, prepare, run
 from treeml.studies.comparison.contradictions import contradictions
 from treeml.studies.comparison.jobs import Case, split_names
@@ -70,11 +70,11 @@ def bench(
     return Benched(rows, comparison, tuple(troubles), code)
 
 
-def _name(entry: Entry) -> str:
+def _name(entry: SuiteEntry) -> str:
     return f"{entry.suite}/{entry.set}" + (f"/depth {entry.depth}" if entry.depth else "")
 
 
-def _row(entry: Entry, record: Record) -> dict[str, Any]:
+def _row(entry: SuiteEntry, record: Record) -> dict[str, Any]:
     from treeml.solving.report import readable
 
     figure = entry.figure
@@ -96,7 +96,7 @@ def _row(entry: Entry, record: Record) -> dict[str, Any]:
     }
 
 
-def _value(entry: Entry, record: Record) -> float | None:
+def _value(entry: SuiteEntry, record: Record) -> float | None:
     if not has_tree(record):
         return None
     if entry.measure != "objective":
@@ -106,7 +106,7 @@ def _value(entry: Entry, record: Record) -> float | None:
     return float(objective[0] if isinstance(objective, list) else objective)
 
 
-def _verdict(entry: Entry, record: Record, value: float | None) -> str:
+def _verdict(entry: SuiteEntry, record: Record, value: float | None) -> str:
     """Two proofs of one value must agree; what is not proved can only be compared."""
     if entry.figure is None or value is None:
         return ""

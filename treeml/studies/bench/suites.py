@@ -13,7 +13,7 @@ from treeml.studies.bench.generated import GENERATED, write
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class SuiteEntry:
     suite: str
     set: str
     depth: int  # 0 where the suite asks for the least, or takes what it gets
@@ -90,7 +90,7 @@ SUITES: Mapping[str, Suite] = {
 }
 
 
-def entries(name: str, data_dir: Path | None, made: Path) -> Iterator[Entry]:
+def entries(name: str, data_dir: Path | None, made: Path) -> Iterator[SuiteEntry]:
     """Every set of the suite, at every depth; generated sets are written to `made`."""
     suite = SUITES[name]
     for set_name, path in _sets(suite, data_dir, made):
@@ -98,10 +98,10 @@ def entries(name: str, data_dir: Path | None, made: Path) -> Iterator[Entry]:
         for program, tree in starts.items():
             own = f"{set_name}-{program}"
             spec = str(parse(_SHALLOWER).start_from(tree))
-            yield Entry(name, own, 0, spec, path, suite.measure, FIGURES.get((name, own, 0)))
+            yield SuiteEntry(name, own, 0, spec, path, suite.measure, FIGURES.get((name, own, 0)))
         for depth in suite.depths if not starts else ():
             figure = FIGURES.get((name, set_name, depth))
-            yield Entry(name, set_name, depth, suite.spec(depth), path, suite.measure, figure)
+            yield SuiteEntry(name, set_name, depth, suite.spec(depth), path, suite.measure, figure)
 
 
 def _start_trees(data: Path) -> dict[str, Path]:

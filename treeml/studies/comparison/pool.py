@@ -31,7 +31,7 @@ POLL = 0.05
 
 
 @dataclass(slots=True, eq=False)
-class Run:
+class RunningJob:
     """A job while it runs, and what is known of it."""
 
     job: Job
@@ -45,7 +45,7 @@ class Run:
     record: Record | None = None
     result: Any = None
     incumbent: Incumbent | None = None  # the best that it told of
-    lost: Run | None = None  # the run whose incumbent this one verifies
+    lost: RunningJob | None = None  # the run whose incumbent this one verifies
 
     @property
     def seconds(self) -> float:
@@ -58,12 +58,12 @@ Finished = tuple[Job, Record, Any]  # the job, its record, and its Result where 
 def run_jobs(
     jobs: Sequence[Job],
     at_once: int = 1,
-    on_change: Callable[[Sequence[Run]], None] | None = None,
+    on_change: Callable[[Sequence[RunningJob]], None] | None = None,
     on_progress: Callable[[Progress], bool | None] | None = None,
 ) -> Iterator[Finished]:
     """Every job's record, as they finish. After Ctrl-C those that run tell what they have; the rest are not begun."""
     waiting = list(jobs)
-    running: list[Run] = []
+    running: list[RunningJob] = []
     with selectors.DefaultSelector() as selector, listening() as is_interrupted:
         try:
             while waiting or running:
@@ -76,7 +76,7 @@ def run_jobs(
                 while waiting and len(running) < at_once:
                     job = waiting.pop(0)
                     outcome = _begin(job, selector)
-                    if isinstance(outcome, Run):
+                    if isinstance(outcome, RunningJob):
                         running.append(outcome)
                     else:
                         yield job, outcome, None
@@ -96,9 +96,9 @@ def run_jobs(
                 run.child.close()
 
 
-def _begin(job: Job, selector: selectors.BaseSelector) -> Run | Record:
+def _begin(job: Job, selector: selectors.BaseSelector) -> RunningJob | Record:
     try:
-        run = Run(job, Child(TASK, job.payload(), job.memory))
+        run = RunningJob(job, Child(TASK, job.payload(), job.memory))
     except OSError as error:
         because = f"its process could not be started: {error.strerror or error}"
         return {**job.about, **of_end(because, lost=True)}
@@ -106,7 +106,7 @@ def _begin(job: Job, selector: selectors.BaseSelector) -> Run | Record:
     return run
 
 
-def _advance(run: Run, on_progress: Callable[[Progress], bool | None] | None) -> bool:
+def _advance(run: RunningJob, on_progress: Callable[[Progress], bool | None] | None) -> bool:
     """Read what came, keep the limits; is the job at its end?"""
     for kind, value in run.child.messages():
         if kind == "started":
@@ -126,7 +126,7 @@ def _advance(run: Run, on_progress: Callable[[Progress], bool | None] | None) ->
     return run.child.has_ended
 
 
-def _kept(run: Run, selector: selectors.BaseSelector) -> Run | None:
+def _kept(run: RunningJob, selector: selectors.BaseSelector) -> RunningJob | None:
     """A run that verifies what this one had told of, where this one has no answer of its own."""
     record = run.record
     answered = record is not None and (
@@ -135,7 +135,7 @@ def _kept(run: Run, selector: selectors.BaseSelector) -> Run | None:
     if run.incumbent is None or answered or run.lost is not None:
         return None
     try:
-        again = Run(run.job, Child(KEEP, run.job.payload(run.incumbent), run.job.memory), lost=run)
+        again = RunningJob(run.job, Child(KEEP, run.job.payload(run.incumbent), run.job.memory), lost=run)
     except OSError:
         return None
     selector.register(again.child.channel, selectors.EVENT_READ)
@@ -143,7 +143,7 @@ def _kept(run: Run, selector: selectors.BaseSelector) -> Run | None:
     return again
 
 
-def _keep_limits(run: Run) -> None:
+def _keep_limits(run: RunningJob) -> None:
     if run.lost is not None:
         if run.seconds > SECONDS_TO_KEEP:
             run.child.kill()
@@ -162,13 +162,13 @@ def _keep_limits(run: Run) -> None:
         run.child.kill()
 
 
-def _interrupt(run: Run, because: str, stop: Stop) -> None:
+def _interrupt(run: RunningJob, because: str, stop: Stop) -> None:
     if run.interrupted is None:
         run.interrupted, run.because, run.stop = monotonic(), because, stop
         run.child.interrupt()
 
 
-def _finished(run: Run, selector: selectors.BaseSelector) -> Finished:
+def _finished(run: RunningJob, selector: selectors.BaseSelector) -> Finished:
     with suppress(KeyError):
         selector.unregister(run.child.channel)
     record, result = (_answer(run), run.result) if run.lost is None else _verified(run.lost, run)
@@ -180,7 +180,7 @@ def _finished(run: Run, selector: selectors.BaseSelector) -> Finished:
     return run.job, record, result
 
 
-def _answer(run: Run) -> Record:
+def _answer(run: RunningJob) -> Record:
     record = run.record if run.record is not None else _without_answer(run)
     if run.stop is Stop.FAILED and run.because and record.get("stop") == Stop.INTERRUPTED.value:
         # Nobody pressed Ctrl-C: it was late, and answered only when it was made to.
@@ -189,7 +189,7 @@ def _answer(run: Run) -> Record:
     return record
 
 
-def _verified(lost: Run, again: Run) -> tuple[Record, Any]:
+def _verified(lost: RunningJob, again: RunningJob) -> tuple[Record, Any]:
     """How the lost one ended, with the tree or forest that it had told of."""
     end, found = _answer(lost), again.record
     if found is None or not (has_tree(found) or found.get("unverified")):
@@ -204,7 +204,7 @@ def _verified(lost: Run, again: Run) -> tuple[Record, Any]:
     return {**found, **timed, **times, **kept, "stop": end["stop"], "because": because}, again.result
 
 
-def _without_answer(run: Run) -> Record:
+def _without_answer(run: RunningJob) -> Record:
     known: Record = {"seconds": round(run.seconds, 6), "trace": run.trace, "told": run.moment or None}
     if run.because:
         return of_end(run.because, run.stop, lost=False, **known)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 from treeml.studies.comparison.jobs import Job
-from treeml.studies.comparison.pool import Run
+from treeml.studies.comparison.pool import RunningJob
 from treeml.studies.comparison.record import Record, has_tree, is_refused
 
 Row = Mapping[str, Any]
@@ -27,7 +27,7 @@ def rows_of(records: Sequence[Record]) -> list[Row]:
 
 
 class Show(Protocol):
-    def __call__(self, records: Sequence[Record], running: Sequence[Run]) -> None: ...
+    def __call__(self, records: Sequence[Record], running: Sequence[RunningJob]) -> None: ...
 
 
 @contextmanager
@@ -43,7 +43,7 @@ def live_table(jobs: Sequence[Job], quiet: bool) -> Iterator[Show]:
     headings = _telling(abouts)
     with Live(console=Console(stderr=True), transient=True, refresh_per_second=4) as live:
 
-        def show(records: Sequence[Record], running: Sequence[Run]) -> None:
+        def show(records: Sequence[Record], running: Sequence[RunningJob]) -> None:
             done = {record["key"]: record for record in records}
             now = {run.job.about["key"]: run for run in running}
             rows = []
@@ -76,7 +76,7 @@ def _row(record: Record) -> Row:
     }
 
 
-def _running(run: Run) -> Row:
+def _running(run: RunningJob) -> Row:
     moment = run.moment
     return {
         "status": "starts" if run.started is None else "runs",

@@ -11,7 +11,7 @@ import re
 
 from treeml.data.table import label_text
 from treeml.lang.display import shown
-from treeml.trees.export.questions import Asked, asked, level_texts, required, threshold
+from treeml.trees.export.questions import ExportQuestion, asked, level_texts, required, threshold
 from treeml.trees.tree import Branch, Field, Node, Tree
 
 MOST_OF_AN_IDENTIFIER = 50  # characters: compilers need not tell longer ones apart
@@ -114,7 +114,7 @@ def _lines(tree: Tree, names: dict[str, str]) -> list[str]:
     return lines
 
 
-def _condition(question: Asked, name: str) -> str:
+def _condition(question: ExportQuestion, name: str) -> str:
     field = question.field
     if question.kind == "missing":
         return _is_missing(field, name)

@@ -17,7 +17,7 @@ from treeml.lang.diagnostic import DataError, Diagnostic
 from treeml.lang.display import readable_json
 from treeml.trees.export import c, onnx, pmml, python, rules, sql
 from treeml.trees.forest import Forest
-from treeml.trees.tree import Field, Leaf, Tree
+from treeml.trees.tree import Field, Tree, TreeLeaf
 
 EXACT_INTEGERS = 2**62  # of C and SQL
 EXACT_DOUBLES = 2**53  # of ONNX and PMML
@@ -55,10 +55,10 @@ def all_columns(forest: Forest) -> Tree:
         for field in tree.fields:
             fields.setdefault(field.name, field)
     first = forest.trees[0]
-    return Tree(Leaf(first.classes[0]), "classes", first.target, first.classes, (), tuple(fields.values()))
+    return Tree(TreeLeaf(first.classes[0]), "classes", first.target, first.classes, (), tuple(fields.values()))
 
 
-def _class_number(forest: Forest, leaf: Leaf) -> int:
+def _class_number(forest: Forest, leaf: TreeLeaf) -> int:
     return [label_text(label) for label in forest.classes].index(label_text(leaf.prediction))
 
 
@@ -135,7 +135,7 @@ def _numbered(forest: Forest, tree: Tree) -> Tree:
     """The tree with the number of a class in place of its label."""
 
     def numbered(node: Any) -> Any:
-        if isinstance(node, Leaf):
+        if isinstance(node, TreeLeaf):
             return replace(node, prediction=_class_number(forest, node))
         return replace(node, yes=numbered(node.yes), no=numbered(node.no))
 

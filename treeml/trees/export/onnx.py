@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from treeml.data.table import label_text
 from treeml.lang.display import readable_json, visible_letter
-from treeml.trees.export.questions import Asked, asked, level_texts, required, threshold
+from treeml.trees.export.questions import ExportQuestion, asked, level_texts, required, threshold
 from treeml.trees.tree import Branch, Field, Node, Tree, class_shares
 
 if TYPE_CHECKING:
@@ -237,7 +237,7 @@ class _Graph:
         fill = np.array(_written(field.fill), dtype=object) if field.levels else np.array(float(field.fill))
         return self.add("Where", missing, self.constant(fill), self.names[field.name]), missing
 
-    def condition(self, question: Asked) -> str:
+    def condition(self, question: ExportQuestion) -> str:
         np = self.numpy
         values, missing = self.columns[question.field.name]
         if question.kind == "missing":

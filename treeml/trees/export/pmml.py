@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 from treeml.data.table import label_text
 from treeml.lang.display import shown, xml_text
-from treeml.trees.export.questions import Asked, asked, level_texts, threshold
+from treeml.trees.export.questions import ExportQuestion, asked, level_texts, threshold
 from treeml.trees.tree import Branch, Field, Node, Tree, class_shares
 
 NAMESPACE = "http://www.dmg.org/PMML-4_4"
@@ -105,7 +105,7 @@ def schema(model: Element, tree: Tree) -> None:
 
 
 def _nodes(model: Element, tree: Tree) -> None:
-    todo: list[tuple[Element, Node, Asked | None]] = [(model, tree.root, None)]
+    todo: list[tuple[Element, Node, ExportQuestion | None]] = [(model, tree.root, None)]
     number = 0
     while todo:
         parent, node, question = todo.pop()
@@ -124,7 +124,7 @@ def _nodes(model: Element, tree: Tree) -> None:
                 ElementTree.SubElement(element, "ScoreDistribution", attributes)
 
 
-def _predicate(element: Element, question: Asked | None) -> None:
+def _predicate(element: Element, question: ExportQuestion | None) -> None:
     if question is None:
         ElementTree.SubElement(element, "True")
         return

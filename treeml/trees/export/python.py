@@ -11,8 +11,8 @@ from fractions import Fraction
 from typing import Any
 
 from treeml.data.table import label_text
-from treeml.trees.export.questions import Asked, asked, level_texts, required, threshold
-from treeml.trees.tree import Field, Leaf, Node, Tree
+from treeml.trees.export.questions import ExportQuestion, asked, level_texts, required, threshold
+from treeml.trees.tree import Field, Node, Tree, TreeLeaf
 
 DEEPEST = 30  # Python allows a hundred levels of indentation; below that a function of its own continues
 
@@ -83,7 +83,7 @@ class Writer:
 
     def lines(self, node: Node, depth: int) -> list[str]:
         indent = "    " * depth
-        if isinstance(node, Leaf):
+        if isinstance(node, TreeLeaf):
             rows = f"{node.rows} {'row' if node.rows == 1 else 'rows'}"
             return [f"{indent}return {label(node.prediction)}  # {rows}"]
         if depth > DEEPEST:
@@ -104,7 +104,7 @@ def _read(field: Field) -> str:
     return f"{fill} if {read} is None else {read}"
 
 
-def _condition(question: Asked, name: str) -> str:
+def _condition(question: ExportQuestion, name: str) -> str:
     if question.kind == "missing":
         return f"{name} is None"
     if question.kind == "at most":

@@ -11,30 +11,30 @@ from fractions import Fraction
 from typing import Any
 
 from treeml.data.table import label_text
-from treeml.trees.tree import Field, Test, Tree
+from treeml.trees.tree import Field, Tree, TreeTest
 
 BEYOND = 2**53  # whole numbers from here on are not all floats
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ExportQuestion:
     field: Field
     kind: str  # "at most", "among" or "missing"
     values: tuple[Any, ...] = ()  # the threshold, the levels or the numbers that pass
     missing_yes: bool = False
 
 
-def asked(tree: Tree, test: Test) -> Asked:
+def asked(tree: Tree, test: TreeTest) -> ExportQuestion:
     field = next(field for field in tree.fields if field.name == test.column)
     may_miss = field.missing and field.fill is None
     if test.kind == "missing":
-        return Asked(field, "missing")
+        return ExportQuestion(field, "missing")
     missing_yes = test.missing_yes and may_miss
     if test.kind != "at most":
-        return Asked(field, "among", test.values, missing_yes)
+        return ExportQuestion(field, "among", test.values, missing_yes)
     if not field.levels:
-        return Asked(field, "at most", test.values, missing_yes)
-    return Asked(field, "among", _at_most(field, test.values[0]), missing_yes)
+        return ExportQuestion(field, "at most", test.values, missing_yes)
+    return ExportQuestion(field, "among", _at_most(field, test.values[0]), missing_yes)
 
 
 def required(tree: Tree) -> tuple[Field, ...]:

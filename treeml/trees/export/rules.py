@@ -11,21 +11,21 @@ from typing import Any
 
 from treeml.data.table import label_text
 from treeml.lang.display import readable_json
-from treeml.trees.export.questions import Asked, asked, threshold
-from treeml.trees.tree import Leaf, Test, Tree
+from treeml.trees.export.questions import ExportQuestion, asked, threshold
+from treeml.trees.tree import Tree, TreeLeaf, TreeTest
 
 
 def write(tree: Tree) -> str:
     return "\n".join(_rule(tree, path, leaf) for path, leaf in tree.paths()) + "\n"
 
 
-def _rule(tree: Tree, path: tuple[tuple[Test, bool], ...], leaf: Leaf) -> str:
+def _rule(tree: Tree, path: tuple[tuple[TreeTest, bool], ...], leaf: TreeLeaf) -> str:
     conditions = [_condition(asked(tree, test), answer) for test, answer in path]
     when = f"IF {' AND '.join(conditions)} THEN" if conditions else "ALWAYS"
     return f"{when} {_prediction(tree, leaf)}  # {leaf.rows} {'row' if leaf.rows == 1 else 'rows'}"
 
 
-def _condition(question: Asked, answer: bool) -> str:
+def _condition(question: ExportQuestion, answer: bool) -> str:
     name = readable_json(question.field.name)
     if question.kind == "missing":
         return f"{name} is missing" if answer else f"{name} is not missing"
@@ -37,7 +37,7 @@ def _condition(question: Asked, answer: bool) -> str:
     return f"{name} {'in' if answer else 'not in'} {values}{tail}"
 
 
-def _prediction(tree: Tree, leaf: Leaf) -> str:
+def _prediction(tree: Tree, leaf: TreeLeaf) -> str:
     if tree.task == "clusters":
         outputs = zip(tree.outputs, leaf.prediction, strict=True)
         return ", ".join(f"{readable_json(name)} = {value!r}" for name, value in outputs)

@@ -13,8 +13,8 @@ from typing import Any
 
 from treeml.data.table import label_text
 from treeml.lang.display import shown
-from treeml.trees.export.questions import Asked, asked, required, threshold
-from treeml.trees.tree import Branch, Field, Leaf, Node, Tree
+from treeml.trees.export.questions import ExportQuestion, asked, required, threshold
+from treeml.trees.tree import Branch, Field, Node, Tree, TreeLeaf
 
 _CANNOT_HOLD = re.compile("[\x00\ud800-\udfff]")  # NUL ends a statement, and half a character is no text
 
@@ -31,11 +31,11 @@ def write(tree: Tree) -> str:
     )
 
 
-def _whole(tree: Tree, value: Callable[[Leaf], str]) -> str:
+def _whole(tree: Tree, value: Callable[[TreeLeaf], str]) -> str:
     return unless_missing(required(tree), lambda indent: tree_expression(tree, value, indent))
 
 
-def tree_expression(tree: Tree, value: Callable[[Leaf], str], indent: str = "") -> str:
+def tree_expression(tree: Tree, value: Callable[[TreeLeaf], str], indent: str = "") -> str:
     """A CASE expression for rows in which nothing is missing that must be there."""
     return _node(tree, tree.root, value, indent)
 
@@ -49,7 +49,7 @@ def unless_missing(needed: tuple[Field, ...], expression: Callable[[str], str]) 
     return f"CASE WHEN {unknown} THEN NULL ELSE\n  {expression('  ')}\nEND"
 
 
-def _node(tree: Tree, node: Node, value: Callable[[Leaf], str], indent: str) -> str:
+def _node(tree: Tree, node: Node, value: Callable[[TreeLeaf], str], indent: str) -> str:
     if not isinstance(node, Branch):
         return value(node)
     condition = _condition(asked(tree, node.test))
@@ -58,7 +58,7 @@ def _node(tree: Tree, node: Node, value: Callable[[Leaf], str], indent: str) -> 
     return f"CASE WHEN {condition}\n{deeper}THEN {yes}\n{deeper}ELSE {no}\n{indent}END"
 
 
-def _condition(question: Asked) -> str:
+def _condition(question: ExportQuestion) -> str:
     field = question.field
     column = _column(field)
     if question.kind == "missing":

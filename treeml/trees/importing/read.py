@@ -20,7 +20,7 @@ from treeml.trees.importing.iti import looks_like_iti, read_iti
 from treeml.trees.importing.sketch import Origin, raise_sketch, unreadable
 from treeml.trees.importing.weka import read_weka
 from treeml.trees.json_form import read_tree
-from treeml.trees.tree import Branch, Node, Test, Tree, lower_tree
+from treeml.trees.tree import Branch, Node, Tree, TreeTest, lower_tree
 
 if TYPE_CHECKING:
     import numpy as np
@@ -137,7 +137,7 @@ def refuse_start(code: str, title: str, span: Span | None, *notes: str, help: st
     raise DataError(Diagnostic(code, title, labels, notes, (help,) if help else ()))
 
 
-def _like(test: Test, yes: NDArray[np.bool_], lowered: Lowered, span: Span | None) -> tuple[int, bool]:
+def _like(test: TreeTest, yes: NDArray[np.bool_], lowered: Lowered, span: Span | None) -> tuple[int, bool]:
     """The test of the problem that tells the rows apart as this one does, and whether yes and no are exchanged."""
     import numpy as np
 

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from treeml.data.table import Column, Dataset, label_text, listed
 from treeml.lang.diagnostic import DataError, Diagnostic
 from treeml.lang.discretion import UnreadError
-from treeml.trees.tree import Branch, Leaf, Node, Test, Tree, field_of, plain_value
+from treeml.trees.tree import Branch, Node, Tree, TreeLeaf, TreeTest, field_of, plain_value
 
 DEEPEST = 400  # levels; what is deeper is a mistake in the text, and would exhaust the stack
 
@@ -66,7 +66,7 @@ def raise_sketch(sketch: Sketch, dataset: Dataset, origin: Origin) -> Tree:
         if depth > DEEPEST:
             origin.refuse("D481", f"{origin.name} holds a tree of more than {DEEPEST} levels", node.line)
         if isinstance(node, Says):
-            return Leaf(_label(node, dataset, origin))
+            return TreeLeaf(_label(node, dataset, origin))
         test = _test(node, _column(node, dataset, origin, columns), origin)
         return Branch(test, raised(node.yes, depth + 1), raised(node.no, depth + 1))
 
@@ -102,20 +102,20 @@ def _column(node: Asks, dataset: Dataset, origin: Origin, known: dict[str, Colum
     return known[node.column]
 
 
-def _test(node: Asks, column: Column, origin: Origin) -> Test:
+def _test(node: Asks, column: Column, origin: Origin) -> TreeTest:
     number = _number(node.value)
     if node.comparison == "=":
         if not column.levels:
             if number is None:
                 _no_value(node, origin)
-            return Test(column.name, "is", (number,))
+            return TreeTest(column.name, "is", (number,))
         level = next((level for level in column.levels if _equal(level, node.value, number)), None)
         if level is None:
             _no_value(node, origin)
-        return Test(column.name, "is", (plain_value(level),))
+        return TreeTest(column.name, "is", (plain_value(level),))
     if number is None or (column.levels and any(_number(label_text(level)) is None for level in column.levels)):
         _no_value(node, origin)
-    return Test(column.name, "at most", (nextafter(number, -inf) if node.comparison == "<" else number,))
+    return TreeTest(column.name, "at most", (nextafter(number, -inf) if node.comparison == "<" else number,))
 
 
 def _no_value(node: Asks, origin: Origin) -> NoReturn:

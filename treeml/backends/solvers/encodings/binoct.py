@@ -21,14 +21,16 @@ import numpy as np
 from treeml.backends.contract import Deadline
 from treeml.backends.solvers.encodings.deadline import NO_DEADLINE
 from treeml.backends.solvers.encodings.flow import NodeProgram, _write_nodes
-from treeml.backends.solvers.encodings.integer_form import Asked, Unsupported
-from treeml.backends.solvers.encodings.node_questions import Choices
+from treeml.backends.solvers.encodings.integer_form import IntegerForm, Unsupported
+from treeml.backends.solvers.encodings.node_questions import NodeQuestions
 from treeml.backends.solvers.encodings.nodes import Nodes
 from treeml.backends.solvers.encodings.program_builder import Draft, Terms
 from treeml.problem.problem import Problem
 
 
-def build_binoct(problem: Problem, asked: Asked, choices: Choices, deadline: Deadline = NO_DEADLINE) -> NodeProgram:
+def build_binoct(
+    problem: Problem, asked: IntegerForm, choices: NodeQuestions, deadline: Deadline = NO_DEADLINE
+) -> NodeProgram:
     weight, fixed = class_weights(problem, asked, choices)
     depth = asked.depth if choices.choices else 0
     model = NodeProgram(problem, asked, choices, Nodes(max(0, depth)), Draft(deadline))
@@ -59,7 +61,7 @@ def build_binoct(problem: Problem, asked: Asked, choices: Choices, deadline: Dea
     return model
 
 
-def class_weights(problem: Problem, asked: Asked, choices: Choices) -> tuple[np.ndarray, int]:
+def class_weights(problem: Problem, asked: IntegerForm, choices: NodeQuestions) -> tuple[np.ndarray, int]:
     """groups x classes, with which predicting c costs the weight of all classes but c; and what is lost anyway.
 
     Raises Unsupported for what is no sum of errors under a depth bound.

@@ -15,8 +15,8 @@ from treeml.backends.solvers.encodings.cover_bound import Relaxation
 from treeml.backends.solvers.encodings.cover_rows import Coupling
 from treeml.backends.solvers.encodings.cover_tables import build_cover
 from treeml.backends.solvers.encodings.deadline import NO_DEADLINE
-from treeml.backends.solvers.encodings.integer_form import Asked, Form
-from treeml.backends.solvers.encodings.node_questions import Choice, Choices
+from treeml.backends.solvers.encodings.integer_form import Form, IntegerForm
+from treeml.backends.solvers.encodings.node_questions import Choice, NodeQuestions
 from treeml.native.cover import CoverStopped
 from treeml.problem.problem import Problem, Test
 from treeml.problem.tree import Leaf, Node, Split
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 MOST_TESTS = {1: 2_000, 2: 600, 3: 240, 4: 70}  # by depth
 
 
-def coarse_tree(choices: Choices, asked: Asked, deadline: Deadline = NO_DEADLINE) -> Node | None:
+def coarse_tree(choices: NodeQuestions, asked: IntegerForm, deadline: Deadline = NO_DEADLINE) -> Node | None:
     """None where the goal says nothing about predictions, or the depth is beyond counting."""
     depth = min(asked.depth, max(MOST_TESTS))
     if asked.goal.predicted is None or depth < 1 or not choices.choices or choices.problem.classes > 64:
@@ -43,7 +43,7 @@ def coarse_tree(choices: Choices, asked: Asked, deadline: Deadline = NO_DEADLINE
     cost = choices.summed(asked.goal.predicted)
     small = Problem((), (Test(0, "true"),) * len(cuts), choices.count, problem.classes, (), (), bits)
     goal = Form(predicted=cost, leaves=max(0, asked.goal.leaves))
-    plain = Asked(depth, goal, (), tuple(rule for rule in asked.leaf_rules if rule.kind == "support"), ())
+    plain = IntegerForm(depth, goal, (), tuple(rule for rule in asked.leaf_rules if rule.kind == "support"), ())
     try:
         relaxation = Relaxation(build_cover(small, plain, deadline), Coupling())
     except CoverStopped:

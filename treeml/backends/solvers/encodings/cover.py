@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treeml.backends.solvers.encodings.integer_form import Asked, Form, Unsupported, parts_of
+from treeml.backends.solvers.encodings.integer_form import Form, IntegerForm, Unsupported, parts_of
 from treeml.native import cover as native
 from treeml.problem.problem import Problem
 from treeml.problem.terms import Loss
@@ -94,14 +94,14 @@ def pair_tree(cover: Cover, state: int) -> Node:
     return Leaf(-1) if root < 0 else Split(int(cover.tests[root]), side(yes), side(no))
 
 
-def couples(asked: Asked) -> bool:
+def couples(asked: IntegerForm) -> bool:
     """Does anything but one sum over leaves matter?"""
     forms = [item for item in asked.requirements if item.low is not None or item.high is not None]
     some = any(rule.some for rule in asked.leaf_rules)
     return bool(forms) or some or bool(asked.monotone) or not asked.goal.additive
 
 
-def takes_pairs(asked: Asked, whole: bool = False) -> bool:
+def takes_pairs(asked: IntegerForm, whole: bool = False) -> bool:
     """Are depth-2 subtrees priced as one?"""
     if whole:
         return False
@@ -111,7 +111,7 @@ def takes_pairs(asked: Asked, whole: bool = False) -> bool:
     return asked.depth >= 2 and plain and only_support and not couples(asked)
 
 
-def takes_cover(problem: Problem, asked: Asked, whole: bool = False) -> None:
+def takes_cover(problem: Problem, asked: IntegerForm, whole: bool = False) -> None:
     """Raises Unsupported where a number of the tables would be too large, or classes too many.
 
     No set of rows loses more than all rows together, so what a single leaf costs bounds every entry.
@@ -155,7 +155,7 @@ def estimate_states(tests: int, levels: int) -> int:
     return sum(comb(tests, k) << k for k in range(max(1, levels)))
 
 
-def estimate_cells(problem: Problem, asked: Asked, whole: bool = False) -> int:
+def estimate_cells(problem: Problem, asked: IntegerForm, whole: bool = False) -> int:
     """At most so many numbers in the tables: what building takes in time and, times eight, in memory."""
     tests, labels = len(problem.tests), max(1, problem.classes)
     words = -(-problem.rows // 64)
@@ -165,7 +165,7 @@ def estimate_cells(problem: Problem, asked: Asked, whole: bool = False) -> int:
     return states * (words + tests * labels * (len(asked.requirements) + 1) * 2)
 
 
-def row_forms(asked: Asked) -> tuple[Form, ...]:
+def row_forms(asked: IntegerForm) -> tuple[Form, ...]:
     """The forms of rows, those under a largest value among them, each once."""
     found: list[Form] = []
     for part in parts_of(asked.goal):

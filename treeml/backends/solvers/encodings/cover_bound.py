@@ -40,7 +40,7 @@ class Side:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Priced:
+class PricedCover:
     """The relaxation at some multipliers; all values are times the relaxation's unit."""
 
     weights: Whole  # per form
@@ -81,7 +81,7 @@ class Relaxation:
         assert row.form is not None
         return max(self.sizes[row.form], abs(side.limit)) + self._beside(row.extras)
 
-    def price(self, multipliers: Whole) -> Priced:
+    def price(self, multipliers: Whole) -> PricedCover:
         """The bound at these multipliers (whole, times the unit, one per side, not negative)."""
         cover, coupling = self.cover, self.coupling
         weights = np.zeros(cover.leaf.shape[0], np.int64)
@@ -126,7 +126,7 @@ class Relaxation:
             np.minimum(inside[parents[begins]], least, out=least)
             inside[parents[begins]] = least
         np.minimum(inside, NEVER, out=inside)
-        return Priced(weights, constant, leaf, inside, int(inside[0]) + constant)
+        return PricedCover(weights, constant, leaf, inside, int(inside[0]) + constant)
 
     def _bottoms(self, weights: Whole) -> tuple[Whole, Whole, Whole]:
         """Last states x tests x labels of both sides, and last states x tests of the best split."""
@@ -139,14 +139,14 @@ class Relaxation:
         both = yes.min(axis=2) + no.min(axis=2) + _combine(weights, cover.bottom_price)
         return yes, no, np.minimum(both, NEVER)
 
-    def tree(self, priced: Priced) -> tuple[Node, Whole] | None:
+    def tree(self, priced: PricedCover) -> tuple[Node, Whole] | None:
         """A tree of the least price, over the problem's tests, with the values of its forms; None if there is none."""
         if priced.inside[0] >= NEVER:
             return None
         values = np.zeros(self.cover.leaf.shape[0], np.int64)
         return self._subtree(0, priced, values), values
 
-    def _subtree(self, state: int, priced: Priced, values: Whole) -> Node:
+    def _subtree(self, state: int, priced: PricedCover, values: Whole) -> Node:
         cover, states = self.cover, self.cover.states
         value = priced.inside[state]
         label = int(priced.leaf[state].argmin())
@@ -180,7 +180,7 @@ class Relaxation:
     def _leaf(self, label: int) -> Leaf:
         return Leaf(label if self.cover.labeled else -1)
 
-    def outside(self, priced: Priced) -> Whole:
+    def outside(self, priced: PricedCover) -> Whole:
         """Per state the least price of a tree around it, the constant included."""
         cover, states = self.cover, self.cover.states
         result = np.full(states.size, NEVER, np.int64)
@@ -227,7 +227,7 @@ def ascend(
     deadline: Deadline,
     offer: Callable[[Node], int | None],
     rounds: int = 60,
-) -> Priced:
+) -> PricedCover:
     """The best multipliers that a cutting-plane method finds; `offer` is told every tree met on the way.
 
     Each tree is a cut on the bound as a function of the multipliers: value + slope . (new - old). The next multipliers
@@ -238,7 +238,7 @@ def ascend(
 
     size = len(relaxation.sides)
     at = np.zeros(size, np.int64)
-    best: Priced | None = None
+    best: PricedCover | None = None
     best_at = at
     cuts: list[tuple[float, Whole, Whole]] = []
     box = 4.0 * _first_box(relaxation)

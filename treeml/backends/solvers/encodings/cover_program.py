@@ -23,7 +23,7 @@ STRONG_LINKS = 60_000  # rows that tie columns to the use of a feature one by on
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Columns:
+class CoverColumns:
     """The columns of the flow, one entry per column; what a field means depends on the kind."""
 
     kind: NDArray[np.int8]
@@ -84,7 +84,7 @@ def all_columns(cover: Cover) -> Keep:
     return Keep(cover.leaf_allowed, np.ones(len(cover.states.parent), bool), bottom, np.zeros(cover.states.size, bool))
 
 
-def take(cover: Cover, keep: Keep, coupling: Coupling) -> Columns:
+def take(cover: Cover, keep: Keep, coupling: Coupling) -> CoverColumns:
     """The kept columns that flow from the root can use, without doubles."""
     states = cover.states
     watched = {extra.number for extra in coupling.extras if extra.kind == "used"}
@@ -112,7 +112,7 @@ def take(cover: Cover, keep: Keep, coupling: Coupling) -> Columns:
     )
     sizes = (len(leaf_state), len(arc), len(bottom_state), len(pair))
     blank = [np.full(size, -1, np.int64) for size in sizes]
-    return Columns(
+    return CoverColumns(
         np.repeat(np.arange(4), sizes).astype(np.int8),
         np.concatenate([leaf_state, states.parent[arc], bottom_state, pair]).astype(np.int64),
         np.concatenate([blank[0], arc, test, blank[3]]),
@@ -122,7 +122,7 @@ def take(cover: Cover, keep: Keep, coupling: Coupling) -> Columns:
     )
 
 
-def write_program(cover: Cover, columns: Columns, coupling: Coupling, cutoff: int | None = None) -> Program:
+def write_program(cover: Cover, columns: CoverColumns, coupling: Coupling, cutoff: int | None = None) -> Program:
     """The flow over the columns, then the coupling rows; `cutoff` bounds the goal from above."""
     states = cover.states
     size, extras = columns.size, len(coupling.extras)
@@ -172,7 +172,7 @@ def write_program(cover: Cover, columns: Columns, coupling: Coupling, cutoff: in
     )
 
 
-def read_tree(cover: Cover, columns: Columns, values: Whole) -> Node:
+def read_tree(cover: Cover, columns: CoverColumns, values: Whole) -> Node:
     """The tree along which the flow runs."""
     chosen = {int(columns.state[c]): int(c) for c in np.flatnonzero(values[: columns.size])}
     states = cover.states
@@ -195,7 +195,7 @@ def read_tree(cover: Cover, columns: Columns, values: Whole) -> Node:
     return grow(0)
 
 
-def columns_of(cover: Cover, columns: Columns, tree: Node, bits: Bits) -> Whole | None:
+def columns_of(cover: Cover, columns: CoverColumns, tree: Node, bits: Bits) -> Whole | None:
     """The assignment of the columns that a tree is, if they are all there; a start for a solver."""
     from treeml.native.cover import pack_bits
 
@@ -289,7 +289,7 @@ def _reachable(cover: Cover, keep: Keep, ends: Whole) -> tuple[Bits, Whole]:
     return reached & alive, np.flatnonzero(arcs)
 
 
-def _links(cover: Cover, columns: Columns, coupling: Coupling) -> list[tuple[Whole, Whole, int, int]]:
+def _links(cover: Cover, columns: CoverColumns, coupling: Coupling) -> list[tuple[Whole, Whole, int, int]]:
     """Rows that hold u[f] and D[k] to what the columns use."""
     found: list[tuple[Whole, Whole, int, int]] = []
     if not any(extra.kind in ("used", "depth") for extra in coupling.extras):

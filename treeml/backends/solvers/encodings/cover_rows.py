@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from treeml.backends.solvers.encodings.cover import row_forms
-from treeml.backends.solvers.encodings.integer_form import Asked, Form, form_range, parts_of
+from treeml.backends.solvers.encodings.integer_form import Form, IntegerForm, form_range, parts_of
 from treeml.problem.problem import Problem
 
 
@@ -42,7 +42,7 @@ class Coupling:
     told_apart: bool = False  # do columns of equal effect differ otherwise, by region or by what was rounded?
 
 
-def couple(problem: Problem, asked: Asked) -> Coupling:
+def couple(problem: Problem, asked: IntegerForm) -> Coupling:
     losses = any(part.losses for item in asked.requirements for part in parts_of(item.form))
     made = Coupling(told_apart=bool(asked.monotone) or losses)
     number = {id(form): place for place, form in enumerate((asked.goal, *row_forms(asked)))}
@@ -100,7 +100,7 @@ def couple(problem: Problem, asked: Asked) -> Coupling:
     return made
 
 
-def _wanted(asked: Asked) -> dict[tuple[str, int], tuple[bool, bool]]:
+def _wanted(asked: IntegerForm) -> dict[tuple[str, int], tuple[bool, bool]]:
     """For `used` and `depth`: does a smaller, does a larger value help somewhere?"""
     found: dict[tuple[str, int], tuple[bool, bool]] = {}
 

@@ -18,11 +18,11 @@ import numpy as np
 from treeml.backends.claims import Contradiction, Evidence
 from treeml.backends.contract import Stop
 from treeml.backends.solvers.encodings.cover import NEVER, Cover, couples
-from treeml.backends.solvers.encodings.cover_bound import Priced, Relaxation, ascend
+from treeml.backends.solvers.encodings.cover_bound import PricedCover, Relaxation, ascend
 from treeml.backends.solvers.encodings.cover_program import (
     BOTTOM,
     LEAF,
-    Columns,
+    CoverColumns,
     Keep,
     all_columns,
     best_columns,
@@ -35,13 +35,13 @@ from treeml.backends.solvers.encodings.cover_rows import Coupling, couple
 from treeml.backends.solvers.encodings.cover_tables import build_cover
 from treeml.backends.solvers.encodings.deadline import in_time
 from treeml.backends.solvers.encodings.greedy_start import first_trees
-from treeml.backends.solvers.encodings.integer_form import Asked, form_range
+from treeml.backends.solvers.encodings.integer_form import IntegerForm, form_range
 from treeml.backends.solvers.encodings.monotone import broken_pairs
 from treeml.backends.solvers.encodings.node_questions import read_choices
 from treeml.backends.solvers.encodings.program import FREE, Program, gather_rows
 from treeml.backends.solvers.encodings.size_estimates import cover_work, is_whole
-from treeml.backends.solvers.encodings.solve_state import Search
-from treeml.backends.solvers.engines.outcome import End, OnIncumbent, Outcome, Proved
+from treeml.backends.solvers.encodings.solve_state import SolveState
+from treeml.backends.solvers.engines.outcome import OnIncumbent, Proved, SolverEnd, SolverOutcome
 from treeml.native.cover import MEMORY, CoverStopped
 from treeml.problem.tree import Node
 
@@ -58,11 +58,13 @@ PRICED = Evidence("relaxation", "prices on the rows of the cover")
 WHOLE_FLOW = 5_000  # up to so many columns a solver gets the whole flow at once
 
 
-Solver = Callable[[Program, "Whole | None", OnIncumbent], Outcome]
+Solver = Callable[[Program, "Whole | None", OnIncumbent], SolverOutcome]
 Excluded = tuple[tuple[int, int, int, int], ...]  # columns that no answer uses together, by what they are
 
 
-def solve_cover(search: Search, start: Node | None, solver: Solver, write: Callable[[Program], None] | None) -> Stop:
+def solve_cover(
+    search: SolveState, start: Node | None, solver: Solver, write: Callable[[Program], None] | None
+) -> Stop:
     problem, asked, limits = search.problem, search.asked, search.limits
     whole = is_whole(limits.options)
     search.offer(start)
@@ -98,12 +100,12 @@ def solve_cover(search: Search, start: Node | None, solver: Solver, write: Calla
 class _Asks:
     """What the solver is asked about one cover, and how often."""
 
-    def __init__(self, search: Search, cover: Cover, coupling: Coupling, solver: Solver) -> None:
+    def __init__(self, search: SolveState, cover: Cover, coupling: Coupling, solver: Solver) -> None:
         self.search, self.cover, self.coupling, self.solver = search, cover, coupling, solver
         self.calls = 0
         self.excluded: list[Excluded] = []
 
-    def ask(self, columns: Columns, program: Program, is_whole: bool) -> tuple[Outcome, bool]:
+    def ask(self, columns: CoverColumns, program: Program, is_whole: bool) -> tuple[SolverOutcome, bool]:
         """The outcome, and whether it was no answer, and what makes it none is excluded from now on.
 
         `is_whole`: every column that a tree can use is there, so that the solver's bound is one on all trees.
@@ -132,7 +134,7 @@ class _Asks:
             search.statistics[name] = search.statistics.get(name, 0.0) + value
         if is_whole:
             search.raise_bound(outcome.bound)
-        return outcome, outcome.end is End.OPTIMAL and _exclude(search, cover, columns, outcome, self.excluded)
+        return outcome, outcome.end is SolverEnd.OPTIMAL and _exclude(search, cover, columns, outcome, self.excluded)
 
 
 def _everything(asks: _Asks) -> Stop:
@@ -140,12 +142,12 @@ def _everything(asks: _Asks) -> Stop:
     return _flow_of(asks, _every_column(asks.cover, asks.coupling, asks.search.asked))
 
 
-def _every_column(cover: Cover, coupling: Coupling, asked: Asked) -> Columns:
+def _every_column(cover: Cover, coupling: Coupling, asked: IntegerForm) -> CoverColumns:
     """Of columns between which only their price could decide (labels of a leaf, last splits) the cheapest."""
     return take(cover, all_columns(cover) if couples(asked) else best_columns(cover), coupling)
 
 
-def _flow_of(asks: _Asks, columns: Columns, complete: bool = True) -> Stop:
+def _flow_of(asks: _Asks, columns: CoverColumns, complete: bool = True) -> Stop:
     """The best tree of columns among which is every one that a best tree uses; `complete`: that any tree uses."""
     search = asks.search
     if not columns.size:
@@ -154,13 +156,13 @@ def _flow_of(asks: _Asks, columns: Columns, complete: bool = True) -> Stop:
     search.is_built(program.columns, program.rows)
     while True:
         outcome, broken = asks.ask(columns, program, True)
-        if not complete and (broken or outcome.end is End.INFEASIBLE):
+        if not complete and (broken or outcome.end is SolverEnd.INFEASIBLE):
             raise Contradiction("the solver has no tree of the columns of which a best one is made")
         if broken:
             continue
-        if outcome.end is End.INFEASIBLE:
+        if outcome.end is SolverEnd.INFEASIBLE:
             return search.no_tree(outcome.proof)
-        if outcome.end is not End.OPTIMAL:
+        if outcome.end is not SolverEnd.OPTIMAL:
             return _cut_short(search, outcome)
         proof = outcome.proof
         return search.close(proof if complete else Evidence("columns below", "of best trees", (proof,)))
@@ -231,7 +233,7 @@ def _by_thresholds(asks: _Asks) -> Stop:
             search.statistics["rows"] = float(program.rows)
             search.statistics["columns_solved"] = float(program.columns)
             outcome, broken = asks.ask(columns, program, False)
-        if outcome is None or outcome.end is End.INFEASIBLE:
+        if outcome is None or outcome.end is SolverEnd.INFEASIBLE:
             refuted = Evidence("no column") if outcome is None else outcome.proof
             why = Evidence("threshold", f"{threshold:,} steps of the goal", (refuted,))
             bound = max(bound, threshold + 1)
@@ -240,7 +242,7 @@ def _by_thresholds(asks: _Asks) -> Stop:
             if last:
                 search.raise_bound(Proved(bound, why))
                 return search.close(why)
-        elif outcome.end is End.OPTIMAL:
+        elif outcome.end is SolverEnd.OPTIMAL:
             # Within the threshold every column of a better tree was there.
             assert outcome.values is not None
             best_of_all = Evidence("columns below", f"{threshold:,} steps of the goal", (outcome.proof,))
@@ -251,7 +253,7 @@ def _by_thresholds(asks: _Asks) -> Stop:
         wanted *= 4
 
 
-def _is_met(search: Search, relaxation: Relaxation, priced: Priced) -> bool:
+def _is_met(search: SolveState, relaxation: Relaxation, priced: PricedCover) -> bool:
     """Where time has run out: does the relaxation, which couples nothing here, already show its own tree to be best?"""
     if search.limits.deadline.left() > SHORT:
         return False
@@ -265,7 +267,7 @@ def _is_met(search: Search, relaxation: Relaxation, priced: Priced) -> bool:
 class _Totals:
     """For every column the least goal, in whole steps, of a tree that uses it, as far as the relaxation knows."""
 
-    def __init__(self, relaxation: Relaxation, priced: Priced) -> None:
+    def __init__(self, relaxation: Relaxation, priced: PricedCover) -> None:
         cover, unit = relaxation.cover, relaxation.unit
         states = cover.states
         outside = relaxation.outside(priced)
@@ -331,22 +333,22 @@ def _steps(values: Whole, unit: int) -> Whole:
     return -(-values // unit)
 
 
-def _met(search: Search, why: Evidence) -> Evidence:
+def _met(search: SolveState, why: Evidence) -> Evidence:
     return Evidence("bound meets tree", "", (why,)) if search.problem.goals else Evidence("no goal")
 
 
-def _cut_short(search: Search, outcome: Outcome) -> Stop:
+def _cut_short(search: SolveState, outcome: SolverOutcome) -> Stop:
     """Why a solver ended that proved nothing."""
-    if search.enough or outcome.end is End.INTERRUPTED:
+    if search.enough or outcome.end is SolverEnd.INTERRUPTED:
         return search.cut_short
-    return {End.TIME: Stop.TIME, End.MEMORY: Stop.MEMORY}.get(outcome.end, Stop.FAILED)
+    return {SolverEnd.TIME: Stop.TIME, SolverEnd.MEMORY: Stop.MEMORY}.get(outcome.end, Stop.FAILED)
 
 
 def _exclude(
-    search: Search,
+    search: SolveState,
     cover: Cover,
-    columns: Columns,
-    outcome: Outcome,
+    columns: CoverColumns,
+    outcome: SolverOutcome,
     excluded: list[Excluded],
 ) -> bool:
     """Notes what makes the solution no answer (a monotony broken, a real number rounded); False if nothing does."""
@@ -367,7 +369,7 @@ def _exclude(
     return True
 
 
-def _paths(cover: Cover, columns: Columns, chosen: list[int]) -> dict[tuple[tuple[int, bool], ...], int]:
+def _paths(cover: Cover, columns: CoverColumns, chosen: list[int]) -> dict[tuple[tuple[int, bool], ...], int]:
     """For every leaf of the solution, by its path, the column that holds it."""
     by_state = {int(columns.state[c]): c for c in chosen}
     states, tests = cover.states, cover.tests
@@ -390,7 +392,7 @@ def _paths(cover: Cover, columns: Columns, chosen: list[int]) -> dict[tuple[tupl
     return found
 
 
-def _identity(columns: Columns, column: int) -> tuple[int, int, int, int]:
+def _identity(columns: CoverColumns, column: int) -> tuple[int, int, int, int]:
     return (
         int(columns.state[column]) * 4 + int(columns.kind[column]),
         int(columns.item[column]),
@@ -399,7 +401,7 @@ def _identity(columns: Columns, column: int) -> tuple[int, int, int, int]:
     )
 
 
-def _without(program: Program, columns: Columns, excluded: list[Excluded]) -> Program:
+def _without(program: Program, columns: CoverColumns, excluded: list[Excluded]) -> Program:
     """The program with one row per excluded set of columns, not all of which may be used together."""
     if not excluded:
         return program

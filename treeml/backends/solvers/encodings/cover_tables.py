@@ -13,7 +13,7 @@ import numpy as np
 from treeml.backends.contract import Deadline
 from treeml.backends.solvers.encodings.cover import Cover, couples, moved_targets, row_forms, takes_pairs
 from treeml.backends.solvers.encodings.deadline import NO_DEADLINE, in_time
-from treeml.backends.solvers.encodings.integer_form import Asked, Form, LeafRule, parts_of
+from treeml.backends.solvers.encodings.integer_form import Form, IntegerForm, LeafRule, parts_of
 from treeml.native import cover as native
 from treeml.problem.magnitudes import product_at_least
 from treeml.problem.problem import Problem
@@ -30,7 +30,7 @@ MOST_BYTES = 8 * 2**30  # where no limit on memory is given
 
 def build_cover(
     problem: Problem,
-    asked: Asked,
+    asked: IntegerForm,
     deadline: Deadline = NO_DEADLINE,
     memory: int = 0,
     threads: int = 1,
@@ -115,7 +115,7 @@ class Counting:
         return whole, yes, whole[self.last :, None, :][: len(self.keys)] - yes
 
 
-def _useful_tests(problem: Problem, asked: Asked) -> NDArray[np.int64]:
+def _useful_tests(problem: Problem, asked: IntegerForm) -> NDArray[np.int64]:
     """Tests that split the rows: with monotony required all of them, else each split once per counted feature."""
     seen: set[tuple[bytes, int]] = set()
     kept = []
@@ -133,7 +133,7 @@ def _useful_tests(problem: Problem, asked: Asked) -> NDArray[np.int64]:
 
 
 def _tags(
-    problem: Problem, asked: Asked, feature: NDArray[np.int32], paid: list[int]
+    problem: Problem, asked: IntegerForm, feature: NDArray[np.int32], paid: list[int]
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]] | None:
     """What a path must remember beside its rows: features paid for; and, for monotony, its very answers."""
     tests = len(feature)
@@ -165,7 +165,7 @@ def cost_matrix(form: Form, problem: Problem) -> Whole:
     return form.predicted
 
 
-def pair_tables(count: Counting, asked: Asked, tests: NDArray[np.int64], feature: NDArray[np.int32]) -> Cover:
+def pair_tables(count: Counting, asked: IntegerForm, tests: NDArray[np.int64], feature: NDArray[np.int32]) -> Cover:
     """States priced by the best tree of depth two on them, where nothing couples the subtrees."""
     problem, states, labels = count.problem, count.states, max(1, count.problem.classes)
     cost = cost_matrix(asked.goal, problem)
@@ -186,7 +186,7 @@ def pair_tables(count: Counting, asked: Asked, tests: NDArray[np.int64], feature
 
 
 def split_tables(
-    count: Counting, asked: Asked, tests: NDArray[np.int64], feature: NDArray[np.int32], paid: list[int]
+    count: Counting, asked: IntegerForm, tests: NDArray[np.int64], feature: NDArray[np.int32], paid: list[int]
 ) -> Cover:
     """What leaves and splits add to every form, and which of them are allowed."""
     problem, states, labels = count.problem, count.states, max(1, count.problem.classes)
@@ -270,7 +270,9 @@ def _squared(count: Counting, loss: Loss, factor: Fraction, ceiling: int | None)
     return price(whole), np.stack([price(below), price(above)], axis=-1)
 
 
-def _allowed(count: Counting, asked: Asked, held: Whole, held_yes: Whole, held_no: Whole) -> tuple[Bits, Bits, Bits]:
+def _allowed(
+    count: Counting, asked: IntegerForm, held: Whole, held_yes: Whole, held_no: Whole
+) -> tuple[Bits, Bits, Bits]:
     """Which leaves meet the conditions on every leaf: states x labels, and the two sides of splits of the last ones."""
     labels = max(1, count.problem.classes)
     support = max(1, asked.support)
@@ -314,7 +316,7 @@ def _meets_some(rule: LeafRule, sums: Whole, labels: int) -> Bits:
 
 
 def _paid_already(
-    problem: Problem, asked: Asked, states: native.States, feature: NDArray[np.int32], paid: list[int]
+    problem: Problem, asked: IntegerForm, states: native.States, feature: NDArray[np.int32], paid: list[int]
 ) -> Bits:
     """states x paid features: was it tested above?"""
     words = max(1, -(-problem.rows // 64))
@@ -331,7 +333,7 @@ def _paid_already(
 
 def _prices(
     count: Counting,
-    asked: Asked,
+    asked: IntegerForm,
     feature: NDArray[np.int32],
     forms: tuple[Form, ...],
     paid: list[int],

@@ -14,8 +14,8 @@ from treeml.backends.solvers.encodings.monotone import Path, broken_pairs
 from treeml.backends.solvers.encodings.order import OrderModel
 from treeml.backends.solvers.encodings.order_search import excluding, start_literals
 from treeml.backends.solvers.encodings.row_literals import RowsModel
-from treeml.backends.solvers.encodings.solve_state import Search
-from treeml.backends.solvers.engines.outcome import End, Outcome, Proved
+from treeml.backends.solvers.encodings.solve_state import SolveState
+from treeml.backends.solvers.engines.outcome import Proved, SolverEnd, SolverOutcome
 from treeml.problem.tree import Node
 
 if TYPE_CHECKING:
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
     Whole = NDArray[np.int64]
 
-Run = Callable[[Any, list[Any], Callable[["Whole | None", "Proved | None"], bool]], Outcome]
+Run = Callable[[Any, list[Any], Callable[["Whole | None", "Proved | None"], bool]], SolverOutcome]
 Exclude = Callable[["Whole", Path, Path], None]
 
 
-def search_rows(search: Search, rows: RowsModel, run: Run) -> Stop:
+def search_rows(search: SolveState, rows: RowsModel, run: Run) -> Stop:
     def exclude(values: Whole, one: Path, other: Path) -> None:
         variables = rows.variables
         facts = _facts(rows, values, one) | _facts(rows, values, other)
@@ -36,7 +36,7 @@ def search_rows(search: Search, rows: RowsModel, run: Run) -> Stop:
     return _search(search, rows.model, rows.variables, rows.decode, exclude, run)
 
 
-def search_order(search: Search, order: OrderModel, run: Run) -> Stop:
+def search_order(search: SolveState, order: OrderModel, run: Run) -> Stop:
     from ortools.sat.python import cp_model
 
     model = cp_model.CpModel()
@@ -87,7 +87,7 @@ def _true(values: Whole) -> NDArray[np.bool_]:
 
 
 def _search(
-    search: Search,
+    search: SolveState,
     model: Any,
     variables: list[Any],
     decode: Callable[[Whole], Node],
@@ -116,7 +116,7 @@ def _search(
                     raise AssertionError("a tree of the model does not meet the requirements")
                 for one, other in pairs:
                     exclude(outcome.values, one, other)
-                if outcome.end is End.OPTIMAL:
+                if outcome.end is SolverEnd.OPTIMAL:
                     search.raise_bound(outcome.bound)
                     if search.proved and has_goal:
                         assert search.least_by is not None
@@ -124,13 +124,13 @@ def _search(
                     model.clear_hints()
                     continue
         search.raise_bound(outcome.bound)
-        if outcome.end is End.INFEASIBLE:
+        if outcome.end is SolverEnd.INFEASIBLE:
             return search.no_tree(outcome.proof)
-        if outcome.end is End.OPTIMAL:
+        if outcome.end is SolverEnd.OPTIMAL:
             return search.close(outcome.proof)
-        if search.enough or outcome.end is End.INTERRUPTED:
+        if search.enough or outcome.end is SolverEnd.INTERRUPTED:
             return search.cut_short
-        return {End.MEMORY: Stop.MEMORY}.get(outcome.end, Stop.TIME)
+        return {SolverEnd.MEMORY: Stop.MEMORY}.get(outcome.end, Stop.TIME)
 
 
 def _facts(rows: RowsModel, values: Whole, path: Path) -> set[int]:

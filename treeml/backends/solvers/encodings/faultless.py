@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treeml.backends.solvers.encodings.integer_form import Asked, Form, parts_of
-from treeml.backends.solvers.encodings.node_questions import Choices
+from treeml.backends.solvers.encodings.integer_form import Form, IntegerForm, parts_of
+from treeml.backends.solvers.encodings.node_questions import NodeQuestions
 from treeml.problem.evaluate import answers
 from treeml.problem.problem import Bound, Problem
 from treeml.problem.terms import Depth, Leaves, Predicted, Sum
@@ -33,7 +33,7 @@ FREE = -1  # the label of a group that may get any class
 class Faultless:
     """Is there a tree of at most this depth, with at most so many leaves, that gives every group its class?"""
 
-    choices: Choices
+    choices: NodeQuestions
     label: Whole  # per group
     row: Whole  # per group a row of it
     depth: int
@@ -77,7 +77,7 @@ class Faultless:
         return Problem(features, problem.tests, count, problem.classes, (), tuple(bounds), given)
 
 
-def read_faultless(problem: Problem, asked: Asked, choices: Choices) -> Faultless | str:
+def read_faultless(problem: Problem, asked: IntegerForm, choices: NodeQuestions) -> Faultless | str:
     """The question, or why the problem is another one."""
     if problem.goals or not problem.classes:
         return "something is minimized" if problem.goals else "the leaves hold numbers"

@@ -26,15 +26,15 @@ import numpy as np
 from treeml.backends.contract import Deadline
 from treeml.backends.solvers.encodings.deadline import NO_DEADLINE
 from treeml.backends.solvers.encodings.integer_form import (
-    Asked,
     Form,
+    IntegerForm,
     LeafRule,
     Unsupported,
     form_range,
     lead_over_share,
     parts_of,
 )
-from treeml.backends.solvers.encodings.node_questions import Choices
+from treeml.backends.solvers.encodings.node_questions import NodeQuestions
 from treeml.backends.solvers.encodings.nodes import Nodes
 from treeml.backends.solvers.encodings.program_builder import Draft, Terms
 from treeml.problem.problem import Problem
@@ -51,8 +51,8 @@ class NodeProgram:
     """A program over nodes, with what is needed to read a tree from it and to exclude one."""
 
     problem: Problem
-    asked: Asked
-    choices: Choices
+    asked: IntegerForm
+    choices: NodeQuestions
     nodes: Nodes
     draft: Draft = field(default_factory=Draft)
     ask: list[list[int]] = field(default_factory=list)
@@ -95,7 +95,9 @@ class NodeProgram:
         self.draft.row([*((1, f) for f in facts), *((-1, i) for i in idle)], None, len(facts) - 1)
 
 
-def build_flow(problem: Problem, asked: Asked, choices: Choices, deadline: Deadline = NO_DEADLINE) -> NodeProgram:
+def build_flow(
+    problem: Problem, asked: IntegerForm, choices: NodeQuestions, deadline: Deadline = NO_DEADLINE
+) -> NodeProgram:
     depth = asked.depth if choices.choices else 0
     model = NodeProgram(problem, asked, choices, Nodes(max(0, depth)), Draft(deadline), free=asked.counts_shape)
     sums = [part for form in asked.forms for part in parts_of(form) if part.predicted is not None]

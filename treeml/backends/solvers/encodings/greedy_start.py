@@ -16,8 +16,8 @@ import numpy as np
 
 from treeml.backends.contract import Deadline
 from treeml.backends.solvers.encodings.deadline import NO_DEADLINE
-from treeml.backends.solvers.encodings.integer_form import Asked, LeafRule, form_of
-from treeml.backends.solvers.encodings.node_questions import Choice, Choices, read_choices
+from treeml.backends.solvers.encodings.integer_form import IntegerForm, LeafRule, form_of
+from treeml.backends.solvers.encodings.node_questions import Choice, NodeQuestions, read_choices
 from treeml.problem.evaluate import answers
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Leaf, Node, Split
@@ -32,7 +32,7 @@ MOST_CELLS = 5_000_000  # groups times choices of a tree that is grown in passin
 LARGEST_DEPTH = 200  # a greedy tree is grown by calls within calls
 
 
-def greedy_tree(choices: Choices, asked: Asked, deadline: Deadline = NO_DEADLINE) -> Node | None:
+def greedy_tree(choices: NodeQuestions, asked: IntegerForm, deadline: Deadline = NO_DEADLINE) -> Node | None:
     """None where the goal says nothing about predictions; at the deadline nothing is split any more."""
     if asked.goal.predicted is None or asked.depth < 0:
         return None
@@ -64,7 +64,7 @@ def greedy_tree(choices: Choices, asked: Asked, deadline: Deadline = NO_DEADLINE
     return grow(np.arange(choices.groups), asked.depth)
 
 
-def first_trees(choices: Choices, asked: Asked, deadline: Deadline = NO_DEADLINE) -> Iterator[Node]:
+def first_trees(choices: NodeQuestions, asked: IntegerForm, deadline: Deadline = NO_DEADLINE) -> Iterator[Node]:
     """The greedy tree, then smaller and smaller ones: a requirement that a tree breaks may hold for one with less."""
     depth = asked.depth
     while depth > 0 and not deadline.passed:
@@ -84,14 +84,14 @@ def greedy_for_bound(problem: Problem) -> Node | None:
         deep = LARGEST_DEPTH if problem.max_depth is None else min(problem.max_depth, LARGEST_DEPTH)
         support = problem.bound_on("Support", ">=")
         rule = () if support is None else (LeafRule("support", ">=", support, False, ""),)
-        asked = Asked(deep, form_of(bound.sum, "a requirement"), (), rule, ())
+        asked = IntegerForm(deep, form_of(bound.sum, "a requirement"), (), rule, ())
         choices = read_choices(problem)
         return greedy_tree(choices, asked) if choices.groups * len(choices.choices) <= MOST_CELLS else None
     return None
 
 
 def mended_tree(
-    choices: Choices, asked: Asked, tree: Node | None, deadline: Deadline = NO_DEADLINE, rounds: int = 20
+    choices: NodeQuestions, asked: IntegerForm, tree: Node | None, deadline: Deadline = NO_DEADLINE, rounds: int = 20
 ) -> Node | None:
     """The tree, or a better one after choosing its cuts anew in turn; from a few disturbed trees as well.
 

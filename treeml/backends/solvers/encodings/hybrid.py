@@ -36,7 +36,7 @@ MOST_LITERALS = 150_000_000  # occurrences; about six gigabytes with the solver
 BYTES_PER_LITERAL = 40
 
 
-class Model(Protocol):
+class FaultlessModel(Protocol):
     clauses: Clauses
 
     def decode(self, true: Bits) -> Node: ...
@@ -55,7 +55,7 @@ def choose(faultless: Faultless, encoding: str, switch: int) -> tuple[str, str]:
     return "complete", f"{tests:,} tests, and depth {depth} is below the switch at {switch}"
 
 
-def build(faultless: Faultless, encoding: str, groups: Sequence[int], deadline: Deadline) -> Model:
+def build(faultless: Faultless, encoding: str, groups: Sequence[int], deadline: Deadline) -> FaultlessModel:
     if encoding == "complete":
         return CompleteModel(faultless, groups, deadline)
     if encoding == "partition":
@@ -103,7 +103,7 @@ def answer(
     encoding: str,
     groups: list[int],
     limits: Limits,
-    ask: Callable[[Model], Node | None],
+    ask: Callable[[FaultlessModel], Node | None],
     room: Callable[[int, int], None],
 ) -> Node | None:
     """A tree for all rows, or None with the proof that there is none, beginning with these groups of them.

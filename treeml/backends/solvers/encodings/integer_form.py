@@ -96,7 +96,7 @@ class Form:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Requirement:
+class IntegerRequirement:
     """A form kept between two whole numbers, each of which may be absent."""
 
     form: Form
@@ -122,12 +122,12 @@ class LeafRule:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Asked:
+class IntegerForm:
     """All that is asked of a tree."""
 
     depth: int
     goal: Form
-    requirements: tuple[Requirement, ...]
+    requirements: tuple[IntegerRequirement, ...]
     leaf_rules: tuple[LeafRule, ...]
     monotone: tuple[tuple[Monotone, str], ...]
 
@@ -172,7 +172,7 @@ class Asked:
         )
 
 
-def read_problem(problem: Problem, most: Fraction | None = None, steps: int = STEPS_OF_A_LOSS) -> Asked:
+def read_problem(problem: Problem, most: Fraction | None = None, steps: int = STEPS_OF_A_LOSS) -> IntegerForm:
     """Raises Unsupported for what no encoding can express.
 
     Trees whose goal is above `most` are of no interest: a squared loss in it is rounded to a share, 1 / `steps`, of it.
@@ -182,7 +182,7 @@ def read_problem(problem: Problem, most: Fraction | None = None, steps: int = ST
     goal = Form()
     if problem.goals:
         goal = form_of(problem.goals[0].sum, "the goal", most, int(problem.count.sum()), steps)
-    requirements: list[Requirement] = []
+    requirements: list[IntegerRequirement] = []
     rules: list[LeafRule] = []
     monotone: list[tuple[Monotone, str]] = []
     depths: list[int] = []
@@ -199,7 +199,9 @@ def read_problem(problem: Problem, most: Fraction | None = None, steps: int = ST
                     assert requirement.high is not None
                     depths.append(requirement.high)
                     if requirement.low is not None:
-                        requirements.append(Requirement(requirement.form, requirement.low, None, requirement.name))
+                        requirements.append(
+                            IntegerRequirement(requirement.form, requirement.low, None, requirement.name)
+                        )
                 else:
                     requirements.append(requirement)
     for requirement in requirements:
@@ -210,12 +212,12 @@ def read_problem(problem: Problem, most: Fraction | None = None, steps: int = ST
         raise Unsupported("unbounded depth", "the model has one variable per node", "add `require depth <= ...`")
     depth = max(-1, min(depths))
     merged = tuple(_eased(item, depth) for item in _merged(requirements))
-    asked = Asked(depth, goal, merged, tuple(rules), tuple(monotone))
+    asked = IntegerForm(depth, goal, merged, tuple(rules), tuple(monotone))
     _check_sizes(asked, problem)
     return asked
 
 
-def _check_sizes(asked: Asked, problem: Problem) -> None:
+def _check_sizes(asked: IntegerForm, problem: Problem) -> None:
     """Refuses what would not stay exact in a solver."""
     for form in asked.forms:
         if max(map(abs, form_range(form, problem, asked))) > LARGEST_SUM:
@@ -232,7 +234,7 @@ def _beyond(cost: Whole, most: int) -> bool:
     return largest(cost) * cost.size > most and added(np.abs(cost).ravel()) > most
 
 
-def form_range(form: Form, problem: Problem, asked: Asked) -> tuple[int, int]:
+def form_range(form: Form, problem: Problem, asked: IntegerForm) -> tuple[int, int]:
     """Whole numbers between which the form lies for every tree, real losses left out."""
     low = high = form.offset
     if form.predicted is not None:
@@ -254,19 +256,19 @@ def form_range(form: Form, problem: Problem, asked: Asked) -> tuple[int, int]:
     return low, high
 
 
-def _eased(item: Requirement, depth: int) -> Requirement:
+def _eased(item: IntegerRequirement, depth: int) -> IntegerRequirement:
     """Squared losses are rounded down, by less than a step a leaf: what is at least so much may look like less."""
     if item.low is None or not any(loss.kind == "squared" for _, loss in item.form.losses):
         return item
-    return Requirement(item.form, item.low - 2 ** max(0, depth), item.high, item.name)
+    return IntegerRequirement(item.form, item.low - 2 ** max(0, depth), item.high, item.name)
 
 
-def _merged(requirements: list[Requirement]) -> Iterator[Requirement]:
+def _merged(requirements: list[IntegerRequirement]) -> Iterator[IntegerRequirement]:
     """Sums of predictions of one name that are equal up to their sign are one, kept between two limits.
 
     A gap between groups is a bound on either difference of every two of them, so half of its sums are spared.
     """
-    found: dict[tuple[str, bytes] | int, tuple[int, Requirement]] = {}
+    found: dict[tuple[str, bytes] | int, tuple[int, IntegerRequirement]] = {}
     for place, item in enumerate(requirements):
         cost = item.form.predicted
         if cost is None or item.form.losses or not item.form.additive or item.form.leaves or item.form.test_costs:
@@ -286,7 +288,7 @@ def _merged(requirements: list[Requirement]) -> Iterator[Requirement]:
         if low is not None and high is not None and low > high:
             found[place] = 1, item  # solvers refuse a row that nothing can meet; two of them they refute
         else:
-            found[key] = first, Requirement(known.form, low, high, item.name)
+            found[key] = first, IntegerRequirement(known.form, low, high, item.name)
     for _, item in found.values():
         yield item
 
@@ -542,13 +544,13 @@ def _ratio(bound: Bound) -> Iterator[Bound]:
     yield Bound(Sum(tuple(parts)), sense, Fraction(0), bound.name)
 
 
-def _requirement(bound: Bound) -> Requirement:
+def _requirement(bound: Bound) -> IntegerRequirement:
     most = bound.limit if bound.sense in ("<=", "=") else None
     form = form_of(bound.sum, f"`{bound.name}`" if bound.name else "a requirement", most)
     limit = (bound.limit - form.constant) / form.scale
     high = _in_reach(floor(limit)) if bound.sense in ("<=", "=") else None
     low = _in_reach(ceil(limit)) if bound.sense in (">=", "=") else None
-    return Requirement(form, low, high, bound.name)
+    return IntegerRequirement(form, low, high, bound.name)
 
 
 def lead_over_share(sums: Whole, label: int, rule: LeafRule) -> Whole:
@@ -597,7 +599,7 @@ def _monotone(bound: Bound) -> Iterator[tuple[Monotone, str]]:
         raise Unsupported("a tree that is not monotone", "only the contrary can be required")
 
 
-def _is_depth_limit(requirement: Requirement) -> bool:
+def _is_depth_limit(requirement: IntegerRequirement) -> bool:
     form = requirement.form
     only = form.depth > 0 and form.predicted is None and not (form.leaves or form.used or form.test_costs)
     return only and not form.losses and not form.largest and requirement.high is not None and form.depth == 1

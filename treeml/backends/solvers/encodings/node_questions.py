@@ -32,7 +32,7 @@ class Choice:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Choices:
+class NodeQuestions:
     problem: Problem
     group: Whole  # per row
     groups: int
@@ -70,7 +70,7 @@ class Choices:
         return _find(self.problem, feature, choice.feature, "among", tuple(levels), missing_yes), False
 
 
-def read_choices(problem: Problem, *, binary: bool = False) -> Choices:
+def read_choices(problem: Problem, *, binary: bool = False) -> NodeQuestions:
     """`binary` makes every test a choice of its own."""
     keys, native = [], []
     for number, feature in enumerate(problem.features):
@@ -98,7 +98,7 @@ def read_choices(problem: Problem, *, binary: bool = False) -> Choices:
         yes = problem.bits[test][first]
         if yes.any() and not yes.all():
             choices.append(Choice(problem.tests[test].feature, "test", test, yes=yes))
-    return Choices(problem, group, len(first), count, tuple(choices))
+    return NodeQuestions(problem, group, len(first), count, tuple(choices))
 
 
 def _own_tests(problem: Problem, taken: set[int]) -> list[int]:

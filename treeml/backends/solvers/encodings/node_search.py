@@ -12,18 +12,18 @@ from treeml.backends.contract import Stop
 from treeml.backends.solvers.encodings.flow import NodeProgram
 from treeml.backends.solvers.encodings.monotone import broken_pairs
 from treeml.backends.solvers.encodings.program import Program
-from treeml.backends.solvers.encodings.solve_state import Search
-from treeml.backends.solvers.engines.outcome import End, OnIncumbent, Outcome, Proved
+from treeml.backends.solvers.encodings.solve_state import SolveState
+from treeml.backends.solvers.engines.outcome import OnIncumbent, Proved, SolverEnd, SolverOutcome
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Whole = NDArray[np.int64]
 
-Run = Callable[[Program, "Whole | None", OnIncumbent], Outcome]
+Run = Callable[[Program, "Whole | None", OnIncumbent], SolverOutcome]
 
 
-def search_nodes(search: Search, model: NodeProgram, run: Run, write: Callable[[Program], None] | None) -> Stop:
+def search_nodes(search: SolveState, model: NodeProgram, run: Run, write: Callable[[Program], None] | None) -> Stop:
     def told(values: Whole | None, bound: Proved | None) -> bool:
         if values is not None:
             search.offer(model.decode(values))
@@ -40,7 +40,7 @@ def search_nodes(search: Search, model: NodeProgram, run: Run, write: Callable[[
         for name, value in outcome.statistics.items():
             search.statistics[name] = search.statistics.get(name, 0.0) + value
         search.raise_bound(outcome.bound)
-        if outcome.end is End.INFEASIBLE:
+        if outcome.end is SolverEnd.INFEASIBLE:
             return search.no_tree(outcome.proof)
         if outcome.values is not None:
             tree = model.decode(outcome.values)
@@ -54,19 +54,19 @@ def search_nodes(search: Search, model: NodeProgram, run: Run, write: Callable[[
                     model.exclude(outcome.values, one, other)
                 if search.proved and search.problem.goals:
                     return search.close(_met(search))
-                if outcome.end is End.OPTIMAL:
+                if outcome.end is SolverEnd.OPTIMAL:
                     program = model.draft.program()
                     continue
-        if outcome.end is End.OPTIMAL:
+        if outcome.end is SolverEnd.OPTIMAL:
             if not search.problem.goals:
                 return search.close(Evidence("no goal"))
             return search.close(_met(search)) if search.proved else Stop.FAILED
-        if search.enough or outcome.end is End.INTERRUPTED:
+        if search.enough or outcome.end is SolverEnd.INTERRUPTED:
             return search.cut_short
-        return {End.TIME: Stop.TIME, End.MEMORY: Stop.MEMORY}.get(outcome.end, Stop.FAILED)
+        return {SolverEnd.TIME: Stop.TIME, SolverEnd.MEMORY: Stop.MEMORY}.get(outcome.end, Stop.FAILED)
 
 
-def _met(search: Search) -> Evidence:
+def _met(search: SolveState) -> Evidence:
     """The tree in hand has the value of the bound, whichever solution of the program it came from."""
     assert search.least_by is not None
     return Evidence("bound meets tree", "", (search.least_by,))

@@ -37,8 +37,8 @@ import numpy as np
 
 from treeml.backends.contract import Deadline
 from treeml.backends.solvers.encodings.deadline import NO_DEADLINE
-from treeml.backends.solvers.encodings.integer_form import Asked, Form, LeafRule, Unsupported, parts_of
-from treeml.backends.solvers.encodings.node_questions import Choices
+from treeml.backends.solvers.encodings.integer_form import Form, IntegerForm, LeafRule, Unsupported, parts_of
+from treeml.backends.solvers.encodings.node_questions import NodeQuestions
 from treeml.backends.solvers.encodings.nodes import Nodes
 from treeml.backends.solvers.encodings.pseudo_boolean import Clauses
 from treeml.problem.problem import Problem
@@ -68,8 +68,8 @@ class OrderModel:
     """Clauses, sums to be kept, and a sum to be minimized."""
 
     problem: Problem
-    asked: Asked
-    choices: Choices
+    asked: IntegerForm
+    choices: NodeQuestions
     nodes: Nodes
     clauses: Clauses = field(default_factory=Clauses)
     limits: list[AtMost] = field(default_factory=list)
@@ -122,7 +122,7 @@ class OrderModel:
         return int(np.flatnonzero(true[self.label[leaf]])[0])
 
 
-def estimate_clauses(asked: Asked, choices: Choices) -> int:
+def estimate_clauses(asked: IntegerForm, choices: NodeQuestions) -> int:
     """About so many clauses, before any is made."""
     nodes = Nodes(asked.depth)
     per_node = sum(2 * choices.groups if choice.kind != "test" else choices.groups for choice in choices.choices)
@@ -132,7 +132,7 @@ def estimate_clauses(asked: Asked, choices: Choices) -> int:
 
 
 def build_order(
-    problem: Problem, asked: Asked, choices: Choices, deadline: Deadline = NO_DEADLINE, margin: int = 1
+    problem: Problem, asked: IntegerForm, choices: NodeQuestions, deadline: Deadline = NO_DEADLINE, margin: int = 1
 ) -> OrderModel:
     """Raises Unsupported for what the directions cannot express, OutOfTime at the deadline."""
     depth = asked.depth if choices.choices else 0
@@ -188,7 +188,7 @@ def _write_nodes(model: OrderModel) -> None:
         clauses.at_most_one(asked)
 
 
-def _template(choices: Choices, kinds: int) -> list[Whole]:
+def _template(choices: NodeQuestions, kinds: int) -> list[Whole]:
     """The clauses of one node over variables 1 .. kinds (asks) and kinds + 1 .. kinds + groups (sides)."""
     twos: list[Whole] = []
     threes: list[Whole] = []

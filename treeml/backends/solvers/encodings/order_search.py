@@ -31,7 +31,7 @@ from treeml.backends.solvers.encodings.pseudo_boolean import (
     normalized,
     totalizer,
 )
-from treeml.backends.solvers.encodings.solve_state import Search
+from treeml.backends.solvers.encodings.solve_state import SolveState
 from treeml.backends.solvers.engines.outcome import Proved
 from treeml.backends.solvers.engines.sat import Sat, Stopped
 from treeml.problem.tree import Leaf, Node, Split
@@ -59,7 +59,7 @@ NO_NAMES: Mapping[str, int] = MappingProxyType({})
 Make = Callable[[str, Iterable[list[int]]], Sat]
 
 
-class TooLarge(Exception):
+class EncodingTooLarge(Exception):
     """The clauses would not fit."""
 
 
@@ -72,13 +72,13 @@ def encode_limits(model: OrderModel, memory: int | None, chosen: Mapping[str, in
     """Adds the clauses of every sum that is to be kept; those of a name in `chosen` only where its literal holds."""
     size = len(model.clauses.clauses) + estimate_limits(model)
     if size > MOST_CLAUSES or (memory is not None and size * BYTES_PER_CLAUSE > memory):
-        raise TooLarge(f"about {size:,} clauses")
+        raise EncodingTooLarge(f"about {size:,} clauses")
     for item in model.limits:
         more = (chosen[item.name],) if item.name in chosen else ()
         at_most(model.clauses, item.terms, item.limit, (*item.condition, *more))
 
 
-def minimize(search: Search, model: OrderModel, make: Make, strategy: str, solver: str) -> Stop:
+def minimize(search: SolveState, model: OrderModel, make: Make, strategy: str, solver: str) -> Stop:
     """Drives the search; the best tree and the bound end up in `search`."""
     items, _ = normalized(model.goal, 0)
     runner = _Runner(search, model, make, solver, items)
@@ -99,7 +99,7 @@ def minimize(search: Search, model: OrderModel, make: Make, strategy: str, solve
         runner.close()
 
 
-def decide(search: Search, model: OrderModel, sat: Sat, assumptions: Sequence[int] = ()) -> bool:
+def decide(search: SolveState, model: OrderModel, sat: Sat, assumptions: Sequence[int] = ()) -> bool:
     """Is there a tree? It ends up in `search`; clauses that were missing are added to the model."""
     while sat.solve(assumptions):
         clauses = _offer(search, model, sat)
@@ -111,7 +111,7 @@ def decide(search: Search, model: OrderModel, sat: Sat, assumptions: Sequence[in
     return False
 
 
-def _offer(search: Search, model: OrderModel, sat: Sat) -> list[list[int]]:
+def _offer(search: SolveState, model: OrderModel, sat: Sat) -> list[list[int]]:
     """Offers the tree of the solver's model; clauses against the monotonies that it breaks, if it breaks any."""
     literals = sat.model()
     # Variables in no clause may be absent from the model.
@@ -138,7 +138,7 @@ def _flat(model: OrderModel) -> list[tuple[int, int]]:
 
 class _Runner:
     def __init__(
-        self, search: Search, model: OrderModel, make: Make, solver: str, items: list[tuple[int, int]]
+        self, search: SolveState, model: OrderModel, make: Make, solver: str, items: list[tuple[int, int]]
     ) -> None:
         self.search, self.model, self.make, self.solver_name = search, model, make, solver
         self.items = items  # penalties, in steps of `divisor` above `floor`

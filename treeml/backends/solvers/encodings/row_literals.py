@@ -25,14 +25,14 @@ import numpy as np
 from treeml.backends.contract import Deadline
 from treeml.backends.solvers.encodings.deadline import NO_DEADLINE, in_time
 from treeml.backends.solvers.encodings.integer_form import (
-    Asked,
     Form,
+    IntegerForm,
     LeafRule,
     Unsupported,
     form_range,
     lead_over_share,
 )
-from treeml.backends.solvers.encodings.node_questions import Choices
+from treeml.backends.solvers.encodings.node_questions import NodeQuestions
 from treeml.backends.solvers.encodings.nodes import Nodes
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Leaf, Node, Split
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     Whole = NDArray[np.int64]
 
 
-def estimate_literals(asked: Asked, choices: Choices) -> int:
+def estimate_literals(asked: IntegerForm, choices: NodeQuestions) -> int:
     nodes = Nodes(max(0, asked.depth))
     return nodes.leaves * choices.groups * (1 + len(choices.choices)) * max(1, asked.depth)
 
@@ -51,8 +51,8 @@ def estimate_literals(asked: Asked, choices: Choices) -> int:
 @dataclass
 class RowsModel:
     problem: Problem
-    asked: Asked
-    choices: Choices
+    asked: IntegerForm
+    choices: NodeQuestions
     nodes: Nodes
     model: Any
     ask: list[list[Any]] = field(default_factory=list)  # nodes x tests
@@ -88,7 +88,9 @@ class RowsModel:
         return [] if node is None or not self.leave else [self.leave[node].negated()]
 
 
-def build_rows(problem: Problem, asked: Asked, choices: Choices, deadline: Deadline = NO_DEADLINE) -> RowsModel:
+def build_rows(
+    problem: Problem, asked: IntegerForm, choices: NodeQuestions, deadline: Deadline = NO_DEADLINE
+) -> RowsModel:
     """`choices` are single tests. Raises Unsupported for what the rows cannot express, OutOfTime."""
     from ortools.sat.python import cp_model
 

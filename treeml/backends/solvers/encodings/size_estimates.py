@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from treeml.backends.solvers.encodings.cover import estimate_cells, estimate_states, takes_pairs
-from treeml.backends.solvers.encodings.integer_form import TOO_LARGE, Asked, Unsupported, parts_of
+from treeml.backends.solvers.encodings.integer_form import TOO_LARGE, IntegerForm, Unsupported, parts_of
 from treeml.problem.problem import Problem
 
 MOST_CELLS = 150_000_000  # numbers in the tables of a cover: about a gigabyte
@@ -21,7 +21,7 @@ def is_whole(options: Mapping[str, Any]) -> bool:
 
 
 def cover_or(
-    problem: Problem, asked: Asked, wanted: bool, other: Callable[[], str], whole: bool = False
+    problem: Problem, asked: IntegerForm, wanted: bool, other: Callable[[], str], whole: bool = False
 ) -> tuple[str, str]:
     """`cover` where it is wanted or its tables fit, else what `other` says; and why."""
     cells, work = estimate_cells(problem, asked, whole), cover_work(problem, asked, whole)
@@ -47,7 +47,7 @@ def _about(number: int) -> str:
     return f"{number:,}" if number < 10**7 else f"{number:.1e}"
 
 
-def cover_work(problem: Problem, asked: Asked, whole: bool = False) -> int:
+def cover_work(problem: Problem, asked: IntegerForm, whole: bool = False) -> int:
     """Steps of counting: pairs of tests by words of rows, or rows by tests, for every state."""
     tests = len(problem.tests)
     if takes_pairs(asked, whole):
@@ -57,7 +57,7 @@ def cover_work(problem: Problem, asked: Asked, whole: bool = False) -> int:
     return estimate_states(tests, asked.depth) * tests * problem.rows * max(1, problem.classes) * forms // 16
 
 
-def takes_nodes(asked: Asked) -> None:
+def takes_nodes(asked: IntegerForm) -> None:
     """Raises Unsupported for what models over the nodes of a complete tree cannot express."""
     for form in asked.forms:
         for part in parts_of(form):
@@ -65,7 +65,7 @@ def takes_nodes(asked: Asked) -> None:
                 raise Unsupported("a loss", "models of nodes count, they do not average", "use the cover encoding")
 
 
-def takes_shares(asked: Asked) -> None:
+def takes_shares(asked: IntegerForm) -> None:
     """Raises Unsupported where a purity is compared in larger numbers than a row of a solver's model may hold."""
     if asked.largest_share > LARGEST_ENTRY:
         raise Unsupported(
@@ -73,7 +73,7 @@ def takes_shares(asked: Asked) -> None:
         )
 
 
-def node_literals(problem: Problem, asked: Asked, binary: bool = False) -> int:
+def node_literals(problem: Problem, asked: IntegerForm, binary: bool = False) -> int:
     """About so many literals in a model over nodes; with `binary`, one that takes every test by itself."""
     leaves = 2 ** max(0, asked.depth)
     kinds = sum(
@@ -82,7 +82,7 @@ def node_literals(problem: Problem, asked: Asked, binary: bool = False) -> int:
     return int(problem.rows * leaves * (kinds + max(0, asked.depth)))
 
 
-def fitting_literals(problem: Problem, asked: Asked, binary: bool = False) -> int:
+def fitting_literals(problem: Problem, asked: IntegerForm, binary: bool = False) -> int:
     """The same; raises Unsupported where they are too many."""
     size = node_literals(problem, asked, binary)
     if size > MOST_LITERALS:
@@ -96,13 +96,13 @@ def fitting_literals(problem: Problem, asked: Asked, binary: bool = False) -> in
     return size
 
 
-def flow_columns(problem: Problem, asked: Asked) -> int:
+def flow_columns(problem: Problem, asked: IntegerForm) -> int:
     """About so many columns of a program of flows, if no two rows are alike."""
     leaves = 2 ** max(0, asked.depth)
     return int((leaves - 1) * len(problem.tests) + leaves * max(1, problem.classes) + problem.rows * leaves)
 
 
-def node_encoding(problem: Problem, asked: Asked) -> str:
+def node_encoding(problem: Problem, asked: IntegerForm) -> str:
     """`order` where features are taken as they are, `rows` for tests; raises Unsupported where both are too large."""
     takes_shares(asked)
     fitting_literals(problem, asked)
@@ -110,7 +110,7 @@ def node_encoding(problem: Problem, asked: Asked) -> str:
     return "order" if raw or node_literals(problem, asked, binary=True) > MOST_LITERALS // 10 else "rows"
 
 
-def flow_encoding(problem: Problem, asked: Asked) -> str:
+def flow_encoding(problem: Problem, asked: IntegerForm) -> str:
     """`flow`, over every test by itself; raises Unsupported where it is too large."""
     takes_shares(asked)
     fitting_literals(problem, asked, binary=True)

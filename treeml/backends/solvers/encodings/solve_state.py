@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from treeml.backends.claims import Contradiction, Evidence, Proof, UnfoundedClaim
 from treeml.backends.contract import Answer, Limits, OnProgress, Progress, Status, Stop
-from treeml.backends.solvers.encodings.integer_form import Asked, Form, goal_value
+from treeml.backends.solvers.encodings.integer_form import Form, IntegerForm, goal_value
 from treeml.backends.solvers.engines.outcome import Proved
 from treeml.problem.evaluate import answers, evaluate_goals, meets_all
 from treeml.problem.problem import Problem
@@ -25,9 +25,9 @@ ROW_BY_ROW = Evidence("row by row")
 
 
 @dataclass
-class Search:
+class SolveState:
     problem: Problem
-    asked: Asked
+    asked: IntegerForm
     limits: Limits
     on_progress: OnProgress | None
     began: float = field(default_factory=monotonic)

@@ -10,7 +10,7 @@ import numpy as np
 from treeml.backends.contract import Deadline
 from treeml.backends.solvers.encodings.deadline import NO_DEADLINE, in_time
 from treeml.backends.solvers.encodings.program import FREE, Program
-from treeml.backends.solvers.engines.outcome import LEFT, OnIncumbent, Orders, Outcome, cut_short, run_in_thread
+from treeml.backends.solvers.engines.outcome import LEFT, OnIncumbent, Orders, SolverOutcome, cut_short, run_in_thread
 from treeml.backends.solvers.engines.statuses import outcome_of, told_bound
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def solve_program(
     orders: Orders,
     start: Whole | None = None,
     on_incumbent: OnIncumbent | None = None,
-) -> Outcome:
+) -> SolverOutcome:
     model, variables = write_model(program, orders.deadline)
     if start is not None:
         for variable, value in zip(variables, start.tolist(), strict=True):
@@ -73,7 +73,7 @@ def run_model(
     on_incumbent: OnIncumbent | None = None,
     linearization: int | None = None,
     fixed_search: bool = False,
-) -> Outcome:
+) -> SolverOutcome:
     from ortools.sat.python import cp_model
 
     solver = cp_model.CpSolver()
@@ -110,7 +110,7 @@ def run_model(
     statuses: list[Any] = []
     stopped += run_in_thread(lambda: statuses.append(solver.solve(model, listener)), solver.stop_search, orders)
     if LEFT in stopped:
-        return Outcome(cut_short(stopped), raw="left in a step that CP-SAT does not leave")
+        return SolverOutcome(cut_short(stopped), raw="left in a step that CP-SAT does not leave")
     return _outcome(solver, model, statuses[0], variables, stopped)
 
 
@@ -121,7 +121,7 @@ def _listener(
         return None
     told = on_incumbent
 
-    class Listener(cp_model.CpSolverSolutionCallback):  # type: ignore[misc]
+    class CpSatListener(cp_model.CpSolverSolutionCallback):  # type: ignore[misc]
         def on_solution_callback(self) -> None:
             if stopped:
                 return
@@ -132,7 +132,7 @@ def _listener(
                 stopped.append("asked")
                 self.stop_search()
 
-    return Listener()
+    return CpSatListener()
 
 
 def _whole_bound(bound: float) -> int | None:
@@ -142,7 +142,7 @@ def _whole_bound(bound: float) -> int | None:
     return ceil(bound - 1e-6 - abs(bound) * 2.0**-50)
 
 
-def _outcome(solver: Any, model: Any, status: Any, variables: list[Any], stopped: list[str]) -> Outcome:
+def _outcome(solver: Any, model: Any, status: Any, variables: list[Any], stopped: list[str]) -> SolverOutcome:
     response = solver.response_proto
     # To look at the objective of a model that has none would give it one.
     goal = model.proto.objective if model.has_objective() else None

@@ -10,7 +10,7 @@ import numpy as np
 from treeml.backends.solvers.encodings.integer_form import Unsupported
 from treeml.backends.solvers.encodings.program import FREE, Program
 from treeml.backends.solvers.engines.highs import accept, goal_of
-from treeml.backends.solvers.engines.outcome import LEFT, OnIncumbent, Orders, Outcome, cut_short, run_in_thread
+from treeml.backends.solvers.engines.outcome import LEFT, OnIncumbent, Orders, SolverOutcome, cut_short, run_in_thread
 from treeml.backends.solvers.engines.statuses import GAP, Accuracy, accuracy_for, outcome_of, told_bound
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def solve_program(
     orders: Orders,
     start: Whole | None = None,
     on_incumbent: OnIncumbent | None = None,
-) -> Outcome:
+) -> SolverOutcome:
     lacks = missing()
     if lacks is not None:
         raise Unsupported("solver = gurobi", "it is not installed", lacks)
@@ -85,7 +85,7 @@ def solve_program(
 
     stopped += run_in_thread(lambda: model.optimize(told), model.terminate, orders)
     if LEFT in stopped:
-        return Outcome(cut_short(stopped), raw="left in a step that Gurobi does not leave")
+        return SolverOutcome(cut_short(stopped), raw="left in a step that Gurobi does not leave")
     return _outcome(gurobipy, model, variables, program, stopped, accuracy)
 
 
@@ -128,7 +128,7 @@ def _is_size_limited() -> bool:
 
 def _outcome(
     gurobipy: Any, model: Any, variables: Any, program: Program, stopped: list[str], accuracy: Accuracy
-) -> Outcome:
+) -> SolverOutcome:
     kinds = gurobipy.GRB.Status
     names = {getattr(kinds, name): name for name in dir(kinds) if name.isupper()}
 

@@ -13,11 +13,11 @@ from treeml.backends.contract import Deadline
 from treeml.backends.solvers.encodings.program import FREE, Program
 from treeml.backends.solvers.engines.outcome import (
     LEFT,
-    End,
     OnIncumbent,
     Orders,
-    Outcome,
     Proved,
+    SolverEnd,
+    SolverOutcome,
     cut_short,
     run_in_thread,
 )
@@ -41,7 +41,7 @@ def solve_program(
     orders: Orders,
     start: Whole | None = None,
     on_incumbent: OnIncumbent | None = None,
-) -> Outcome:
+) -> SolverOutcome:
     """The linear relaxation first where it is known to be whole, and whole it is an answer; else branch and bound.
 
     Columns that are whole by themselves, once the others are, are declared whole too: the presolve of HiGHS 1.14 cuts
@@ -92,7 +92,7 @@ def write_file(program: Program, path: str) -> None:
 class Relaxed:
     """`is_fractional`: the relaxation was solved, and does not decide the program; its bound still holds."""
 
-    outcome: Outcome
+    outcome: SolverOutcome
     is_fractional: bool = False
 
 
@@ -119,8 +119,8 @@ def solve_relaxation(program: Program, orders: Orders) -> Relaxed:
     bound = None if least is None else Proved(least, evidence)
     if whole and least is not None and int(program.cost @ rounded) + program.offset == least:
         proof = Evidence("bound meets tree", "", (evidence,))
-        return Relaxed(Outcome(End.OPTIMAL, rounded, bound, status, statistics, proof))
-    return Relaxed(Outcome(End.FAILED, None, bound, status, statistics), is_fractional=True)
+        return Relaxed(SolverOutcome(SolverEnd.OPTIMAL, rounded, bound, status, statistics, proof))
+    return Relaxed(SolverOutcome(SolverEnd.FAILED, None, bound, status, statistics), is_fractional=True)
 
 
 def _nothing() -> None:
@@ -263,8 +263,8 @@ def _run(highs: Any, stopped: list[str], orders: Orders) -> bool:
     return LEFT not in reasons
 
 
-def _left(stopped: list[str]) -> Outcome:
-    return Outcome(cut_short(stopped), raw="left in a step that HiGHS does not leave")
+def _left(stopped: list[str]) -> SolverOutcome:
+    return SolverOutcome(cut_short(stopped), raw="left in a step that HiGHS does not leave")
 
 
 def holds(program: Program, values: Whole) -> bool:
@@ -287,7 +287,7 @@ def accept(program: Program, found: NDArray[np.float64]) -> Whole | None:
     return rounded if holds(program, rounded) else None
 
 
-def _outcome(highs: Any, program: Program, stopped: list[str], accuracy: Accuracy) -> Outcome:
+def _outcome(highs: Any, program: Program, stopped: list[str], accuracy: Accuracy) -> SolverOutcome:
     info = highs.getInfo()
 
     def values() -> Whole | None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Whole = NDArray[np.int64]
 
 
-class End(Enum):
+class SolverEnd(Enum):
     """How a search in a solver ended."""
 
     OPTIMAL = "optimal"
@@ -48,10 +48,10 @@ class Proved:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Outcome:
+class SolverOutcome:
     """`values` is the best assignment found; that it is optimal, or that there is none, comes with its evidence."""
 
-    end: End
+    end: SolverEnd
     values: Whole | None = None
     bound: Proved | None = None
     raw: str = ""
@@ -59,7 +59,7 @@ class Outcome:
     evidence: Evidence | None = None
 
     def __post_init__(self) -> None:
-        claim = {End.OPTIMAL: OPTIMAL, End.INFEASIBLE: INFEASIBLE}.get(self.end)
+        claim = {SolverEnd.OPTIMAL: OPTIMAL, SolverEnd.INFEASIBLE: INFEASIBLE}.get(self.end)
         if claim is not None and (self.evidence is None or not self.evidence.supports(claim)):
             raise UnfoundedClaim(f"a solver's outcome is {self.end.value}, and names no evidence for it")
 
@@ -144,7 +144,7 @@ def run_in_thread(
     return reasons
 
 
-def cut_short(reasons: list[str]) -> End:
+def cut_short(reasons: list[str]) -> SolverEnd:
     """How a search ended that was asked to stop."""
     first = next((reason for reason in reasons if reason != LEFT), "")
-    return {"memory": End.MEMORY, "time": End.TIME}.get(first, End.INTERRUPTED)
+    return {"memory": SolverEnd.MEMORY, "time": SolverEnd.TIME}.get(first, SolverEnd.INTERRUPTED)

@@ -10,7 +10,7 @@ from treeml.backends.contract import Deadline
 from treeml.backends.solvers.encodings.deadline import NO_DEADLINE, in_time
 from treeml.backends.solvers.encodings.program import FREE, Program
 from treeml.backends.solvers.engines.highs import accept, goal_of
-from treeml.backends.solvers.engines.outcome import LEFT, OnIncumbent, Orders, Outcome, cut_short, run_in_thread
+from treeml.backends.solvers.engines.outcome import LEFT, OnIncumbent, Orders, SolverOutcome, cut_short, run_in_thread
 from treeml.backends.solvers.engines.statuses import GAP, Accuracy, accuracy_for, outcome_of, told_bound
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def solve_program(
     orders: Orders,
     start: Whole | None = None,
     on_incumbent: OnIncumbent | None = None,
-) -> Outcome:
+) -> SolverOutcome:
     """SCIP searches on one thread, whatever is ordered."""
     model, variables = write_model(program, orders.deadline)
     model.setParam("randomization/randomseedshift", orders.seed % 2**31)
@@ -51,7 +51,7 @@ def solve_program(
     stopped = _listen(model, variables, program, on_incumbent, accuracy)
     stopped += run_in_thread(model.optimizeNogil, model.interruptSolve, orders)
     if LEFT in stopped:
-        return Outcome(cut_short(stopped), raw="left in a step that SCIP does not leave")
+        return SolverOutcome(cut_short(stopped), raw="left in a step that SCIP does not leave")
     return _outcome(model, variables, program, stopped, accuracy)
 
 
@@ -101,7 +101,7 @@ def _listen(
         return stopped
     told = on_incumbent
 
-    class Listener(Eventhdlr):  # type: ignore[misc]
+    class ScipListener(Eventhdlr):  # type: ignore[misc]
         def eventinit(self) -> None:
             self.model.catchEvent(SCIP_EVENTTYPE.BESTSOLFOUND, self)
 
@@ -119,11 +119,13 @@ def _listen(
                 stopped.append("asked")
                 self.model.interruptSolve()
 
-    model.includeEventhdlr(Listener(), "listener", "reports incumbents")
+    model.includeEventhdlr(ScipListener(), "listener", "reports incumbents")
     return stopped
 
 
-def _outcome(model: Any, variables: list[Any], program: Program, stopped: list[str], accuracy: Accuracy) -> Outcome:
+def _outcome(
+    model: Any, variables: list[Any], program: Program, stopped: list[str], accuracy: Accuracy
+) -> SolverOutcome:
     from pyscipopt import SCIP_STAGE
 
     def values() -> Whole | None:

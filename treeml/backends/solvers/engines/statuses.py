@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treeml.backends.claims import Evidence
-from treeml.backends.solvers.engines.outcome import End, Outcome, Proved
+from treeml.backends.solvers.engines.outcome import Proved, SolverEnd, SolverOutcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 class Meaning:
     """What a status is worth: how the search ended, and which fields of the answer mean something."""
 
-    end: End
+    end: SolverEnd
     values: bool = False  # an assignment may be read
     bound: bool = False  # the bound is one, if it is a finite number
     optimal: bool = False  # the assignment is proved best, up to the gap that was allowed
@@ -47,23 +47,23 @@ def _table(**rows: Meaning) -> Mapping[str, Meaning]:
     return MappingProxyType(rows)
 
 
-PROVED = Meaning(End.OPTIMAL, values=True, bound=True, optimal=True)
-NONE = Meaning(End.INFEASIBLE, infeasible=True)
-NONE_OR_ENDLESS = Meaning(End.FAILED, infeasible_if_bounded=True)
-IN_TIME = Meaning(End.TIME, values=True, bound=True)
-IN_MEMORY = Meaning(End.MEMORY, values=True, bound=True)
-ASKED_TO = Meaning(End.INTERRUPTED, values=True, bound=True)
-BROKEN = Meaning(End.FAILED)
+PROVED = Meaning(SolverEnd.OPTIMAL, values=True, bound=True, optimal=True)
+NONE = Meaning(SolverEnd.INFEASIBLE, infeasible=True)
+NONE_OR_ENDLESS = Meaning(SolverEnd.FAILED, infeasible_if_bounded=True)
+IN_TIME = Meaning(SolverEnd.TIME, values=True, bound=True)
+IN_MEMORY = Meaning(SolverEnd.MEMORY, values=True, bound=True)
+ASKED_TO = Meaning(SolverEnd.INTERRUPTED, values=True, bound=True)
+BROKEN = Meaning(SolverEnd.FAILED)
 
 CPSAT = _table(
     OPTIMAL=PROVED,
     FEASIBLE=IN_TIME,
     INFEASIBLE=NONE,
     # Stopped before a solution, perhaps in presolve, where the bound is still the default 0.
-    UNKNOWN=Meaning(End.TIME),
+    UNKNOWN=Meaning(SolverEnd.TIME),
     MODEL_INVALID=BROKEN,
     solution_callback=IN_TIME,
-    bound_callback=Meaning(End.TIME, bound=True),
+    bound_callback=Meaning(SolverEnd.TIME, bound=True),
 )
 
 HIGHS = _table(
@@ -98,7 +98,7 @@ HIGHS_RELAXED = _table(
         for name, row in HIGHS.items()
         if name != "kOptimal"
     },
-    kOptimal=Meaning(End.OPTIMAL, values=True, bound=True),
+    kOptimal=Meaning(SolverEnd.OPTIMAL, values=True, bound=True),
 )
 
 SCIP = _table(
@@ -135,7 +135,7 @@ GUROBI = _table(
     SOLUTION_LIMIT=BROKEN,
     INTERRUPTED=ASKED_TO,
     NUMERIC=BROKEN,
-    SUBOPTIMAL=Meaning(End.TIME, values=True),
+    SUBOPTIMAL=Meaning(SolverEnd.TIME, values=True),
     INPROGRESS=BROKEN,
     USER_OBJ_LIMIT=BROKEN,
     WORK_LIMIT=IN_TIME,
@@ -146,9 +146,9 @@ GUROBI = _table(
 # What python-sat's `solve_limited` returns.
 SAT: Mapping[bool | None, Meaning] = MappingProxyType(
     {
-        True: Meaning(End.OPTIMAL, values=True),
-        False: Meaning(End.INFEASIBLE, infeasible=True),  # under the assumptions of the call, if there were any
-        None: Meaning(End.TIME),  # the budget ran out, or it was interrupted: neither a model nor a core
+        True: Meaning(SolverEnd.OPTIMAL, values=True),
+        False: Meaning(SolverEnd.INFEASIBLE, infeasible=True),  # under the assumptions of the call, if there were any
+        None: Meaning(SolverEnd.TIME),  # the budget ran out, or it was interrupted: neither a model nor a core
     }
 )
 
@@ -216,9 +216,9 @@ def outcome_of(
     value_of: Callable[[Whole], int | None] | None,
     *,
     is_bounded: bool = False,
-    cut_short: End | None = None,
+    cut_short: SolverEnd | None = None,
     statistics: dict[str, float] | None = None,
-) -> Outcome:
+) -> SolverOutcome:
     """The outcome that the row of a status allows; `values` and `bound` are looked at only where they mean something.
 
     `value_of` is the goal of an assignment, in whole numbers; None where there is no goal. An optimum is one only if
@@ -229,23 +229,23 @@ def outcome_of(
     said = statistics or {}
     if row.infeasible or (row.infeasible_if_bounded and is_bounded):
         evidence = Evidence("solver infeasible", f"{solver}: {status}")
-        return Outcome(End.INFEASIBLE, raw=status, statistics=said, evidence=evidence)
+        return SolverOutcome(SolverEnd.INFEASIBLE, raw=status, statistics=said, evidence=evidence)
     found = values() if row.values else None
     least = bound() if row.bound and value_of is not None else None
     end = row.end
-    if end is not End.OPTIMAL and cut_short is not None:
+    if end is not SolverEnd.OPTIMAL and cut_short is not None:
         end = cut_short
     known = None if least is None else Proved(least, Evidence("solver bound", f"{solver}: {status}"))
-    if end is not End.OPTIMAL:
-        return Outcome(end, found, known, status, said)
+    if end is not SolverEnd.OPTIMAL:
+        return SolverOutcome(end, found, known, status, said)
     if not row.optimal or found is None:
-        return Outcome(End.FAILED, found, known, status, said)
+        return SolverOutcome(SolverEnd.FAILED, found, known, status, said)
     if value_of is not None:
         value = value_of(found)
         if value is None or least is None or least < value:
-            return Outcome(End.FAILED, found, known, status, said)
+            return SolverOutcome(SolverEnd.FAILED, found, known, status, said)
         if least > value:
             # Above its own solution a bound cannot be right.
-            return Outcome(End.FAILED, found, None, status, said)
+            return SolverOutcome(SolverEnd.FAILED, found, None, status, said)
         known = Proved(least, Evidence("solver optimal", f"{solver}: {status}"))
-    return Outcome(end, found, known, status, said, Evidence("solver optimal", f"{solver}: {status}"))
+    return SolverOutcome(end, found, known, status, said, Evidence("solver optimal", f"{solver}: {status}"))
