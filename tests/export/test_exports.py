@@ -21,8 +21,9 @@ from hypothesis import strategies as st
 from treeml.cli import main as cli
 from treeml.lang.diagnostic import DataError
 from treeml.trees.export import FORMS, export
-from treeml.trees.tree import Branch, Field, Node, Tree, TreeLeaf
-from treeml.trees.tree import TreeTest as Question
+from treeml.trees.nodes import Branch, Field, Node, TreeLeaf
+from treeml.trees.nodes import TreeTest as Question
+from treeml.trees.tree import Tree
 
 ODD = (
     'a "quoted" name',

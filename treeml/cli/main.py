@@ -46,7 +46,7 @@ def run() -> None:
 
 def _version(context: click.Context, _parameter: click.Parameter, value: bool) -> None:
     if value and not context.resilient_parsing:
-        from treeml import __version__
+        from treeml.version import __version__
 
         click.echo(f"treeml {__version__}")
         context.exit()

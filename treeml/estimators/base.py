@@ -30,7 +30,8 @@ from sklearn.utils.validation import (
 from treeml.estimators import rows as reading
 from treeml.estimators.asking import limit_columns, limit_size, read_spec
 from treeml.model import Model
-from treeml.trees.tree import Branch, Tree
+from treeml.trees.nodes import Branch
+from treeml.trees.tree import Tree
 
 if TYPE_CHECKING:
     from treeml.data.table import Column, Table

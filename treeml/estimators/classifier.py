@@ -16,7 +16,7 @@ from treeml.estimators import asking
 from treeml.estimators import rows as reading
 from treeml.estimators.base import Estimator, TreeEstimator, positive_weights, total_weight
 from treeml.model import Model
-from treeml.trees.tree import class_shares
+from treeml.trees.nodes import class_shares
 
 
 class ClassEstimator(ClassifierMixin, Estimator):  # type: ignore[misc]

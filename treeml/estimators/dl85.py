@@ -27,7 +27,8 @@ from treeml.estimators.base import positive_weights
 from treeml.model import Model
 from treeml.problem import problem as problems
 from treeml.problem import terms
-from treeml.trees.tree import Branch, Node, Tree, TreeLeaf
+from treeml.trees.nodes import Branch, Node, TreeLeaf
+from treeml.trees.tree import Tree
 
 Rows = NDArray[np.intp]
 Cost = Callable[[Rows], float]
@@ -328,7 +329,7 @@ def _solve(X: NDArray[Any], asked: LeafCosts, search: DL85Search) -> tuple[contr
     from treeml.measures.lower_dataset import lower
     from treeml.solving.checking import checked
     from treeml.solving.progress import progress_shown
-    from treeml.trees.tree import raise_tree
+    from treeml.trees.raising import raise_tree
 
     table = reading.make_table(X)
     target = reading.free_name(table, "y")

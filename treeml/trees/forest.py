@@ -19,7 +19,9 @@ from treeml.lang.display import json_text, readable_json
 from treeml.lang.numerals import exact_number
 from treeml.system.reading import read_text
 from treeml.system.writing import replace_file
-from treeml.trees.json_form import brief, plain_json, read_tree, write_tree
+from treeml.trees.drawing import draw_forest_svg
+from treeml.trees.html import forest_html
+from treeml.trees.json_form import brief, plain_json, write_tree
 from treeml.trees.tree import Tree
 
 VERSION = 1
@@ -109,7 +111,7 @@ class Forest:
         trees, weights = value.get("trees"), value.get("weights")
         if not isinstance(trees, list) or not isinstance(weights, list) or not trees or len(trees) != len(weights):
             raise DataError(_no_forest(f"{place} does not hold as many weights as trees", place))
-        read = tuple(read_tree(tree, f"trees[{number}] of {place}") for number, tree in enumerate(trees))
+        read = tuple(Tree.from_json(tree, f"trees[{number}] of {place}") for number, tree in enumerate(trees))
         if len({(tree.task, tree.classes) for tree in read}) > 1 or read[0].task != "classes":
             raise DataError(_no_forest(f"the trees of {place} do not predict the same classes", place))
         return cls(read, tuple(_weight(weight, place) for weight in weights), str(value.get("criterion", "")))
@@ -144,8 +146,6 @@ class Forest:
         return self.text()
 
     def _repr_html_(self) -> str:
-        from treeml.notebook import forest_html
-
         return forest_html(self)
 
     def written(self, form: str) -> str | None:
@@ -153,8 +153,6 @@ class Forest:
         if form == "json":
             return json_text(self.to_json(), indent=1)
         if form == "svg":
-            from treeml.trees.drawing import draw_forest_svg
-
             return draw_forest_svg(self.trees)
         texts = {"text": (str(self),), "dot": self.to_dot()}.get(form)
         return None if texts is None else "\n".join(texts)

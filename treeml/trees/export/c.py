@@ -12,7 +12,8 @@ import re
 from treeml.data.table import label_text
 from treeml.lang.display import shown
 from treeml.trees.export.questions import ExportQuestion, asked, level_texts, required, threshold
-from treeml.trees.tree import Branch, Field, Node, Tree
+from treeml.trees.nodes import Branch, Field, Node
+from treeml.trees.tree import Tree
 
 MOST_OF_AN_IDENTIFIER = 50  # characters: compilers need not tell longer ones apart
 MOST_OF_A_COMMENT = 400

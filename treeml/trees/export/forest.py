@@ -17,7 +17,8 @@ from treeml.lang.diagnostic import DataError, Diagnostic
 from treeml.lang.display import readable_json
 from treeml.trees.export import c, onnx, pmml, python, rules, sql
 from treeml.trees.forest import Forest
-from treeml.trees.tree import Field, Tree, TreeLeaf
+from treeml.trees.nodes import Field, TreeLeaf
+from treeml.trees.tree import Tree
 
 EXACT_INTEGERS = 2**62  # of C and SQL
 EXACT_DOUBLES = 2**53  # of ONNX and PMML

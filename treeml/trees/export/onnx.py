@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 from treeml.data.table import label_text
 from treeml.lang.display import readable_json, visible_letter
 from treeml.trees.export.questions import ExportQuestion, asked, level_texts, required, threshold
-from treeml.trees.tree import Branch, Field, Node, Tree, class_shares
+from treeml.trees.nodes import Branch, Field, Node, class_shares
+from treeml.trees.tree import Tree
 
 if TYPE_CHECKING:
     import numpy as np

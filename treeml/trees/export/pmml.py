@@ -13,7 +13,8 @@ from xml.etree import ElementTree
 from treeml.data.table import label_text
 from treeml.lang.display import shown, xml_text
 from treeml.trees.export.questions import ExportQuestion, asked, level_texts, threshold
-from treeml.trees.tree import Branch, Field, Node, Tree, class_shares
+from treeml.trees.nodes import Branch, Field, Node, class_shares
+from treeml.trees.tree import Tree
 
 NAMESPACE = "http://www.dmg.org/PMML-4_4"
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

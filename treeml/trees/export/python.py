@@ -12,7 +12,8 @@ from typing import Any
 
 from treeml.data.table import label_text
 from treeml.trees.export.questions import ExportQuestion, asked, level_texts, required, threshold
-from treeml.trees.tree import Field, Node, Tree, TreeLeaf
+from treeml.trees.nodes import Field, Node, TreeLeaf
+from treeml.trees.tree import Tree
 
 DEEPEST = 30  # Python allows a hundred levels of indentation; below that a function of its own continues
 

@@ -12,7 +12,8 @@ from typing import Any
 from treeml.data.table import label_text
 from treeml.lang.display import readable_json
 from treeml.trees.export.questions import ExportQuestion, asked, threshold
-from treeml.trees.tree import Tree, TreeLeaf, TreeTest
+from treeml.trees.nodes import TreeLeaf, TreeTest
+from treeml.trees.tree import Tree
 
 
 def write(tree: Tree) -> str:

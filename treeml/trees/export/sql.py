@@ -14,7 +14,8 @@ from typing import Any
 from treeml.data.table import label_text
 from treeml.lang.display import shown
 from treeml.trees.export.questions import ExportQuestion, asked, required, threshold
-from treeml.trees.tree import Branch, Field, Node, Tree, TreeLeaf
+from treeml.trees.nodes import Branch, Field, Node, TreeLeaf
+from treeml.trees.tree import Tree
 
 _CANNOT_HOLD = re.compile("[\x00\ud800-\udfff]")  # NUL ends a statement, and half a character is no text
 

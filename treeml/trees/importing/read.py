@@ -7,20 +7,21 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from treeml.data.table import label_text, listed
 from treeml.lang.diagnostic import DataError, Diagnostic, Label
+from treeml.lang.numerals import readable
 from treeml.lang.source import Span
 from treeml.problem import tree as nodes
 from treeml.problem.evaluate import Routed, evaluate_sum, meets
 from treeml.problem.evaluate import answers as test_answers
 from treeml.problem.problem import Problem
-from treeml.solving.report import readable
 from treeml.system.confinement import Outside, open_within
 from treeml.system.reading import MOST_OF_A_TREE, read_opened, read_text
 from treeml.trees.importing.estimator import ORIGIN, is_estimator, read_estimator
 from treeml.trees.importing.iti import looks_like_iti, read_iti
 from treeml.trees.importing.sketch import Origin, raise_sketch, unreadable
 from treeml.trees.importing.weka import read_weka
-from treeml.trees.json_form import read_tree
-from treeml.trees.tree import Branch, Node, Tree, TreeTest, lower_tree
+from treeml.trees.nodes import Branch, Node, TreeTest
+from treeml.trees.raising import lower_tree
+from treeml.trees.tree import Tree
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,7 +50,7 @@ def read_start(source: Any, dataset: Dataset, folder: Path | None = None, span: 
     except UnicodeDecodeError:
         unreadable(path, "it is not UTF-8 text")
     if text.lstrip()[:1] in ("{", "["):
-        return read_tree(text, str(path))
+        return Tree.from_json(text, str(path))
     if looks_like_iti(text):
         origin = Origin(str(path), "ITI")
         return raise_sketch(read_iti(text, origin), dataset, origin)

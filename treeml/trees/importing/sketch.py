@@ -14,7 +14,9 @@ from typing import Any, NoReturn
 from treeml.data.table import Column, Dataset, label_text, listed
 from treeml.lang.diagnostic import DataError, Diagnostic
 from treeml.lang.discretion import UnreadError
-from treeml.trees.tree import Branch, Node, Tree, TreeLeaf, TreeTest, field_of, plain_value
+from treeml.trees.nodes import Branch, Node, TreeLeaf, TreeTest
+from treeml.trees.raising import field_of, plain_value
+from treeml.trees.tree import Tree
 
 DEEPEST = 400  # levels; what is deeper is a mistake in the text, and would exhaust the stack
 
