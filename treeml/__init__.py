@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from treeml.model import Model as Model
     from treeml.model import load as load
     from treeml.model import parse as parse
-    from treeml.solving.pipeline import solve as solve
+    from treeml.model import solve as solve
     from treeml.solving.result import Result as Result
     from treeml.trees.forest import Forest as Forest
     from treeml.trees.tree import Tree as Tree
@@ -50,7 +50,7 @@ _HOMES = {
     "Model": "treeml.model",
     "load": "treeml.model",
     "parse": "treeml.model",
-    "solve": "treeml.solving.pipeline",
+    "solve": "treeml.model",
     "Result": "treeml.solving.result",
     "Forest": "treeml.trees.forest",
     "Tree": "treeml.trees.tree",

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from treeml.cli import main as cli
+from treeml.cli import show
 from treeml.lang.diagnostic import DataError
 from treeml.trees.export import FORMS, export
 from treeml.trees.nodes import Branch, Field, Node, TreeLeaf
@@ -453,4 +453,4 @@ def test_forms_are_known_by_name() -> None:
 
 
 def test_the_command_line_knows_every_form() -> None:
-    assert set(cli.FORMS) == set(FORMS)
+    assert set(show.FORMS) == set(FORMS)
