@@ -171,8 +171,7 @@ def _node(part: str, value: Any, has_span: bool) -> Any:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         if not isfinite(value):
             raise SpecError(_unreadable(option, value))
-        shown = has_span or value < 0  # a message will point at a negative number
-        return _number(value, "s" if part == "within" else "", _source(option, value) if shown else None)
+        return _number(value, "s" if part == "within" else "", _source(option, value) if has_span else None)
     if part == "backends" and not has_span and isinstance(value, str) and value.isidentifier():
         return (Name(value),)
     return _read(part, option, value)
