@@ -19,13 +19,13 @@ from treeml.lang.source import Source, Span
 from treeml.lang.spec import Spec
 from treeml.lang.statements import Statements
 from treeml.lang.syntax import Include, Name, Negate, Number, Solve, Statement
-from treeml.solving.options import NO_OPTIONS, RunOptions
+from treeml.solving.options import DEFAULT_OPTIONS, RunOptions
 
 Checked = tuple[Spec, tuple[Diagnostic, ...]]
 
 
 def check(
-    statements: Statements, options: RunOptions = NO_OPTIONS, *, data: Any = None, has_target: bool = False
+    statements: Statements, options: RunOptions = DEFAULT_OPTIONS, *, data: Any = None, has_target: bool = False
 ) -> Checked:
     """The spec of this run, and warnings; SpecError lists every mistake.
 
@@ -51,7 +51,7 @@ def check(
 
 
 def check_with_data(
-    statements: Statements, data: Any = None, options: RunOptions = NO_OPTIONS
+    statements: Statements, data: Any = None, options: RunOptions = DEFAULT_OPTIONS
 ) -> tuple[Diagnostic, ...]:
     """Warnings about a specification, alone or with data; SpecError lists every mistake."""
     spec, warnings = check(statements, options, data=data)
