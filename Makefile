@@ -32,6 +32,7 @@ lint: $(VENV)/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 # The site, without a warning, into build/site.
 docs: $(VENV)/.installed
