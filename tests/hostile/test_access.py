@@ -54,6 +54,17 @@ def test_a_pipe_or_a_device_is_a_message(reader: str, path: str, folder: Path) -
     assert "it is a pipe, and not a file" in answer.error or "it is a device, and not a file" in answer.error
 
 
+@pytest.mark.parametrize("trust", [(), ("--untrusted",)])
+@pytest.mark.parametrize(
+    "path", ["a\\u{0}b", "a\\nb", "x" * 190 + "/" + "y", "//server/x", "C:\\\\x", "file:///etc/passwd"]
+)
+@pytest.mark.parametrize("reader", READERS)
+def test_what_is_no_path_is_a_message(reader: str, path: str, trust: tuple[str, ...], folder: Path) -> None:
+    answer = asked("solve", *trust, spec_of(folder, reader, path))
+    assert answer.code == 1
+    assert answer.error.startswith("error[")
+
+
 def test_no_pipe_is_waited_for(folder: Path) -> None:
     os.mkfifo(folder / "pipe")
     assert command("compare", spec_of(folder, "data", "pipe"), "--with", "oracle").code in (1, 5)
