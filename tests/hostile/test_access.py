@@ -70,6 +70,24 @@ def test_no_pipe_is_waited_for(folder: Path) -> None:
     assert command("compare", spec_of(folder, "data", "pipe"), "--with", "oracle").code in (1, 5)
 
 
+@pytest.mark.parametrize("trust", [(), ("--untrusted",)])
+def test_a_pipe_that_takes_the_place_of_the_rows_is_not_waited_for(
+    trust: tuple[str, ...], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the look at a file and its opening somebody exchanges it."""
+    os.mkfifo(folder / "pipe.csv")
+    plain, pipe, real = os.stat(folder / "rows.csv"), str(folder / "pipe.csv"), os.stat
+
+    def look(path: object, *more: object, **others: object) -> os.stat_result:
+        return plain if str(path) == pipe else real(path, *more, **others)  # type: ignore[arg-type]
+
+    from treeml.comparison.jobs import Case, fingerprint
+
+    model = tml.load(spec_of(folder, "data", "pipe.csv"), untrusted=bool(trust))
+    monkeypatch.setattr(os, "stat", look)
+    assert len(fingerprint(Case(model))) == 16
+
+
 @pytest.mark.parametrize("format", ["full", "concise", "json"])
 @pytest.mark.parametrize("reader", READERS)
 def test_lines_of_a_file_outside_the_folder_are_not_shown(reader: str, format: str, folder: Path) -> None:
