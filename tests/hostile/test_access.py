@@ -288,3 +288,6 @@ def test_repeated_findings_are_counted(folder: Path) -> None:
     assert answer.code == 0
     assert len(answer.error) < 5000
     assert "  = note: and 990 more like this\n" in answer.error
+    solved = asked("solve", spec, "-q")
+    assert solved.code == 0
+    assert solved.out.count("depth <= 2") == 1
