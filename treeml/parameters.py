@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from treeml.backends.contract import Bound, Deadline, Leaf, Node, Predicted, Sum
 from treeml.lang.diagnostic import DataError, Diagnostic
+from treeml.lang.shown import shown
 
 if TYPE_CHECKING:
     from treeml.data.table import Dataset
@@ -66,7 +67,7 @@ def of_data(dataset: Dataset, within: float | None = None) -> list[dict[str, Any
     tree = greedy_for_bound(problem.asking((), (perfect,)))
     names = [_name(lowered.questions[instance.tests[column][0]]) for column in found.support]
     word = "smallest" if found.is_smallest else "small"
-    said = f"{len(names)} columns: {', '.join(names)}"
+    said = f"{len(names)} columns: {', '.join(map(shown, names))}"
     if not found.is_smallest:
         said += f" (every support set has at least {found.least_support})"
     return [
