@@ -463,3 +463,11 @@ def test_a_sensitive_column_is_guarded_by_not_being_a_feature() -> None:
     assert codes(text + "features age, sex\n") == ["L712"]
     assert codes(text + "features age, bmi\n") == []
     assert codes(text + "features all except sex\n") == []
+
+
+@pytest.mark.parametrize("limit", ["1.0000000000000001", "1.00000000000000000001"])
+def test_a_limit_of_many_digits_is_shown_as_it_is(limit: str) -> None:
+    """Rounded to six digits the message would say that no purity is 1."""
+    from treeml.lang.quantities import decimal
+
+    assert decimal(Fraction(limit)) == limit

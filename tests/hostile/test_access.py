@@ -54,9 +54,38 @@ def test_a_pipe_or_a_device_is_a_message(reader: str, path: str, folder: Path) -
     assert "it is a pipe, and not a file" in answer.error or "it is a device, and not a file" in answer.error
 
 
+@pytest.mark.parametrize("trust", [(), ("--untrusted",)])
+@pytest.mark.parametrize(
+    "path", ["a\\u{0}b", "a\\nb", "x" * 190 + "/" + "y", "//server/x", "C:\\\\x", "file:///etc/passwd"]
+)
+@pytest.mark.parametrize("reader", READERS)
+def test_what_is_no_path_is_a_message(reader: str, path: str, trust: tuple[str, ...], folder: Path) -> None:
+    answer = asked("solve", *trust, spec_of(folder, reader, path))
+    assert answer.code == 1
+    assert answer.error.startswith("error[")
+
+
 def test_no_pipe_is_waited_for(folder: Path) -> None:
     os.mkfifo(folder / "pipe")
     assert command("compare", spec_of(folder, "data", "pipe"), "--with", "oracle").code in (1, 5)
+
+
+@pytest.mark.parametrize("trust", [(), ("--untrusted",)])
+def test_a_pipe_that_takes_the_place_of_the_rows_is_not_waited_for(
+    trust: tuple[str, ...], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the look at a file and its opening somebody exchanges it."""
+    os.mkfifo(folder / "pipe.csv")
+    plain, pipe, real = os.stat(folder / "rows.csv"), str(folder / "pipe.csv"), os.stat
+
+    def look(path: object, *more: object, **others: object) -> os.stat_result:
+        return plain if str(path) == pipe else real(path, *more, **others)  # type: ignore[arg-type]
+
+    from treeml.studies.comparison.jobs import Case, fingerprint
+
+    model = tml.load(spec_of(folder, "data", "pipe.csv"), untrusted=bool(trust))
+    monkeypatch.setattr(os, "stat", look)
+    assert len(fingerprint(Case(model))) == 16
 
 
 @pytest.mark.parametrize("format", ["full", "concise", "json"])
@@ -240,11 +269,11 @@ def test_time_and_threads_are_capped_unless_the_caller_asks(folder: Path) -> Non
 def test_a_process_that_takes_too_much_ends_itself(what: str, code: int) -> None:
     import subprocess
 
-    limits = "0, 10**12" if what == "seconds" else "1000, -treeml.cli.watchdog.SPARE"
+    limits = "0, 10**12" if what == "seconds" else "1000, -treeml.cli.main.watchdog.SPARE"
     program = (
-        "import treeml.cli.watchdog, threading\n"
-        "treeml.cli.watchdog.GRACE = 0\n"
-        f"with treeml.cli.watchdog.watched({limits}, lambda message: print(message.code, message.notes[0])):\n"
+        "import treeml.cli.main.watchdog, threading\n"
+        "treeml.cli.main.watchdog.GRACE = 0\n"
+        f"with treeml.cli.main.watchdog.watched({limits}, lambda message: print(message.code, message.notes[0])):\n"
         "    threading.Event().wait(100)\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
@@ -259,3 +288,6 @@ def test_repeated_findings_are_counted(folder: Path) -> None:
     assert answer.code == 0
     assert len(answer.error) < 5000
     assert "  = note: and 990 more like this\n" in answer.error
+    solved = asked("solve", spec, "-q")
+    assert solved.code == 0
+    assert solved.out.count("depth <= 2") == 1

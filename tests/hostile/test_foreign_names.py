@@ -61,6 +61,7 @@ COMMANDS: Sequence[tuple[str, ...]] = (
     ("explain", "spec.tml"),
     ("explain", "spec.tml", "--json"),
     ("explain", "spec.tml", "--why"),
+    ("explain", "spec.tml", "--parameters"),
     ("backends", "spec.tml"),
     ("backends", "spec.tml", "--json"),
     ("params", "spec.tml"),
@@ -225,6 +226,19 @@ def test_labels_are_shortened() -> None:
     assert len(str(long)) < 2000
     assert len(str(export(long, "dot"))) < 2000
     assert len(str(export(long, "svg"))) < 6000
+
+
+def test_no_command_prints_a_long_name_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    long = "n" * 50_000
+    Path("rows.csv").write_text(f"{long},b,{long}y\n" + "1,0,p\n0,1,q\n1,1,p\n")
+    spec = f'data "rows.csv"\npredict `{long}y`\nminimize errors\nrequire depth <= 2\n'
+    Path("spec.tml").write_text(spec)
+    for command in COMMANDS:
+        if "--json" not in command:  # which is for programs
+            code, output = run(*command)
+            assert code == 0, output
+            assert len(output) < 5000, command
 
 
 def test_carets_stand_below_what_they_mark() -> None:

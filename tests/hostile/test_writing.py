@@ -68,6 +68,22 @@ def test_no_foreign_file_is_replaced(writer: str, tmp_path: Path) -> None:
     assert snapshot(tmp_path) == before
 
 
+@pytest.mark.parametrize("how", ["check", "solve"])
+def test_the_clauses_beside_a_proof_replace_no_foreign_file_either(how: str, tmp_path: Path) -> None:
+    folder = world(tmp_path)
+    for name in ("file.drup", "link.drup"):
+        if name == "file.drup":
+            (folder / f"{name}.cnf").write_text(SECRET)
+        else:
+            (folder / f"{name}.cnf").symlink_to(tmp_path / "others" / "victim")
+        spec = spec_with(folder, "sat proof", name)
+        before = snapshot(tmp_path)
+        answer = asked(how, spec)
+        assert answer.code == 1
+        assert "error[A80" in answer.error
+        assert snapshot(tmp_path) == before
+
+
 @pytest.mark.parametrize("writer", [name for name in WRITERS if name != "a racer"])
 def test_what_treeml_wrote_is_replaced_by_the_same_spec(writer: str, tmp_path: Path) -> None:
     folder, ending = world(tmp_path), WRITERS[writer][2]

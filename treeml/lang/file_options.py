@@ -60,6 +60,8 @@ class _Folder:
         try:
             path = confine(os.path.join(base, value), self.folder)
             refuse_foreign(path)
+            if name == "proof":  # its clauses are written beside it
+                refuse_foreign(Confined(f"{path}.cnf", path.folder))
         except Outside:
             self.findings.error(
                 "A802",

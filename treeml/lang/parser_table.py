@@ -1,8 +1,8 @@
 """The grammar -> a parser, from a table that was computed before.
 
 Computing the LALR table takes longer than checking a specification, so the table is stored beside this module in
-`parser_table.json`. It is used if it was made from this grammar by this version of Lark; otherwise it is computed again,
-which only costs time. After a change of the grammar run `python -m treeml.lang.parser_table`.
+`parser_table.json`. It is used if it was made from this grammar by this version of Lark; otherwise it is computed
+again, which only costs time. After a change of the grammar run `python -m treeml.lang.parser_table`.
 """
 
 from __future__ import annotations

@@ -85,8 +85,11 @@ def _cut(values: _Values, test: TreeTest, answer: bool, field: Field) -> _Values
         return replace(values, levels=passing if answer else values.levels - passing, missing=missing)
     threshold = Fraction(test.values[0])
     if answer:
-        return replace(values, up_to=_lower(values.up_to, threshold), missing=missing)
-    return replace(values, above=_higher(values.above, threshold), missing=missing)
+        values = replace(values, up_to=_lower(values.up_to, threshold), missing=missing)
+    else:
+        values = replace(values, above=_higher(values.above, threshold), missing=missing)
+    # The same cut twice, with the missing rows on either side, leaves no number, and perhaps the missing one.
+    return replace(values, numbers=values.numbers and _below(values.above, values.up_to))
 
 
 def _only_missing(values: _Values) -> _Values:

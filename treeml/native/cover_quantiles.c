@@ -33,17 +33,29 @@ static int64_t pinball(const int32_t *rows, int64_t size, const int64_t *target,
   return loss;
 }
 
-/* Whether all weight at the farthest distance costs less than 2^62. */
-static int losses_fit(int32_t rows, const int64_t *target, const int64_t *weight, int64_t above, int64_t below) {
-  int64_t low = target[0], high = target[0], range, weights = 0, levels, loss;
-  for (int row = 0; row < rows; row++) {
-    low = target[row] < low ? target[row] : low;
-    high = target[row] > high ? target[row] : high;
+/* Whether no product of `pinball` passes 2^62. Terms are not negative, and no set loses more than all rows together do at
+   their best constant, so the loss of all rows bounds every sum; shares of weight and distances are bounded alone. */
+static int losses_fit(int32_t rows, const ranked_row *order, const int64_t *weight, int64_t above, int64_t below) {
+  const int64_t most = INT64_MAX / 2;
+  int64_t weights = 0, levels, range, product;
+  for (int row = 0; row < rows; row++)
     if (weight[row] < 0 || __builtin_add_overflow(weights, weight[row], &weights)) return 0;
+  if (__builtin_sub_overflow(order[rows - 1].target, order[0].target, &range)) return 0;
+  if (__builtin_add_overflow(above, below, &levels)) return 0;
+  if (__builtin_mul_overflow(levels, weights, &product) || product > most) return 0;
+  if (__builtin_mul_overflow(levels, range, &product) || product > most) return 0;
+  int64_t reached = 0, value = 0;
+  for (int i = 0; i < rows; i++) {
+    reached += weight[order[i].row];
+    value = order[i].target;
+    if (levels * reached >= above * weights) break;
   }
-  if (__builtin_sub_overflow(high, low, &range) || __builtin_add_overflow(above, below, &levels)) return 0;
-  return !__builtin_mul_overflow(weights, levels, &loss) && !__builtin_mul_overflow(loss, range ? range : 1, &loss) &&
-         loss < INT64_MAX / 2;
+  __int128 loss = 0;
+  for (int i = 0; i < rows && loss <= most; i++) {
+    int64_t distance = order[i].target - value;
+    loss += (__int128)weight[order[i].row] * (distance > 0 ? above * distance : -below * distance);
+  }
+  return loss <= most;
 }
 
 int treeml_cover_quantiles(int32_t rows, int32_t tests, const uint64_t *bits, int64_t sets, int32_t stride,
@@ -52,7 +64,6 @@ int treeml_cover_quantiles(int32_t rows, int32_t tests, const uint64_t *bits, in
   if (rows <= 0 || tests < 0 || sets < 0 || !keys || !target || !weight || !out || (tests > 0 && !bits))
     return TREEML_COVER_INPUT;
   if (above < 0 || below < 0 || !cover_sets_fit(rows, sets, stride, keys)) return TREEML_COVER_INPUT;
-  if (!losses_fit(rows, target, weight, above, below)) return TREEML_COVER_OVERFLOW;
   const int words = cover_words(rows);
   ranked_row *order = malloc((size_t)rows * sizeof *order);
   int32_t *lists = malloc(3 * (size_t)rows * sizeof *lists);
@@ -63,6 +74,11 @@ int treeml_cover_quantiles(int32_t rows, int32_t tests, const uint64_t *bits, in
   }
   for (int row = 0; row < rows; row++) order[row] = (ranked_row){target[row], row};
   qsort(order, (size_t)rows, sizeof *order, by_target);
+  if (!losses_fit(rows, order, weight, above, below)) {
+    free(order);
+    free(lists);
+    return TREEML_COVER_OVERFLOW;
+  }
   int32_t *all = lists, *yes = lists + rows, *no = yes + rows;
   for (int64_t set = 0; set < sets; set++) {
     const uint64_t *key = keys + set * stride;

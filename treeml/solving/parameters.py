@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from treeml.backends.contract import Deadline
 from treeml.lang.diagnostic import DataError, Diagnostic
+from treeml.lang.display import shown
 from treeml.problem.problem import Bound
 from treeml.problem.terms import Predicted, Sum
 from treeml.problem.tree import Leaf, Node
@@ -69,7 +70,7 @@ def of_data(dataset: Dataset, within: float | None = None) -> list[dict[str, Any
     tree = greedy_for_bound(problem.asking((), (perfect,)))
     names = [_name(lowered.questions[instance.tests[column][0]]) for column in found.support]
     word = "smallest" if found.is_smallest else "small"
-    said = f"{len(names)} columns: {', '.join(names)}"
+    said = f"{len(names)} columns: {', '.join(map(shown, names))}"
     if not found.is_smallest:
         said += f" (every support set has at least {found.least_support})"
     return [

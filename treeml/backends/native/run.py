@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treeml.backends.claims import Evidence, Proof
+from treeml.backends.claims import Contradiction, Evidence, Proof
 from treeml.backends.contract import Answer, Limits, OnProgress, Progress, Status, Stop
 from treeml.backends.native.faultless import smallest_faultless
 from treeml.backends.native.goals import (
@@ -342,7 +342,11 @@ class NativeRun:
             )
         below = None
         if found.bound is not None:
-            below = min(goals[0], self.first_goal(objective, Fraction(found.bound), objective.later_most))
+            below = self.first_goal(objective, Fraction(found.bound), objective.later_most)
+            # Of rounded amounts a bound may lie above the tree, by the rounding; of whole numbers none does.
+            if below > goals[0] and not found.tolerance and objective.beside is None and objective.custom is None:
+                raise Contradiction(f"its bound {below} lies above its own tree with {goals[0]}")
+            below = min(goals[0], below)
         stop = Stop.GAP if self.reached_gap else STOP[found.stop]
         statistics = self.statistics(found, goals[0], below)
         return Answer(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import pickle
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from treeml.lang import trust
 from treeml.lang.diagnostic import BackendError, Diagnostic, SpecError
 from treeml.studies.comparison.record import Record
-from treeml.system.confinement import lies_in, open_within
-from treeml.system.reading import read_opened, read_plain
+from treeml.system.confinement import open_within
+from treeml.system.reading import open_plain, read_opened, read_plain, refuse_special
 
 if TYPE_CHECKING:
     from treeml.lang.spec import Spec
@@ -128,18 +130,20 @@ def fingerprint(case: Case, params: Mapping[str, Any] | None = None) -> str:
     path = data_path(case)
     if path is None:
         digest.update(pickle.dumps((case.data, case.y)))
-    elif path.is_file() and path.stat().st_size <= MOST_OF_A_FILE and _may_be_read(case, path):
-        with path.open("rb") as file:
-            while chunk := file.read(1 << 20):
-                digest.update(chunk)
+    else:
+        # What cannot be read, or lies outside the folder of a spec that is not trusted, the job will tell of.
+        with suppress(OSError, ValueError), _opened(case, path) as handle:
+            refuse_special(handle, path)
+            if os.fstat(handle).st_size <= MOST_OF_A_FILE:
+                while chunk := os.read(handle, 1 << 20):
+                    digest.update(chunk)
     return digest.hexdigest()[:16]
 
 
-def _may_be_read(case: Case, path: Path) -> bool:
-    """A file that lies outside the folder of a spec that is not trusted is not touched; the job will say so."""
+def _opened(case: Case, path: Path) -> AbstractContextManager[int]:
     if case.data is not None or not case.model.untrusted:
-        return True
-    return lies_in(path, case.model.folder)
+        return open_plain(path)
+    return open_within(path, case.model.folder)
 
 
 def data_path(case: Case) -> Path | None:

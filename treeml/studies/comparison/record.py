@@ -85,7 +85,7 @@ def flaw_of(value: Any) -> str:
     """
     if not isinstance(value, dict):
         return "it is not an object"
-    for name in ("key", "backend"):
+    for name in ("key", "backend", "spec", "data", "fingerprint", "fold", "status", "stop"):
         if name in value and not isinstance(value[name], str):
             return f"its `{name}` is not a text"
     if "backend" not in value:
@@ -98,6 +98,9 @@ def flaw_of(value: Any) -> str:
     for name in ("seconds", "build_seconds", "first_tree_seconds", "best_seconds", "proof_seconds", "bound"):
         if not _is_number(value.get(name, 0)):
             return f"its `{name}` is no number"
+    objective = value.get("objective")
+    if not all(map(_is_number, objective if isinstance(objective, list) else [objective])):
+        return "its `objective` is no number"
     if not all(map(_is_goal, value.get("goals", ()))):
         return "the value of a goal is no exact number"
     return "" if all(map(_is_moment, value.get("trace", ()))) else "its `trace` does not hold times and numbers"
@@ -122,7 +125,8 @@ def _is_moment(moment: Any) -> bool:
     if not isinstance(moment, dict) or not isinstance(moment.get("objective") or [], list):
         return False
     numbers = [moment.get("seconds"), moment.get("bound"), *(moment.get("objective") or [])]
-    return {"seconds", "objective", "bound"} <= moment.keys() and all(map(_is_number, numbers))
+    known = {"seconds", "objective", "bound"} <= moment.keys() and moment["seconds"] is not None
+    return known and None not in numbers[2:] and all(map(_is_number, numbers))
 
 
 def is_refused(record: Record) -> bool:

@@ -44,10 +44,10 @@ def read_start(source: Any, dataset: Dataset, folder: Path | None = None, span: 
         text = _text(path, folder)
     except Outside:
         refuse_start("A801", f"{path.name} leads out of the folder of the specification, which is not trusted", span)
-    except OSError as error:
-        unreadable(path, error.strerror or str(error))
     except UnicodeDecodeError:
         unreadable(path, "it is not UTF-8 text")
+    except (OSError, ValueError) as error:  # a path may hold what no path can
+        unreadable(path, getattr(error, "strerror", None) or str(error))
     if text.lstrip()[:1] in ("{", "["):
         return read_tree(text, str(path))
     if looks_like_iti(text):

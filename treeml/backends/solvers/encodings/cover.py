@@ -36,6 +36,7 @@ import numpy as np
 
 from treeml.backends.solvers.encodings.integer_form import Form, IntegerForm, Unsupported, parts_of
 from treeml.native import cover as native
+from treeml.problem.magnitudes import added
 from treeml.problem.problem import Problem
 from treeml.problem.terms import Loss
 from treeml.problem.tree import Leaf, Node, Split
@@ -129,6 +130,8 @@ def takes_cover(problem: Problem, asked: IntegerForm, whole: bool = False) -> No
                     )
             else:
                 total += abs(factor) * _spread(loss)
+                if _sides(loss) >= 2**61:
+                    raise Unsupported("targets of this size", "they pass whole numbers of 64 bits", "round them")
         if form.predicted is not None:
             total += int(np.abs(form.predicted).max(axis=1, initial=0).sum())
         total += int(problem.count.sum()) * sum(abs(cost) for cost in form.test_costs.values())
@@ -148,6 +151,13 @@ def _spread(loss: Loss) -> int:
         middle = sorted(values)[len(values) // 2] if values else 0
         total += sum(w * abs(value - middle) for w, value in zip(weight, values, strict=True))
     return side * total
+
+
+def _sides(loss: Loss) -> int:
+    """What the weight of all rows, and the distance of any two, come to in steps of the level."""
+    levels = 2 if loss.kind == "absolute" else loss.level.denominator
+    reach = max((int(own.max()) - int(own.min()) for own in loss.targets.T if len(own)), default=0)
+    return levels * max(reach, added(loss.weight))
 
 
 def estimate_states(tests: int, levels: int) -> int:

@@ -83,6 +83,9 @@ def run_model(
     solver.parameters.random_seed = orders.seed % 2**31
     # What this detection concludes from numbers beyond 2^31 is wrong: models with solutions came out infeasible.
     solver.parameters.auto_detect_greater_than_at_least_one_of = False
+    # Nor does presolve compare rows with sets of which one is true: up to 9.15 it then drops conditions of rows that do
+    # not hold without them, and calls another solution optimal (google/or-tools#5293).
+    solver.parameters.presolve_inclusion_work_limit = 0
     if orders.deadline.left() < float("inf"):
         solver.parameters.max_time_in_seconds = max(0.01, orders.deadline.left())
     if orders.work is not None:
