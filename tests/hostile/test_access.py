@@ -269,11 +269,11 @@ def test_time_and_threads_are_capped_unless_the_caller_asks(folder: Path) -> Non
 def test_a_process_that_takes_too_much_ends_itself(what: str, code: int) -> None:
     import subprocess
 
-    limits = "0, 10**12" if what == "seconds" else "1000, -treeml.cli.main.watchdog.SPARE"
+    limits = "0, 10**12" if what == "seconds" else "1000, -treeml.cli.watchdog.SPARE"
     program = (
-        "import treeml.cli.main.watchdog, threading\n"
-        "treeml.cli.main.watchdog.GRACE = 0\n"
-        f"with treeml.cli.main.watchdog.watched({limits}, lambda message: print(message.code, message.notes[0])):\n"
+        "import treeml.cli.watchdog, threading\n"
+        "treeml.cli.watchdog.GRACE = 0\n"
+        f"with treeml.cli.watchdog.watched({limits}, lambda message: print(message.code, message.notes[0])):\n"
         "    threading.Event().wait(100)\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
