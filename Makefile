@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-NATIVE := $(wildcard treeml/native/*.c treeml/native/*.h) treeml/native/CMakeLists.txt CMakeLists.txt
+NATIVE := $(wildcard treeml/native/*.h treeml/native/*/*.[ch]) treeml/native/CMakeLists.txt CMakeLists.txt
 SANITIZED := build/sanitized
 THREADED := build/threads
 # Every test that is about the C code alone; those of back-ends that call it are run without sanitizers.
@@ -33,6 +33,7 @@ lint: $(VENV)/.installed
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/clang-format --dry-run -Werror $$(git ls-files '*.c' '*.h')
 
 # The site, without a warning, into build/site.
 docs: $(VENV)/.installed

@@ -20,8 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from treeml.native import cover, load, numeric
-from treeml.native.rooted import rooted
+from treeml.native import cover, numeric
+from treeml.native import solver as over_tests
+from treeml.native.roots import best_under_roots
 from treeml.native.rup import check_text
 from treeml.native.shallow import Flat, Shallow
 from treeml.native.solver import NativeError
@@ -84,9 +85,9 @@ def limit(chosen: dict[str, int], name: str, unit: int) -> None:
 
 def binary(random: Random) -> None:
     """treeml.h: the data and goals in any order, then a search, several times."""
-    native = load.library()
+    native = over_tests.library()
     handle = native.treeml_create()
-    callback, keep = load.PROGRESS(), []
+    callback, keep = over_tests.PROGRESS(), []
     try:
         tests, rows = small(random)
         for _ in range(int(random.integers(1, 4))):
@@ -113,14 +114,14 @@ def binary(random: Random) -> None:
                     nodes = int(random.integers(0, 8))
                     parts = [numbers(random, nodes, -1, max(nodes, tests), np.int32) for _ in range(3)]
                     native.treeml_start(handle, *parts, nodes)
-            chosen = options_of(random, load.options())
+            chosen = options_of(random, over_tests.options())
             limit(chosen, "milliseconds", 1)
             for name, value in chosen.items():
                 native.treeml_set(handle, name.encode(), value)
             native.treeml_set(handle, b"no such option", 1)
             if chance(random, 30):
                 stop_at = int(random.integers(0, 4))
-                callback = load.PROGRESS(lambda *_, stop_at=stop_at: int(stop_at == 0))
+                callback = over_tests.PROGRESS(lambda *_, stop_at=stop_at: int(stop_at == 0))
                 native.treeml_watch(handle, callback, None)
             interrupt = None
             if chance(random, 10):
@@ -129,11 +130,11 @@ def binary(random: Random) -> None:
             code = native.treeml_solve(handle)
             if interrupt is not None:
                 interrupt.join()
-            native.treeml_watch(handle, load.PROGRESS(), None)
+            native.treeml_watch(handle, over_tests.PROGRESS(), None)
             native.treeml_choose(handle, number(random, 0, 2))
             if code == 0:
                 read_tree(native, handle, tests)
-            for name, (_, _, initial, _) in load.options().items():
+            for name, (_, _, initial, _) in over_tests.options().items():
                 native.treeml_set(handle, name.encode(), initial)
     finally:
         native.treeml_destroy(handle)
@@ -160,7 +161,7 @@ def goal(random: Random, native: Any, handle: int, rows: int, classes: int, weig
                 found[place] = float((starts[place + 1] - starts[place]) % 7)
             return int(bool(sets and members and chance(random, 2)))
 
-        custom = load.LEAF_COSTS(costs)
+        custom = over_tests.LEAF_COSTS(costs)
         native.treeml_custom(handle, custom, None)
         return custom
     return None
@@ -294,7 +295,7 @@ def roots(random: Random) -> None:
     if chance(random, 10) and gain.size:
         gain.flat[random.integers(gain.size)] = random.choice([np.nan, np.inf, 1e300])
     chosen = numbers(random, int(random.integers(0, 5)), 0, max(0, tests - 1), np.int32)
-    rooted((random.random((tests, rows)) < 0.5).astype(np.uint8), gain, number(random, 1, 3), chosen)
+    best_under_roots((random.random((tests, rows)) < 0.5).astype(np.uint8), gain, number(random, 1, 3), chosen)
 
 
 def proofs(random: Random) -> None:

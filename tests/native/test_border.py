@@ -14,7 +14,7 @@ import pytest
 from treeml.native import border, cover
 from treeml.native.numeric import Flat as NumericFlat
 from treeml.native.numeric import NumericSolver
-from treeml.native.rooted import rooted
+from treeml.native.roots import best_under_roots
 from treeml.native.shallow import Flat, Shallow
 from treeml.native.solver import Solver
 
@@ -197,15 +197,15 @@ def test_shallow_and_rooted() -> None:
 
     same(depth_two, labels)
     gain = RANDOM.integers(-9, 9, (2, ROWS)).astype(np.float64)
-    expected = rooted(BITS.astype(np.uint8), gain, 3, np.arange(TESTS, dtype=np.int32))
-    same(lambda given: rooted(BITS, gain, 3, given).worth, np.arange(TESTS))
+    expected = best_under_roots(BITS.astype(np.uint8), gain, 3, np.arange(TESTS, dtype=np.int32))
+    same(lambda given: best_under_roots(BITS, gain, 3, given).worth, np.arange(TESTS))
     for given in (
         np.asfortranarray(gain),
         gain.astype(np.float32),
         np.repeat(gain, 2, axis=1)[:, ::2],
         _read_only(gain),
     ):
-        assert np.array_equal(rooted(BITS, given, 3, np.arange(TESTS)).worth, expected.worth)
+        assert np.array_equal(best_under_roots(BITS, given, 3, np.arange(TESTS)).worth, expected.worth)
 
 
 LARGE = 2**32  # cut to 32 bits it is nothing
@@ -254,12 +254,12 @@ LARGE = 2**32  # cut to 32 bits it is nothing
         (lambda: Shallow(BITS, LABELS, [LARGE, 0, 0]), OverflowError, "weights must fit in 32 bits"),
         (lambda: Shallow(BITS, LABELS, [0] * 3, Flat(*[np.zeros(2)] * 4)), ValueError, "guide must be whole numbers"),
         (lambda: Shallow(BITS, LABELS, [0, 0, 0]).search(LARGE), ArgumentError, "fit in 32 bits"),
-        (lambda: rooted(BITS, np.zeros((1, ROWS - 1)), 2, np.arange(2)), ValueError, "gain must have shape"),
-        (lambda: rooted(BITS, np.zeros((1, ROWS)), 2, np.arange(2) + LARGE), OverflowError, "roots must fit"),
-        (lambda: rooted(BITS, np.zeros((1, ROWS)), 4, np.arange(2)), ValueError, "depth is 1 to 3"),
+        (lambda: best_under_roots(BITS, np.zeros((1, ROWS - 1)), 2, np.arange(2)), ValueError, "gain must have shape"),
+        (lambda: best_under_roots(BITS, np.zeros((1, ROWS)), 2, np.arange(2) + LARGE), OverflowError, "roots must fit"),
+        (lambda: best_under_roots(BITS, np.zeros((1, ROWS)), 4, np.arange(2)), ValueError, "depth is 1 to 3"),
         (lambda: cover.sums(np.zeros((2, 1), np.int64), ROWS, COST), ValueError, "in words of 64 bits"),
         (lambda: cover.sums(np.zeros((2, 1), np.uint64), 65, COST), ValueError, "must have shape"),
-        (lambda: cover.sums(np.full((2, 1), 2**63, np.uint64), ROWS, COST), ValueError, "rows that are not there"),
+        (lambda: cover.sums(np.full((2, 1), 2**63, np.uint64), ROWS, COST), ValueError, "rows that do not exist"),
         (lambda: cover.sums(np.zeros((2, 1), np.uint64), ROWS, COST + 2**60), OverflowError, "do not fit in 64 bits"),
         (
             lambda: cover.enumerate_states(cover.pack_bits(BITS), COUNT + 2**62, 2),

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from native_brute import by_leaves, class_cost
 
-from treeml.native.load import library
-from treeml.native.solver import Found, Solver
+from treeml.native.solver import Found, Solver, library
 
 VARIANTS: tuple[dict[str, int], ...] = (
     {"general": 1},

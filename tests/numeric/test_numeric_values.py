@@ -43,7 +43,7 @@ def test_what_is_not_finite_is_refused_by_column_and_row(bad: float, column: int
     values = np.arange(15, dtype=float).reshape(3, 5)
     values[column, row] = bad
     values[2, 4] = bad  # of several the first is named
-    with pytest.raises(ValueError, match=f"column {column}, row {row} is no finite number"):
+    with pytest.raises(ValueError, match=f"column {column}, row {row} is not a finite number"):
         NumericSolver(values)
 
 

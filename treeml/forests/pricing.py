@@ -25,7 +25,7 @@ from treeml.forests.criterion import Criterion, Grown
 from treeml.forests.examples import Examples, Making, Whole, in_whole_numbers, made, votes_of, without_empty_leaves
 from treeml.forests.pairs import MOST, Pairs
 from treeml.lang.diagnostic import BackendError, Diagnostic, RefusedError
-from treeml.native.load import missing
+from treeml.native.loader import missing
 from treeml.problem.problem import Goal, Problem
 from treeml.problem.terms import Predicted, Sum
 from treeml.problem.tree import Node

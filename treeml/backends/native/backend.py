@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from treeml.backends.contract import NO_LIMITS, Answer, Capabilities, Carries, Limits, OnProgress, Option, Refusal
 from treeml.lang.diagnostic import Diagnostic, RefusedError
-from treeml.native import load
+from treeml.native import loader
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Node
 
@@ -31,7 +31,7 @@ class _Options(Mapping[str, Option]):
     """The C library's own tables, read when somebody looks, and which of the two kernels is meant."""
 
     def _table(self) -> dict[str, Option]:
-        if load.missing() is not None:
+        if loader.missing() is not None:
             return {}
         tables = _tables()
         own = {
@@ -58,9 +58,9 @@ class _Options(Mapping[str, Option]):
 
 
 def _tables() -> dict[str, dict[str, tuple[int, int, int, str]]]:
-    from treeml.native import numeric
+    from treeml.native import numeric, solver
 
-    return {"binary": load.options(), "numeric": numeric.options()}
+    return {"binary": solver.options(), "numeric": numeric.options()}
 
 
 def choose_kernel(problem: Problem, options: Mapping[str, Any]) -> tuple[str, str]:
@@ -113,11 +113,13 @@ class NativeBackend:
 
     @staticmethod
     def missing() -> str | None:
-        return load.missing()
+        return loader.missing()
 
     @staticmethod
     def version() -> str:
-        return str(load.library().treeml_version().decode())
+        from treeml.native import solver
+
+        return str(solver.library().treeml_version().decode())
 
     def refusals(self, problem: Problem, options: Mapping[str, Any] = MappingProxyType({})) -> Iterator[Refusal]:
         from treeml.backends.native.refusals import refusals

@@ -1,7 +1,7 @@
-"""A run whose goal is fewest leaves, with predictions at their least -> its answer, by one search.
+"""A run that minimizes leaves among trees without avoidable errors -> its answer, from a single search.
 
-Costs first and leaves second are one additive goal: it is searched once, without asking for one leaf, two, and so on,
-and has a tree at any time.
+Costs first and leaves second form one additive goal. One search minimizes it, instead of one search for each number of
+leaves, and a tree is available at any time.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def smallest_faultless(run: NativeRun, bound: Bound) -> Answer | None:
-    """None where the bound on predictions is not at the least that any tree can have, or numbers grow too large."""
+    """None if the bound on predictions is above the least possible value, or if numbers become too large."""
     from treeml.backends.native.run import STATUS, STOP, tree_of
     from treeml.backends.solvers.encodings.greedy_start import greedy_for_bound
 

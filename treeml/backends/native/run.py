@@ -1,4 +1,4 @@
-"""Problem, limits -> Answer: one run of the C solver, and its findings in the terms of the problem."""
+"""Problem, limits -> Answer: one run of the C solver, with its result in terms of the problem."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ STATUS = {
     "infeasible": Status.INFEASIBLE,
     "unknown": Status.UNKNOWN,
 }
-DEEPEST = 1_000_000  # the solver goes no deeper where depth is not bounded
-MOST_CASES = 20_000_000  # up to here doubts of a fast search are settled by a slow one, in about a second
-ROUNDING = Fraction(1, 2**40)  # of an amount beside a loss, at most, over all leaves of a tree
+DEEPEST = 1_000_000  # depth limit of the solver if the problem has none
+MOST_CASES = 20_000_000  # up to this size a slow, more exact search resolves rounding doubts in about a second
+ROUNDING = Fraction(1, 2**40)  # largest relative rounding of amounts added to a loss, over all leaves of a tree
 STOP = {"proved": Stop.PROVED, "time": Stop.TIME, "interrupted": Stop.INTERRUPTED, "memory": Stop.MEMORY}
 
 
@@ -57,16 +57,16 @@ class NativeRun:
     kernel: str = "binary"
     trace: list[Progress] = field(default_factory=list)
     reached_gap: bool = False
-    tells: bool = True  # are the values of the search those of the goal?
+    tells: bool = True  # whether the values of the search are those of the goal
 
     @property
     def ended(self) -> Proof:
-        """What a status of the C solver that is a proof rests on."""
+        """The evidence when the C solver reports a proof."""
         return (Evidence("search", f"native, {self.kernel} kernel"),)
 
     @property
     def stopped_at(self) -> Proof:
-        """What its bound rests on when it is stopped, and on the way."""
+        """The evidence for bounds of a search that is running or was stopped."""
         return (Evidence("search bound", f"native, {self.kernel} kernel"),)
 
     def answer(self) -> Answer:
@@ -99,8 +99,8 @@ class NativeRun:
         return self.answered(found, objective)
 
     def refined(self, found: Found | None, objective: NativeObjective, settings: dict[str, Any]) -> Answer:
-        """A best tree that rounding leaves in doubt is sought again, with numbers as small as the trees that are no
-        worse allow, until the doubt is small beside its value."""
+        """If rounding leaves it uncertain whether a tree is best, searches again with smaller numbers, as far as trees
+        that are no worse allow, until the uncertainty is small compared with the value."""
         answer, goal = self.answered(found, objective), self.problem.goals[0]
         while answer.status is Status.OPTIMAL and answer.tolerance and self.limits.deadline.left() > 0:
             assert answer.objective is not None
@@ -112,7 +112,7 @@ class NativeRun:
             self.start, goal = answer.tree, goal if smaller is None else replace(goal, sum=smaller)
             objective = objective_of(replace(self.problem, goals=(goal,)))
             if smaller is None:
-                # Numbers cannot be smaller: leaves that cost more than the tree need not be told apart.
+                # Numbers cannot become smaller, but leaves that cost more than the tree need not be distinguished.
                 objective.most = float((answer.objective[0] - objective.constant) * objective.scale)
             found = self.run(self.solver(objective), objective, {**settings, "leaf_price": objective.price})
             if found is None or STATUS[found.status] is not Status.OPTIMAL:
@@ -121,7 +121,7 @@ class NativeRun:
         return answer
 
     def size(self) -> int:
-        """About how many rows a search without tables of pairs looks at."""
+        """About how many rows a search without pair tables visits."""
         depth = min(most_leaves(self.problem), 2 ** min(62, self.problem.max_depth or 62)).bit_length() - 1
         return self.problem.rows * int(len(self.problem.tests) ** min(depth, 64))
 
@@ -193,7 +193,7 @@ class NativeRun:
         problem, limits = self.problem, self.limits
         settings: dict[str, Any] = {"threads": limits.threads, "leaf_price": objective.price}
         depth, leaves = problem.max_depth, problem.bound_on("Leaves", "<=")
-        if depth is not None and depth < problem.rows:  # beyond, it bounds nothing
+        if depth is not None and depth < problem.rows:  # a larger limit has no effect
             settings["depth"] = min(depth, DEEPEST)
         if leaves is not None and leaves < problem.rows:
             settings["leaves"] = floor(leaves)
@@ -209,7 +209,7 @@ class NativeRun:
         return settings
 
     def impossible(self, settings: Mapping[str, Any]) -> bool:
-        """A bound that no tree meets, whatever the rows."""
+        """Whether a bound cannot be met by any tree, whatever the rows."""
         used = [bound for bound in self.problem.bounds if kind(bound) is Used]
         pure = [bound for bound in self.problem.bounds if kind(bound) is Purity]
         return (
@@ -222,7 +222,7 @@ class NativeRun:
     def run(
         self, solver: Solver | ThresholdSolver, objective: NativeObjective, settings: Mapping[str, Any]
     ) -> Found | None:
-        """None where the bounds contradict themselves."""
+        """None if the bounds contradict each other."""
         if self.impossible(settings):
             return None
         left = self.limits.deadline.left()
@@ -241,7 +241,7 @@ class NativeRun:
         reached = self.first_goal(objective, Fraction(value), objective.later_least)
         below = None if bound is None else self.first_goal(objective, Fraction(bound), objective.later_most)
         if objective.beside is not None:
-            # Amounts were rounded to units: what is told on the way stays on the safe side of what the tree has.
+            # Amounts were rounded to units: what is reported on the way stays on the safe side of the exact value.
             largest = abs(reached - objective.constant) + Fraction(objective.beside) / abs(objective.scale)
             reached += largest * ROUNDING
             below = None if below is None else below - largest * ROUNDING
@@ -258,7 +258,7 @@ class NativeRun:
         return True
 
     def first_goal(self, objective: NativeObjective, value: Fraction, later: int) -> Fraction:
-        """The first goal's value behind a value of all goals together, later goals being worth `later`."""
+        """The value of the first goal, from the combined value of all goals and the value `later` of the later ones."""
         if objective.first_weighs == 1 and objective.scale == 1 and not objective.constant:
             return value
         share = (value - later) / objective.first_weighs if objective.first_weighs > 1 else value
@@ -267,10 +267,10 @@ class NativeRun:
     def fewest_leaves(
         self, solver: Solver | ThresholdSolver, objective: NativeObjective, settings: dict[str, Any]
     ) -> Answer:
-        """The fewest leaves of a tree within the bounds: one leaf, two, and so on."""
+        """The fewest leaves of a tree within the bounds: tries one leaf, two leaves, and so on."""
         factor, constant = self.problem.goals[0].sum.parts[0][0], self.problem.goals[0].sum.constant
         most = settings.get("leaves", self.problem.rows)
-        self.tells = False  # what it minimizes is the sum of a bound
+        self.tells = False  # the search minimizes the bounded sum, not the goal
         for leaves in range(1, most + 1):
             found = self.run(solver, NativeObjective(), {**settings, "leaves": leaves})
             if found is None or found.status == "unknown":
@@ -365,8 +365,8 @@ class NativeRun:
         )
 
     def doubt(self, found: Found, objective: NativeObjective, goals: tuple[Fraction, ...]) -> Fraction:
-        """How far from the best the tree may be. Nothing costs less than nothing, and values that differ by less than
-        any two can are equal."""
+        """How far the tree may be from the optimum. Losses are not negative, and values that differ by less than the
+        smallest possible difference are equal."""
         tolerance = found.tolerance / objective.scale
         if not tolerance or objective.loss is None:
             return tolerance
@@ -376,8 +376,8 @@ class NativeRun:
         return min(tolerance, value)
 
     def claimed(self, found: Found, objective: NativeObjective, tree: Node) -> tuple[Fraction, ...]:
-        """What the tree is worth by each goal. One goal in whole numbers is the solver's own value: whoever runs the
-        back-end recomputes it from the rows anyway."""
+        """The value of the tree for each goal. A single goal in whole numbers is the value that the solver reports:
+        the caller of the back-end recomputes it from the rows anyway."""
         if len(self.problem.goals) > 1 or found.tolerance or found.value is None:
             return evaluate_goals(self.problem, tree)
         return (self.first_goal(objective, Fraction(found.value), 0),)
@@ -394,8 +394,8 @@ class NativeRun:
 
 
 def _within(moment: Progress, value: Fraction, is_best: bool) -> Progress:
-    """What was told of rounded values, in the light of the exact value of the tree: no bound is above it, and no tree
-    on the way to the best was better."""
+    """Corrects a report made from rounded values by the exact value of the tree: no bound is above it, and no earlier
+    tree was better than the best."""
     reached, bound = moment.objective, moment.bound
     if is_best and reached is not None:
         reached = (max(reached[0], value), *reached[1:])

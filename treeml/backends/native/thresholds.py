@@ -1,8 +1,8 @@
-"""Problem -> columns of codes for the numeric kernel, and its trees back over the tests of the problem.
+"""Problem -> columns of codes for the numeric kernel; its trees -> trees over the tests of the problem.
 
-Ordered features go in as they are. A feature that keeps its missing values apart becomes two columns, with the missing
-rows below all others and above all others, so that every cut is tried with them on either side. Any other test becomes
-a column of two codes.
+Ordered features are passed as they are. A feature with separate missing values becomes two columns, one with the
+missing rows below all others and one with them above, so that every cut is tried with the missing rows on either side.
+Any other test becomes a column of two codes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class CodedColumn:
 
 
 def columns_of(problem: Problem, forbidden: frozenset[int] = frozenset()) -> tuple[CodedColumn, ...]:
-    """The columns that the kernel sees, whatever their number."""
+    """The columns that the kernel gets, however many there are."""
     columns: list[CodedColumn] = []
     for number, feature in enumerate(problem.features):
         if number in forbidden or not feature.tests:
@@ -50,13 +50,13 @@ def columns_of(problem: Problem, forbidden: frozenset[int] = frozenset()) -> tup
 
 
 def _is_whole(feature: Feature) -> bool:
-    """Does an ordered feature have a test for every cut?"""
+    """Whether the feature is ordered and has a test for every cut."""
     cuts = feature.levels - 1
     return feature.kind == "ordered" and feature.tests == (2 * cuts + 1 if feature.has_missing else cuts)
 
 
 class ThresholdSolver:
-    """What `treeml.native.solver.Solver` is for the binary kernel: one problem, asked as often as you like."""
+    """The numeric counterpart of `treeml.native.solver.Solver`: one problem that can be solved many times."""
 
     def __init__(
         self,
@@ -159,7 +159,7 @@ class ThresholdSolver:
         )
 
     def _raised(self, tree: Flat) -> tuple[list[int], list[int], list[int], list[int]]:
-        """A tree over columns as one over tests; a column with the missing rows above all others may turn a split."""
+        """A tree over columns as one over tests; a column with the missing rows above all others may swap the sides."""
         test, left, right = [], [], []
         for column, cut, yes, no in zip(tree.column, tree.cut, tree.yes, tree.no, strict=True):
             number, turned = (-1, False) if column < 0 else _test_of(self.problem, self.columns[column], cut)
@@ -169,7 +169,7 @@ class ThresholdSolver:
         return test, left, right, list(tree.label)
 
     def _lowered(self, test: Sequence[int], yes: Sequence[int], no: Sequence[int]) -> Flat | None:
-        """A tree over tests as one over columns; None where it uses a forbidden feature."""
+        """A tree over tests as one over columns; None if it uses a forbidden feature."""
         place = {column: number for number, column in enumerate(self.columns)}
         flat = Flat([], [], [], [], [])
         for number, to_yes, to_no in zip(test, yes, no, strict=True):
@@ -242,7 +242,7 @@ def _test_of(problem: Problem, column: CodedColumn, cut: int) -> tuple[int, bool
 
 
 def _number(problem: Problem, feature: Feature, wanted: Test, likely: int) -> int:
-    """Where the test is among those of its feature: almost always at the likely place."""
+    """The position of the test among those of its feature; almost always the likely one."""
 
     def is_it(number: int) -> bool:
         test = problem.tests[number]
@@ -261,14 +261,14 @@ def _initial_values() -> dict[str, int]:
 
 # Which kernel.
 
-FEW_TESTS = 300  # up to here a table of all pairs of tests is small
-FEW_CUTS = 32  # a column: up to here counting all pairs is faster than searching every column, as measured
+FEW_TESTS = 300  # up to this many tests a table of all pairs is small
+FEW_CUTS = 32  # cuts per column: up to this many, counting all pairs was measured to be faster
 
 _BOUNDS = frozenset({"Depth", "Leaves", "Support", "Used", "Predicted"})
 
 
 def can_take(problem: Problem) -> str | None:
-    """None if the numeric kernel can solve the problem, or what keeps it from doing so."""
+    """None if the numeric kernel can solve the problem, or the reason why not."""
     if not problem.rows:
         return "there are no rows"
     for goal in problem.goals:
@@ -288,7 +288,7 @@ def can_take(problem: Problem) -> str | None:
 
 
 def prefer_numeric(problem: Problem) -> tuple[bool, str]:
-    """Whether the numeric kernel is the better one, and the sentence that says why."""
+    """Whether the numeric kernel is the better choice, and a sentence that gives the reason."""
     tests = len(problem.tests)
     if problem.given_bits is not None:
         return False, "the binary kernel runs: the columns are yes-or-no tests already"
