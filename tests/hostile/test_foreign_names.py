@@ -18,8 +18,9 @@ from treeml.lang.diagnostic import DataError, Diagnostic, Label, SpecError
 from treeml.lang.display import OBEYED_IN_LINES
 from treeml.lang.render import render
 from treeml.lang.source import Source, Span
-from treeml.trees.export import FORMS, export
-from treeml.trees.export.forest import export_forest
+from treeml.trees.export.registry import BUILT_IN as FORMS
+from treeml.trees.export.registry import export
+from treeml.trees.export.registry import export as export_forest
 from treeml.trees.forest import Forest
 from treeml.trees.nodes import Branch, Field, TreeLeaf
 from treeml.trees.nodes import TreeTest as Question

@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 
 from treeml.data.table import label_text
 from treeml.lang.diagnostic import DataError, Diagnostic
-from treeml.lang.display import json_text, readable_json
+from treeml.lang.display import readable_json
 from treeml.lang.numerals import exact_number
 from treeml.system.reading import read_text
 from treeml.system.writing import replace_file
-from treeml.trees.drawing import draw_forest_svg
 from treeml.trees.html import forest_html
 from treeml.trees.json_form import brief, plain_json, write_tree
 from treeml.trees.tree import Tree
@@ -147,15 +146,6 @@ class Forest:
 
     def _repr_html_(self) -> str:
         return forest_html(self)
-
-    def written(self, form: str) -> str | None:
-        """The forest as text, dot (its graphs one after the other), svg or json; None for any other form."""
-        if form == "json":
-            return json_text(self.to_json(), indent=1)
-        if form == "svg":
-            return draw_forest_svg(self.trees)
-        texts = {"text": (str(self),), "dot": self.to_dot()}.get(form)
-        return None if texts is None else "\n".join(texts)
 
     def to_dot(self) -> tuple[str, ...]:
         """Each tree for Graphviz."""
