@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from inspect import Signature
 from numbers import Rational, Real
 from typing import Any, ClassVar, NoReturn
 
@@ -19,7 +20,7 @@ from treeml.lang.syntax import Argument, Binary, Call, Expression, Name, Negate,
 from treeml.lang.words import MAXIMUM_DIGITS, UNITS, is_bare, read_number, spell_number
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False)
 class Formula:
     """A number, a param, a measure or a sum of them: supports + - * / and comparisons."""
 
@@ -125,11 +126,16 @@ class MethodFormula:
         return f"<{self}>"
 
 
-@dataclass(frozen=True, slots=True)
 class MeasureWithArguments:
-    """A measure that speaks of a column, a class or conditions: call it with them."""
+    """A measure of a column, a class or conditions: calling it with them gives a formula."""
 
-    measure: Measure
+    def __init__(self, measure: Measure, doc: str = "", signature: Signature | None = None) -> None:
+        self.measure = measure
+        self.__name__ = measure.name
+        if doc:
+            self.__doc__ = doc
+        if signature is not None:
+            self.__signature__ = signature
 
     def __call__(self, *arguments: Any, given: Any = (), **conditions: Any) -> Formula:
         kinds = [parameter.kind for parameter in self.measure.parameters]
@@ -150,6 +156,13 @@ def measure(name: str) -> Formula | MeasureWithArguments:
     """A measure by its name: itself, or what makes it from its arguments."""
     entry = MEASURES[name]
     return MeasureWithArguments(entry) if entry.parameters else Formula(Name(name))
+
+
+def documented_measure(name: str, doc: str) -> Formula:
+    """A measure without arguments, with a docstring of its own that `help` shows."""
+    found = Formula(Name(name))
+    object.__setattr__(found, "__doc__", doc)
+    return found
 
 
 def column(name: str) -> Formula:
