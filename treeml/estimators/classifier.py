@@ -15,6 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from treeml.estimators import asking
 from treeml.estimators import rows as reading
 from treeml.estimators.base import Estimator, TreeEstimator, positive_weights, total_weight
+from treeml.lang import measure_formulas as measures
 from treeml.model import Model
 from treeml.trees.nodes import class_shares
 
@@ -129,10 +130,10 @@ class OptimalTreeClassifier(ClassEstimator, TreeEstimator):
         if positive is not None and positive not in labels:
             raise ValueError(f"positive={positive!r} is none of the classes {list(labels)}")
         model.predict(target, positive=positive if positive in present else None)
-        goal = asking.named("error_rate")
+        goal = measures.error_rate
         if self.cost_matrix is not None:
             asking.add_mistake_costs(model, self.cost_matrix, labels, present)
-            goal = asking.named("mistake_cost") / sum(present.values(), Fraction(0))
+            goal = measures.mistake_cost / sum(present.values(), Fraction(0))
         model.minimize(asking.priced(goal, self.leaf_price))
         total = asking.add_class_weights(model, self.class_weight, present)
         asking.limit_leaf_weight(model, self.min_weight_fraction_leaf, total)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from sklearn.base import ClusterMixin
 from treeml.estimators import asking
 from treeml.estimators import rows as reading
 from treeml.estimators.base import TreeEstimator, positive_weights, total_weight
-from treeml.lang.formula import MeasureWithArguments, measure
+from treeml.lang.measure_formulas import cluster_loss
 from treeml.model import Model
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
 
     n_clusters: int | None = field(default=4, kw_only=False)
     max_depth: int | None = None
-    distance: str = "squared"
+    distance: Literal["squared", "absolute"] = "squared"
     columns: Any = None
 
     labels_: NDArray[np.intp] = field(init=False)
@@ -88,12 +88,10 @@ class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
             if self.n_clusters is None:
                 raise ValueError("give n_clusters or max_depth, otherwise every row is a cluster of its own")
             depth = (asking.whole("n_clusters", self.n_clusters, least=1) - 1).bit_length()
-        loss = measure("cluster_loss")
-        assert isinstance(loss, MeasureWithArguments)
         model = Model()
         model.features(*table.columns)
         measured, table = _measurable(table, alike, weight, self.distance == "squared")
-        distance = loss(*measured, distance=self.distance) / total_weight(weight, table.rows)
+        distance = cluster_loss(*measured, distance=self.distance) / total_weight(weight, table.rows)
         model.minimize(asking.priced(distance, self.leaf_price))
         self._limit(model, depth, self.n_clusters)
         return model, table

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from treeml.data.read import load, load_arrays
 from treeml.data.table import Column, Table
 from treeml.estimators import rows as reading
-from treeml.estimators.asking import limit_size, named, priced
+from treeml.estimators.asking import limit_size, priced
+from treeml.lang import measure_formulas as measures
 from treeml.lang.diagnostic import DataError, Diagnostic
-from treeml.lang.formula import MeasureWithArguments, measure
 from treeml.model import Model
 from treeml.trees.tree import Tree
 
@@ -207,21 +207,19 @@ def _asked(
         for each, values in zip(names, answers.T, strict=True):
             rounded, _, _ = reading.fitting(np.round(values, 6), None, squared=True)
             columns[each] = reading.numbers_column(each, rounded)
-        loss = measure("cluster_loss")
-        assert isinstance(loss, MeasureWithArguments)
-        asked.minimize(priced(loss(*names) / table.rows, price))
+        asked.minimize(priced(measures.cluster_loss(*names) / table.rows, price))
         return asked, replace(table, columns=columns)
     if mimic == "numbers":
         rounded, _, _ = reading.fitting(answers.astype(np.float64), None, squared=True)
         column: Column = reading.numbers_column(name, rounded)
-        asked.minimize(priced(named("squared_loss") / table.rows, price))
+        asked.minimize(priced(measures.squared_loss / table.rows, price))
     else:
         place = {label: number for number, label in enumerate(classes)}
         strange = [label for label in answers.tolist() if label not in place]
         if strange:
             raise ValueError(f"the model answers {strange[0]!r}, which is none of its classes: {list(classes)!r}")
         column = reading.classes_column(name, np.array([place[label] for label in answers.tolist()]), tuple(classes))
-        asked.minimize(priced(named("error_rate"), price))
+        asked.minimize(priced(measures.error_rate, price))
     asked.predict(name)
     return asked, reading.with_column(table, column, "target")
 

@@ -22,8 +22,9 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from treeml.backends import contract
 from treeml.estimators import rows as reading
-from treeml.estimators.asking import limit_size, named
+from treeml.estimators.asking import limit_size
 from treeml.estimators.base import positive_weights
+from treeml.lang import measure_formulas as measures
 from treeml.model import Model
 from treeml.problem import problem as problems
 from treeml.problem import terms
@@ -334,12 +335,12 @@ def _solve(X: NDArray[Any], asked: LeafCosts, search: DL85Search) -> tuple[contr
     table = reading.make_table(X)
     target = reading.free_name(table, "y")
     if asked.codes is not None and asked.labels is not None:
-        model = Model().predict(target).minimize(named("errors"))
+        model = Model().predict(target).minimize(measures.errors)
         table = reading.with_column(
             table, reading.classes_column(target, asked.codes, tuple(asked.labels.tolist())), "target"
         )
     else:
-        model = Model().predict(target).minimize(named("squared_loss"))
+        model = Model().predict(target).minimize(measures.squared_loss)
         table = reading.with_column(table, reading.numbers_column(target, np.full(len(X), 0.5)), "target")
     if asked.weight is not None:
         weight = reading.numbers_column(reading.free_name(table, "weight"), asked.weight)

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from treeml.estimators import asking
 from treeml.estimators.classifier import ClassEstimator
+from treeml.lang import measure_formulas as measures
 from treeml.model import Model
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class OptimalForestClassifier(ClassEstimator):
         model = Model()
         model.predict(target)
         model.ensemble(self.criterion, trees=self.max_trees, **options)
-        model.maximize(asking.named("margin"))
+        model.maximize(measures.margin)
         self._limit(model, self.max_depth, self.max_leaves)
         return model
 

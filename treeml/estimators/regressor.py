@@ -13,7 +13,8 @@ from sklearn.base import RegressorMixin
 from treeml.estimators import asking
 from treeml.estimators import rows as reading
 from treeml.estimators.base import TreeEstimator, positive_weights, total_weight
-from treeml.lang.formula import Formula, MeasureWithArguments, measure
+from treeml.lang import measure_formulas as measures
+from treeml.lang.formula import Formula
 from treeml.model import Model
 
 LOSSES = ("squared", "absolute", "quantile")
@@ -83,10 +84,10 @@ class OptimalTreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
     def _loss(self) -> Formula:
         if self.loss not in LOSSES:
             raise ValueError(f"loss is one of {', '.join(LOSSES)}, not {self.loss!r}")
-        if self.loss != "quantile":
-            return asking.named(f"{self.loss}_loss")
+        if self.loss == "squared":
+            return measures.squared_loss
+        if self.loss == "absolute":
+            return measures.absolute_loss
         if not 0 < self.quantile < 1:
             raise ValueError(f"quantile is between 0 and 1, not {self.quantile!r}")
-        found = measure("quantile_loss")
-        assert isinstance(found, MeasureWithArguments)
-        return found(Fraction(str(self.quantile)))
+        return measures.quantile_loss(Fraction(str(self.quantile)))
