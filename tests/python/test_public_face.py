@@ -10,7 +10,7 @@ import os
 import pydoc
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
 from types import ModuleType
@@ -80,10 +80,30 @@ def test_every_public_name_is_explained_with_an_example(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in OBJECTS if not name.startswith(tuple(NOT_RUN))])
 def test_the_examples_work(name: str, surroundings: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(surroundings["folder"])
+    fit = FITTED.get(name.split(".")[2]) if name.count(".") > 1 else None
+    if fit is not None:
+        surroundings["estimator"] = fit(surroundings["X"], surroundings["y"], surroundings["target"])
     examples = doctest.DocTestParser().get_doctest(doc_of(OBJECTS[name]), dict(surroundings), name, None, None)
     said = io.StringIO()
     runner = doctest.DocTestRunner(Checker(), optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
     assert runner.run(examples, out=said.write).failed == 0, said.getvalue()
+
+
+# An estimator of each class, for the examples of its methods.
+FITTED: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "OptimalTreeClassifier": lambda X, y, target: treeml.sklearn.OptimalTreeClassifier(max_depth=2).fit(X, y),
+    "OptimalTreeRegressor": lambda X, y, target: treeml.sklearn.OptimalTreeRegressor(max_depth=2).fit(X, target),
+    "OptimalForestClassifier": lambda X, y, target: treeml.sklearn.OptimalForestClassifier(max_depth=1).fit(X, y),
+    "TreeClusterer": lambda X, y, target: treeml.sklearn.TreeClusterer(n_clusters=3).fit(X),
+    "DL85Classifier": lambda X, y, target: treeml.dl85.DL85Classifier(max_depth=2).fit(X, y),
+    "DL85Predictor": lambda X, y, target: treeml.dl85.DL85Predictor(
+        max_depth=1, error_function=lambda rows: float(np.ptp(target[rows]))
+    ).fit(X),
+    "DL85Cluster": lambda X, y, target: treeml.dl85.DL85Cluster(max_depth=1).fit(X),
+    "DL85Booster": lambda X, y, target: treeml.dl85.DL85Booster(
+        max_depth=1, model=treeml.dl85.MODEL_LP_RATSCH, regulator=0.1
+    ).fit(X, y),
+}
 
 
 class Checker(doctest.OutputChecker):
@@ -97,8 +117,8 @@ class Checker(doctest.OutputChecker):
 def surroundings(tmp_path: Path) -> dict[str, Any]:
     """The names that examples use."""
     chance = np.random.default_rng(7)
-    X = chance.integers(0, 2, (40, 4))
-    y = np.where(X[:, 0] + X[:, 1] == 2, "yes", "no")
+    X = chance.integers(0, 3, (40, 4))
+    y = np.where((X[:, 0] > 0) & (X[:, 1] > 0), "yes", "no")
     frame = polars.DataFrame(
         {
             "age": [30, 35, 25, 38, 39, 50, 60, 45, 55, 65],
@@ -164,7 +184,7 @@ def test_no_public_function_hides_its_arguments() -> None:
     chosen_by_users = {"conditions", "equal", "options", "params", "more"}
     for name, value in OBJECTS.items():
         function = getattr(value, "__func__", value)
-        if inspect.isroutine(function) or inspect.isclass(function):
+        if inspect.isfunction(function) or inspect.isclass(function):
             for parameter in inspect.signature(function).parameters.values():
                 is_open = parameter.kind is inspect.Parameter.VAR_KEYWORD
                 assert not is_open or parameter.name in chosen_by_users, f"{name} takes **{parameter.name}"
@@ -194,7 +214,7 @@ def test_a_type_checker_knows_the_measures(tmp_path: Path) -> None:
     for number, text in enumerate((RIGHT, *WRONG)):
         files.append(tmp_path / f"snippet{number}.py")
         files[-1].write_text(text, encoding="utf-8")
-    options = ["--follow-imports=silent", "--cache-dir", str(ROOT / ".mypy_cache"), "--config-file", os.devnull]
+    options = ["--follow-imports=silent", "--cache-dir", str(ROOT / ".mypy_cache" / "snippets"), "--config-file", os.devnull]
     command = [sys.executable, "-m", "mypy", *options, "--ignore-missing-imports", *map(str, files)]
     environment = {**os.environ, "MYPYPATH": str(ROOT)}
     checked = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, cwd=tmp_path)

@@ -160,7 +160,7 @@ class Forest:
 
     @classmethod
     def read(cls, path: str | Path) -> Forest:
-        """The forest in a file that `write` or `treeml solve -o` wrote, or that holds the output of `treeml solve --json`.
+        """The forest in a file that `write` or `treeml solve -o` wrote, or `treeml solve --json` printed.
 
         >>> len(tml.Forest.read("forest.json").trees)
         2
@@ -230,7 +230,7 @@ def is_forest(path: Path) -> bool:
 def count_votes(
     predicted: Sequence[NDArray[np.intp]], weights: Sequence[Fraction], classes: int
 ) -> tuple[NDArray[Any], int]:
-    """Class numbers by tree and row, weights -> votes as a matrix (rows x classes) of integers, and their sum per row."""
+    """Class numbers by tree and row, weights -> integer votes (rows x classes), and their sum per row."""
     scale = 1
     for weight in weights:
         scale = scale * weight.denominator // gcd(scale, weight.denominator)

@@ -195,7 +195,7 @@ class TreeData:
 
 
 def class_shares(leaf: TreeLeaf, classes: Sequence[Any]) -> tuple[Fraction, ...]:
-    """The share of every class in a leaf: by weight, or by rows if there is no weight, or else all for its prediction."""
+    """The share of every class in a leaf: by weight, else by rows; a leaf without rows has only its prediction."""
     for amounts in (leaf.weights, leaf.counts):
         total = sum(amounts)
         if total:

@@ -102,7 +102,7 @@ class Tree(TreeData):
 
     @classmethod
     def read(cls, path: str | Path) -> Tree:
-        """The tree in a file that `write` or `treeml solve -o` wrote, or that holds the output of `treeml solve --json`.
+        """The tree in a file that `write` or `treeml solve -o` wrote, or `treeml solve --json` printed.
 
         >>> tml.Tree.read("tree.json").depth
         2

@@ -86,7 +86,7 @@ def get(name: str) -> Export:
     except Exception as error:  # code of another package may raise anything
         raise DataError(_does_not_load(name, entry, f"{type(error).__name__}: {error}")) from error
     if not isinstance(found, Export):
-        raise DataError(_does_not_load(name, entry, f"it is of type {type(found).__name__}, not a treeml.export.Export"))
+        raise DataError(_does_not_load(name, entry, f"it is of type {type(found).__name__}, not Export"))
     return found
 
 
