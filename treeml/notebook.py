@@ -25,9 +25,7 @@ if TYPE_CHECKING:
     from treeml.estimators.distillation import Distilled
     from treeml.model import Model
     from treeml.solving.result import Result
-    from treeml.trees.forest import Forest
 
-MOST_TREES = 6  # of a forest that are drawn
 USAGE = "%%treeml [name] [--data variable] [--with back-end] [--within time] [--set name=value] [--quiet]"
 
 _CELL = "text-align:left;padding:2px 14px 2px 0"
@@ -60,7 +58,7 @@ def result_html(result: Result) -> str:
     if result.tree is not None:
         parts.append(result.tree._repr_html_())
     if result.forest is not None:
-        parts.append(forest_html(result.forest))
+        parts.append(result.forest._repr_html_())
     if result.measures:
         parts.append(_table([[name, readable(value)] for name, value in result.measures.items()], "measure", "value"))
     if result.exact is not None and result.exact.requirements:
@@ -69,16 +67,6 @@ def result_html(result: Result) -> str:
         ]
         parts.append(_table(rows, "requirement", "value", "slack", "met"))
     parts += [f"<p><i>{_html(note)}</i></p>" for note in result.notes]
-    return "\n".join(parts)
-
-
-def forest_html(forest: Forest) -> str:
-    """The heaviest trees as drawings, each under its weight."""
-    parts = [f"<p>{len(forest.trees)} trees by {_html(forest.criterion or 'votes')}</p>"]
-    for tree, weight in list(zip(forest.trees, forest.weights, strict=True))[:MOST_TREES]:
-        parts.append(f"<p>weight {float(weight):.6g}</p>{tree._repr_html_()}")
-    if len(forest.trees) > MOST_TREES:
-        parts.append(f"<p>and {len(forest.trees) - MOST_TREES} lighter ones</p>")
     return "\n".join(parts)
 
 

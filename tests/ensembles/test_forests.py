@@ -104,7 +104,7 @@ def test_a_tree_asks_for_no_column_that_it_does_not_test() -> None:
     """Trees of the pricing may ask what all rows answer alike; such a question is left out, and its column too."""
     from treeml.forests.boost import lower_one_tree
     from treeml.problem.tree import Leaf, Split
-    from treeml.trees.tree import raise_tree
+    from treeml.trees.raising import raise_tree
 
     dataset, _ = prepare(model("lpboost", 2), {"a": [0, 0, 1, 1], "b": [0, 1, 1, 1]}, [0, 0, 1, 1])
     lowered = lower_one_tree(dataset, False)

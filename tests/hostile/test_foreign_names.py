@@ -18,11 +18,13 @@ from treeml.lang.diagnostic import DataError, Diagnostic, Label, SpecError
 from treeml.lang.display import OBEYED_IN_LINES
 from treeml.lang.render import render
 from treeml.lang.source import Source, Span
-from treeml.trees.export import FORMS, export
-from treeml.trees.export.forest import export_forest
+from treeml.trees.export.registry import BUILT_IN as FORMS
+from treeml.trees.export.registry import export
+from treeml.trees.export.registry import export as export_forest
 from treeml.trees.forest import Forest
-from treeml.trees.tree import Branch, Field, Tree, TreeLeaf
-from treeml.trees.tree import TreeTest as Question
+from treeml.trees.nodes import Branch, Field, TreeLeaf
+from treeml.trees.nodes import TreeTest as Question
+from treeml.trees.tree import Tree
 
 ATTACK = "\x1b]0;PWN\x07\x1b[2J\x9b31m\u202egnp.\u2066\u2028forged\x7f"
 COLUMN, LEVEL, CLASS, TARGET = f"col{ATTACK}", f"lvl{ATTACK}", f"cls{ATTACK}", f"y{ATTACK}"

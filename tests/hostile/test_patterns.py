@@ -15,8 +15,8 @@ from attacks import NET
 
 import treeml
 from treeml.lang.diagnostic import DataError
+from treeml.trees.importing.contract import Origin
 from treeml.trees.importing.iti import looks_like_iti, read_iti
-from treeml.trees.importing.sketch import Origin
 from treeml.trees.importing.weka import read_weka
 
 LONG = 50_000

@@ -18,8 +18,9 @@ from treeml.measures.definitions import TreeOutcome, evaluate, outcome_of
 from treeml.measures.lower import lower_goal, lower_requirement
 from treeml.measures.sums import lower_measure
 from treeml.problem.evaluate import evaluate_sum, meets
-from treeml.trees import tree as trees
-from treeml.trees.tree import Tree, raise_tree
+from treeml.trees import nodes as trees
+from treeml.trees.raising import raise_tree
+from treeml.trees.tree import Tree
 
 ALL_USES = (*CLASS_USES, *NUMBER_USES, *CLUSTER_USES)
 

@@ -18,8 +18,10 @@ from treeml.lang.diagnostic import DataError
 from treeml.lang.spec import CheckedGoal, Condition, Linear, Requirement, Spec, Use
 from treeml.problem.evaluate import evaluate_goals
 from treeml.solving.verify import verify, written
-from treeml.trees import tree as trees
-from treeml.trees.tree import Branch, Field, Tree, TreeLeaf, raise_tree
+from treeml.trees import nodes as trees
+from treeml.trees.nodes import Branch, Field, TreeLeaf
+from treeml.trees.raising import raise_tree
+from treeml.trees.tree import Tree
 
 ONE = Fraction(1)
 ACCURACY = Use("accuracy")

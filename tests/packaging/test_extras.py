@@ -32,7 +32,7 @@ EXTRAS = {
         assert Path("r.png").stat().st_size > 1000
         """,
     "export": """
-        from treeml.trees.export import export
+        from treeml.trees.export.registry import export
         assert export(result.tree, "onnx")
         """,
     "cluster": """

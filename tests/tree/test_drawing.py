@@ -8,8 +8,9 @@ from fractions import Fraction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treeml.trees import tree as trees
-from treeml.trees.tree import Branch, Field, Tree, TreeLeaf
+from treeml.trees import nodes as trees
+from treeml.trees.nodes import Branch, Field, TreeLeaf
+from treeml.trees.tree import Tree
 
 SVG = "{http://www.w3.org/2000/svg}"
 

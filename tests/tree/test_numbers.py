@@ -14,8 +14,9 @@ import pytest
 
 import treeml
 from treeml.measures.cuts import distinct, width_cuts
-from treeml.trees.export import export
-from treeml.trees.tree import Branch, Tree, number_text
+from treeml.trees.export.registry import export
+from treeml.trees.nodes import Branch, number_text
+from treeml.trees.tree import Tree
 
 B = 2**53
 WIDE = [B + 4, B + 5, B + 6, B + 7]

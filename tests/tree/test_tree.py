@@ -23,9 +23,11 @@ from treeml.lang.spec import ColumnSpec, Spec, Use
 from treeml.measures.binarize import Question
 from treeml.measures.definitions import outcome_of
 from treeml.problem import tree as nodes
+from treeml.trees import nodes as trees
 from treeml.trees import routing
-from treeml.trees import tree as trees
-from treeml.trees.tree import Branch, Field, Tree, TreeLeaf, lower_tree, raise_tree
+from treeml.trees.nodes import Branch, Field, TreeLeaf
+from treeml.trees.raising import lower_tree, raise_tree
+from treeml.trees.tree import Tree
 
 
 def flower() -> Tree:

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from treeml.lang.diagnostic import DataError
-from treeml.trees import tree as trees
-from treeml.trees.tree import Branch, Field, Tree, TreeLeaf
+from treeml.trees import nodes as trees
+from treeml.trees.nodes import Branch, Field, TreeLeaf
+from treeml.trees.tree import Tree
 
 
 def tree() -> Tree:

@@ -51,7 +51,11 @@ NO_LIMITS = Limits()
 
 
 class Status(Enum):
-    """What is known about the problem."""
+    """What is known about the problem.
+
+    >>> tml.parse("predict disease minimize errors require depth <= 1").solve("heart.csv").status
+    <Status.OPTIMAL: 'optimal'>
+    """
 
     OPTIMAL = "optimal"  # the tree is best, and that is proved
     LOCAL = "local"  # no subtree in reach can be improved
@@ -61,7 +65,11 @@ class Status(Enum):
 
 
 class Stop(Enum):
-    """Why the search ended."""
+    """Why the search ended.
+
+    >>> tml.parse("predict disease minimize errors require depth <= 1").solve("heart.csv").stop
+    <Stop.PROVED: 'proved'>
+    """
 
     PROVED = "proved"
     GAP = "gap"

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from treeml.cli.export_name import ExportName
 from treeml.lang.display import OBEYED_IN_LINES, json_text, shown_lines, visible_letter
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ NO_TREE = 4
 INFEASIBLE = 3
 WHY_CODES = {"feasible": 0, "infeasible": INFEASIBLE, "unknown": NO_TREE}
 SUITES = ("cp4im", "numeric", "least-depth", "boosting", "boosting-variance", "improvement")
-FORMS = ("text", "dot", "svg", "json", "rules", "sql", "python", "c", "pmml", "onnx")
 
 
 def run() -> None:
@@ -46,7 +46,7 @@ def run() -> None:
 
 def _version(context: click.Context, _parameter: click.Parameter, value: bool) -> None:
     if value and not context.resilient_parsing:
-        from treeml import __version__
+        from treeml.version import __version__
 
         click.echo(f"treeml {__version__}")
         context.exit()
@@ -333,22 +333,17 @@ def params(spec: Path, settings: tuple[str, ...], as_json: bool, style: str) -> 
 
 @treeml.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--as", "form", type=click.Choice(FORMS), default="text", show_default=True)
+@click.option("--as", "form", type=ExportName(), default="text", show_default=True)
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write to this file.")
 @format_option
 def show(file: Path, form: str, output: Path | None, style: str) -> None:
     """Show the tree or forest in FILE (or in the result that `treeml solve -o` wrote), or write it for others."""
-    from treeml.trees.export import export
+    from treeml.trees.export.registry import export
     from treeml.trees.forest import Forest, is_forest
     from treeml.trees.tree import Tree
 
     with _mistakes(style):
-        if is_forest(file):
-            from treeml.trees.export.forest import export_forest
-
-            written = export_forest(Forest.read(file), form)
-        else:
-            written = export(Tree.read(file), form)
+        written = export(Forest.read(file) if is_forest(file) else Tree.read(file), form)
         if output is not None:
             _replace(output, written if isinstance(written, bytes) else written.rstrip("\n") + "\n")
         elif isinstance(written, bytes):
@@ -671,13 +666,14 @@ def _refuse_obeyed(written: str, form: str) -> None:
     found = OBEYED_IN_LINES.search(written)
     if found is not None:
         from treeml.lang.diagnostic import DataError, Diagnostic
+        from treeml.trees.export.registry import get
 
         raise DataError(
             Diagnostic(
                 "D492",
                 f"a name in this tree holds `{visible_letter(found[0])}`, which a terminal would obey",
                 notes=(f"{form} can only hold such a character as it is",),
-                helps=("write it to a file: -o tree." + form,),
+                helps=(f"write it to a file: -o tree{get(form).endings[0]}",),
             )
         )
 

@@ -329,7 +329,7 @@ class _Boost:
                 return self.exact(kept, shares)
 
     def forest(self, weighed: Weighed) -> Forest:
-        from treeml.trees.tree import raise_tree
+        from treeml.trees.raising import raise_tree
 
         trees = tuple(
             raise_tree(self.lift(column.tree), self.lowered.questions, self.dataset) for column in weighed.columns

@@ -42,6 +42,14 @@ def finite_float(text: str) -> float:
     return value
 
 
+def readable(value: Any) -> str:
+    """A number with as many digits as help a reader."""
+    if value is None:
+        return ""
+    number = float(value)
+    return str(int(number)) if number.is_integer() and abs(number) < 1e15 else f"{number:.6g}"
+
+
 def _count_digits(text: str) -> None:
     """ValueError where the number would have too many digits."""
     mantissa, _, exponent = text.strip().lower().partition("e")

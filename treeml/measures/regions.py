@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from treeml.data.table import label_text
-from treeml.trees.tree import Field, Tree, TreeTest
+from treeml.trees.nodes import Field, TreeTest
+from treeml.trees.tree import Tree
 
 Edge = Fraction | None  # None: without end
 

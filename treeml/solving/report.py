@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from treeml.backends.contract import Status, Stop
 from treeml.lang.display import MOST_OF_A_SENTENCE, shown, shown_lines, width
+from treeml.lang.numerals import readable as readable
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -200,11 +201,3 @@ def _padded(cell: str, columns: int) -> str:
 def within(value: Any, tolerance: float) -> str:
     """A number that a proof knows up to its tolerance: what it cannot tell from 0 is said to be that."""
     return f"0 (within {tolerance:g})" if value and abs(value) <= tolerance else readable(value)
-
-
-def readable(value: Any) -> str:
-    """A number with as many digits as help a reader."""
-    if value is None:
-        return ""
-    number = float(value)
-    return str(int(number)) if number.is_integer() and abs(number) < 1e15 else f"{number:.6g}"

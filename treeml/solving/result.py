@@ -128,7 +128,7 @@ def plain(value: Fraction | float | int) -> Number:
 def assemble(answer: Answer, chosen: Chosen, dataset: Dataset, request: Request, begun: float, built: float) -> Result:
     """An answer over the tests of a problem -> a Result in the user's terms, its tree verified from the rows."""
     from treeml.solving.verify import verify
-    from treeml.trees.tree import raise_tree
+    from treeml.trees.raising import raise_tree
 
     goals = chosen.plan.problem.goals
     backend = chosen.plan.backend.name

@@ -10,7 +10,7 @@ from html import escape
 
 from treeml.data.table import label_text
 from treeml.lang.display import shortened, shown
-from treeml.trees.tree import Branch, Node, Tree, TreeLeaf, class_shares
+from treeml.trees.nodes import Branch, Node, TreeData, TreeLeaf, class_shares
 
 # Light enough for black text; told apart also by people who see few colors (after Okabe and Ito 2008).
 COLORS = ("#9ecae9", "#ffbf79", "#88d27a", "#f2a7d0", "#f5e663", "#b79ad6", "#e8a195", "#b8b8b8")
@@ -23,12 +23,12 @@ _SIZE = re.compile(r'width="(\d+)" height="(\d+)"')
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def draw_text(tree: Tree) -> str:
+def draw_text(tree: TreeData) -> str:
     """The tree with lines, one node per line."""
     return "\n".join(_text_lines(tree, tree.root, "", ""))
 
 
-def draw_dot(tree: Tree) -> str:
+def draw_dot(tree: TreeData) -> str:
     """The tree in the language of Graphviz."""
     lines = [
         "digraph tree {",
@@ -53,7 +53,7 @@ def draw_dot(tree: Tree) -> str:
     return "\n".join(lines) + "\n"
 
 
-def draw_svg(tree: Tree) -> str:
+def draw_svg(tree: TreeData) -> str:
     """The tree as a drawing: questions above, predictions below, with a bar for the shares of the classes."""
     boxes = list(_placed(tree))
     width = max(box.x + box.width / 2 for box in boxes) + GAP
@@ -71,7 +71,7 @@ def draw_svg(tree: Tree) -> str:
     return "\n".join(parts) + "\n"
 
 
-def draw_forest_svg(trees: Sequence[Tree]) -> str:
+def draw_forest_svg(trees: Sequence[TreeData]) -> str:
     """The drawings of several trees below each other, in one."""
     drawings = [draw_svg(tree) for tree in trees]
     sizes = [tuple(map(int, _SIZE.search(drawing).groups())) for drawing in drawings]  # type: ignore[union-attr]
@@ -85,7 +85,7 @@ def draw_forest_svg(trees: Sequence[Tree]) -> str:
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
-def rows_text(tree: Tree, leaf: TreeLeaf) -> str:
+def rows_text(tree: TreeData, leaf: TreeLeaf) -> str:
     """How many rows a leaf has, and what share of them it predicts rightly."""
     total = sum(each.rows for each in tree.leaves)
     rows = f"{leaf.rows:,} {'row' if leaf.rows == 1 else 'rows'}"
@@ -93,7 +93,7 @@ def rows_text(tree: Tree, leaf: TreeLeaf) -> str:
     return rows + part
 
 
-def _text_lines(tree: Tree, node: Node, first: str, rest: str) -> Iterator[str]:
+def _text_lines(tree: TreeData, node: Node, first: str, rest: str) -> Iterator[str]:
     if isinstance(node, TreeLeaf):
         # Named, because `yes: yes` would say nothing where a class is called like an answer.
         subject = f"{shown(tree.target)} = " if tree.target else ""
@@ -104,7 +104,7 @@ def _text_lines(tree: Tree, node: Node, first: str, rest: str) -> Iterator[str]:
     yield from _text_lines(tree, node.no, f"{rest}└─ no:  ", f"{rest}        ")
 
 
-def _leaf_facts(tree: Tree, leaf: TreeLeaf) -> str:
+def _leaf_facts(tree: TreeData, leaf: TreeLeaf) -> str:
     facts = rows_text(tree, leaf)
     if tree.task != "classes" or not leaf.counts:
         return facts
@@ -148,7 +148,7 @@ class _Box:
     lines: tuple[str, ...]
 
 
-def _placed(tree: Tree) -> Iterator[_Box]:
+def _placed(tree: TreeData) -> Iterator[_Box]:
     """Every node with its place: leaves side by side, a question over the middle of its two sides."""
     order: list[tuple[Node, int | None, str, int]] = []
     sides: dict[int, list[int]] = {}
@@ -192,7 +192,7 @@ def _middles(widths: list[float], sides: Mapping[int, list[int]]) -> list[float]
     return middles
 
 
-def _lines(tree: Tree, node: Node) -> tuple[str, ...]:
+def _lines(tree: TreeData, node: Node) -> tuple[str, ...]:
     if isinstance(node, Branch):
         return (shortened(str(node.test), 60),)
     text = tree.prediction_text(node)
@@ -203,7 +203,7 @@ def _lines(tree: Tree, node: Node) -> tuple[str, ...]:
     return (shortened(text, 40), rows_text(tree, node))
 
 
-def _has_bar(tree: Tree, node: Node) -> bool:
+def _has_bar(tree: TreeData, node: Node) -> bool:
     return isinstance(node, TreeLeaf) and tree.task == "classes" and bool(node.counts)
 
 
@@ -220,7 +220,7 @@ def _edge(parent: _Box, box: _Box) -> str:
     )
 
 
-def _box(tree: Tree, box: _Box) -> str:
+def _box(tree: TreeData, box: _Box) -> str:
     left = box.x - box.width / 2
     is_leaf = isinstance(box.node, TreeLeaf)
     fill = _color(tree, box.node) if isinstance(box.node, TreeLeaf) else "#f4f4f4"
@@ -239,7 +239,7 @@ def _box(tree: Tree, box: _Box) -> str:
     return "".join(parts)
 
 
-def _bar(tree: Tree, leaf: TreeLeaf, left: float, top: float, width: float) -> Iterator[str]:
+def _bar(tree: TreeData, leaf: TreeLeaf, left: float, top: float, width: float) -> Iterator[str]:
     """The shares of the classes side by side, framed."""
     for number, share in enumerate(class_shares(leaf, tree.classes)):
         if share:
@@ -249,13 +249,13 @@ def _bar(tree: Tree, leaf: TreeLeaf, left: float, top: float, width: float) -> I
             left += part
 
 
-def _whole_text(tree: Tree, node: Node) -> str:
+def _whole_text(tree: TreeData, node: Node) -> str:
     if isinstance(node, Branch):
         return str(node.test)
     return f"{tree.prediction_text(node)}: {_leaf_facts(tree, node)}"
 
 
-def _color(tree: Tree, leaf: TreeLeaf) -> str:
+def _color(tree: TreeData, leaf: TreeLeaf) -> str:
     """By class; numbers from pale to full blue by their size; clusters by their place."""
     if tree.task == "classes":
         number = next(number for number, label in enumerate(tree.classes) if label == leaf.prediction)

@@ -12,20 +12,21 @@ from collections.abc import Mapping
 from datetime import date, datetime
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from treeml.lang.diagnostic import DataError, Diagnostic
 from treeml.lang.numerals import exact_number, finite_float
 from treeml.system.reading import read_text
-from treeml.trees.tree import KINDS, TASKS, Branch, Field, Node, Tree, TreeLeaf, TreeTest
+from treeml.trees.nodes import KINDS, TASKS, Branch, Field, Node, TreeData, TreeLeaf, TreeTest
 
 VERSION = 1
 DEEPEST = 800  # levels; what is deeper would exhaust the stack
 LARGEST = sys.float_info.max  # of a number in a label or a test
+AnyTree = TypeVar("AnyTree", bound=TreeData)
 TYPES = ("binary", "number", "integer", "category", "ordered", "text")
 
 
-def write_tree(tree: Tree) -> dict[str, Any]:
+def write_tree(tree: TreeData) -> dict[str, Any]:
     """A tree as JSON values."""
     return {
         "treeml_tree": VERSION,
@@ -39,7 +40,7 @@ def write_tree(tree: Tree) -> dict[str, Any]:
     }
 
 
-def read_tree_file(path: Path) -> Tree:
+def read_tree_file(kind: type[AnyTree], path: Path) -> AnyTree:
     """A tree from a file that holds one, or a result with one."""
     try:
         text = read_text(path)
@@ -47,17 +48,17 @@ def read_tree_file(path: Path) -> Tree:
         _refuse(f"{path} cannot be read: {error.strerror or error}", "", str(path))
     except UnicodeDecodeError:
         _refuse(f"{path} is not UTF-8 text", "", str(path))
-    return read_tree(text, str(path))
+    return read_tree(kind, text, str(path))
 
 
-def read_tree(value: str | bytes | Mapping[str, Any], place: str = "the tree") -> Tree:
+def read_tree(kind: type[AnyTree], value: str | bytes | Mapping[str, Any], place: str = "the tree") -> AnyTree:
     """A tree from JSON values, or from their text."""
     if isinstance(value, (str, bytes)):
         try:
             value = plain_json(value)
         except ValueError as error:
             _refuse(f"{place} is not JSON: {error}", "", place)
-    return _Reader(place).tree(value)
+    return _Reader(place).tree(kind, value)
 
 
 def plain_json(text: str | bytes) -> Any:
@@ -79,7 +80,7 @@ def _write_field(field: Field) -> dict[str, Any]:
     return written
 
 
-def _write_node(node: Node, tree: Tree) -> dict[str, Any]:
+def _write_node(node: Node, tree: TreeData) -> dict[str, Any]:
     if isinstance(node, Branch):
         test: dict[str, Any] = {"column": node.test.column, "kind": node.test.kind}
         if node.test.values:
@@ -118,7 +119,7 @@ class _Reader:
     def __init__(self, source: str) -> None:
         self.source = source
 
-    def tree(self, value: Any) -> Tree:
+    def tree(self, kind: type[AnyTree], value: Any) -> AnyTree:
         found = self.object(value, "")
         if "treeml_tree" not in found and isinstance(found.get("tree"), Mapping):
             found = found["tree"]
@@ -139,9 +140,9 @@ class _Reader:
             self.refuse("classes", "must be there for a tree that predicts classes, and for no other")
         if (task == "classes") == bool(outputs):
             self.refuse("outputs", "must be there for a tree that predicts numbers, and for no other")
-        empty = Tree(TreeLeaf(None), task, self.text(found, "target", ""), labels, outputs, fields)
+        empty = TreeData(TreeLeaf(None), task, self.text(found, "target", ""), labels, outputs, fields)
         root = self.node(found.get("root"), empty, {field.name: field for field in fields}, "root", 0)
-        return Tree(root, task, empty.target, labels, outputs, fields, tuple(self.texts(found, "inputs")))
+        return kind(root, task, empty.target, labels, outputs, fields, tuple(self.texts(found, "inputs")))
 
     def field(self, value: Any, place: str) -> Field:
         found = self.object(value, place)
@@ -155,7 +156,7 @@ class _Reader:
             self.refuse(f"{place}.fill", "is no value of the column")
         return Field(self.text(found, "name", place), column_type, levels, self.truth(found, "missing", place), fill)
 
-    def node(self, value: Any, tree: Tree, fields: Mapping[str, Field], place: str, level: int) -> Node:
+    def node(self, value: Any, tree: TreeData, fields: Mapping[str, Field], place: str, level: int) -> Node:
         if level > DEEPEST:
             self.refuse("", f"is nested too deeply: at most {DEEPEST} levels are read")
         found = self.object(value, place)
@@ -183,7 +184,7 @@ class _Reader:
             self.refuse(f"{place}.values", "compares a column of numbers with something else")
         return TreeTest(name, kind, values, self.truth(found, "missing_yes", place))
 
-    def class_leaf(self, found: Mapping[str, Any], tree: Tree, place: str) -> TreeLeaf:
+    def class_leaf(self, found: Mapping[str, Any], tree: TreeData, place: str) -> TreeLeaf:
         self.only(found, {"predict", "rows", "counts", "weights"}, place)
         label = self.label(found["predict"], f"{place}.predict")
         if not any(label == known and type(label) is type(known) for known in tree.classes):
@@ -195,7 +196,7 @@ class _Reader:
                 self.refuse(f"{place}.{name}", f"has {len(amounts)} values for {len(tree.classes)} classes")
         return TreeLeaf(label, self.count(found.get("rows", 0), f"{place}.rows"), counts, weights)
 
-    def number_leaf(self, found: Mapping[str, Any], tree: Tree, place: str) -> TreeLeaf:
+    def number_leaf(self, found: Mapping[str, Any], tree: TreeData, place: str) -> TreeLeaf:
         self.only(found, {"predict", "rows", "exact"}, place)
         exact = tuple(self.exact(item, f"{place}.exact") for item in self.list(found, "exact", place))
         if len(exact) != len(tree.outputs):

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from treeml.data.table import Dataset, label_text, unmasked
 from treeml.lang.diagnostic import DataError, Diagnostic
-from treeml.trees.tree import Branch, Field, Node, Tree, TreeTest
+from treeml.trees.nodes import Branch, Field, Node, TreeData, TreeTest
 
 MISSING, UNKNOWN = -1, -2
 EXACT = 2**53  # beyond this, not every whole number is a float64
@@ -43,7 +43,7 @@ class Inputs:
     rows: int
 
 
-def route(tree: Tree, inputs: Inputs) -> NDArray[np.intp]:
+def route(tree: TreeData, inputs: Inputs) -> NDArray[np.intp]:
     """The number of the leaf that each row reaches.
 
     Where many rows meet a test, all rows answer it at once, and a mask says which count: that is several times faster
@@ -142,7 +142,7 @@ def dataset_inputs(fields: Sequence[Field], dataset: Dataset, *, unseen: bool = 
     return Inputs(columns, dataset.rows)
 
 
-def read_inputs(tree: Tree, data: Any) -> Inputs:
+def read_inputs(tree: TreeData, data: Any) -> Inputs:
     """The rows of a frame, a dict of columns or of one row, a list of dicts, or an array."""
     if isinstance(data, Inputs):
         return data
@@ -150,7 +150,7 @@ def read_inputs(tree: Tree, data: Any) -> Inputs:
     return Inputs({field.name: _values(field, raw[field.name]) for field in tree.fields}, rows)
 
 
-def _raw_columns(tree: Tree, data: Any) -> tuple[Mapping[str, Any], int]:
+def _raw_columns(tree: TreeData, data: Any) -> tuple[Mapping[str, Any], int]:
     if isinstance(data, np.ndarray):
         return _array_columns(tree, unmasked(data))
     if isinstance(data, Mapping):
@@ -162,7 +162,7 @@ def _raw_columns(tree: Tree, data: Any) -> tuple[Mapping[str, Any], int]:
     return _frame_columns(tree, data)
 
 
-def _array_columns(tree: Tree, data: NDArray[Any]) -> tuple[Mapping[str, Any], int]:
+def _array_columns(tree: TreeData, data: NDArray[Any]) -> tuple[Mapping[str, Any], int]:
     table = data[None, :] if data.ndim == 1 else data
     if table.ndim != 2 or table.shape[1] != len(tree.inputs):
         _refuse(
@@ -174,7 +174,7 @@ def _array_columns(tree: Tree, data: NDArray[Any]) -> tuple[Mapping[str, Any], i
     return {name: table[:, place] for place, name in enumerate(tree.inputs)}, len(table)
 
 
-def _dict_columns(tree: Tree, data: Mapping[str, Any]) -> tuple[Mapping[str, Any], int]:
+def _dict_columns(tree: TreeData, data: Mapping[str, Any]) -> tuple[Mapping[str, Any], int]:
     several = any(_is_column(value) for value in data.values())
     if not several:
         return _record_columns(tree, [data])
@@ -185,7 +185,7 @@ def _dict_columns(tree: Tree, data: Mapping[str, Any]) -> tuple[Mapping[str, Any
     return data, lengths.pop()
 
 
-def _record_columns(tree: Tree, data: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], int]:
+def _record_columns(tree: TreeData, data: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], int]:
     columns: dict[str, list[Any]] = {}
     for field in tree.fields:
         for number, row in enumerate(data):
@@ -200,7 +200,7 @@ def _record_columns(tree: Tree, data: Sequence[Mapping[str, Any]]) -> tuple[Mapp
     return columns, len(data)
 
 
-def _frame_columns(tree: Tree, data: Any) -> tuple[Mapping[str, Any], int]:
+def _frame_columns(tree: TreeData, data: Any) -> tuple[Mapping[str, Any], int]:
     import narwhals as nw
 
     try:
@@ -223,7 +223,7 @@ def _frame_columns(tree: Tree, data: Any) -> tuple[Mapping[str, Any], int]:
     return raw, len(frame)
 
 
-def _need_columns(tree: Tree, names: Any) -> None:
+def _need_columns(tree: TreeData, names: Any) -> None:
     absent = [field.name for field in tree.fields if field.name not in names]
     if absent:
         _refuse(

@@ -83,7 +83,7 @@ class ParameterizedBackend:
 
     @staticmethod
     def version() -> str:
-        from treeml import __version__
+        from treeml.version import __version__
 
         return __version__
 

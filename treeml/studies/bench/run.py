@@ -10,6 +10,7 @@ from typing import Any
 
 from treeml.cli.compare import CANNOT_WRITE
 from treeml.lang.diagnostic import Diagnostic
+from treeml.lang.numerals import readable
 from treeml.model import parse
 from treeml.studies.bench.suites import SUITES, SuiteEntry, entries
 from treeml.studies.compare import Comparison, prepare, run
@@ -75,8 +76,6 @@ def _name(entry: SuiteEntry) -> str:
 
 
 def _row(entry: SuiteEntry, record: Record) -> dict[str, Any]:
-    from treeml.solving.report import readable
-
     figure = entry.figure
     value = _value(entry, record)
     seconds = record.get("seconds")

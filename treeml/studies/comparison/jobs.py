@@ -16,6 +16,7 @@ from treeml.lang.diagnostic import BackendError, Diagnostic, SpecError
 from treeml.studies.comparison.record import Record
 from treeml.system.confinement import open_within
 from treeml.system.reading import open_plain, read_opened, read_plain, refuse_special
+from treeml.version import __version__
 
 if TYPE_CHECKING:
     from treeml.lang.spec import Spec
@@ -157,7 +158,6 @@ def data_path(case: Case) -> Path | None:
 def _about(
     case: Case, spec: Spec, backend: str, number: int, seed: int, within: float, memory: int | None, mark: str
 ) -> Record:
-    from treeml import __version__
     from treeml.solving.result import plain
 
     path = data_path(case)

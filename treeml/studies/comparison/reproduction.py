@@ -15,6 +15,7 @@ from treeml.lang.diagnostic import Diagnostic
 from treeml.studies.comparison.jobs import Case, data_path
 from treeml.studies.comparison.record import Record
 from treeml.system.writing import replace_file
+from treeml.version import __version__
 
 PACKAGES = ("numpy", "polars", "ortools", "pyscipopt", "highspy", "python-sat", "gurobipy")
 
@@ -34,8 +35,6 @@ def reproduce(folder: Path, case: Case, records: Sequence[Record], diagnostic: D
 
 def versions(records: Sequence[Record] = ()) -> dict[str, str]:
     """What ran where."""
-    from treeml import __version__
-
     found = {"treeml": __version__, "python": platform.python_version(), "system": platform.platform()}
     for package in PACKAGES:
         try:

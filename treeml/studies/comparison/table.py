@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
+from treeml.lang.numerals import readable
 from treeml.studies.comparison.jobs import Job
 from treeml.studies.comparison.pool import RunningJob
 from treeml.studies.comparison.record import Record, has_tree, is_refused
@@ -103,8 +104,6 @@ def _identity(record: Record, names: Sequence[str]) -> Row:
 
 
 def _numbers(value: Any) -> str:
-    from treeml.solving.report import readable
-
     values = value if isinstance(value, list) else [value]
     return ", ".join(readable(each) for each in values if each is not None)
 

@@ -11,8 +11,12 @@ import re
 
 from treeml.data.table import label_text
 from treeml.lang.display import shown
+from treeml.trees.export.contract import Export
 from treeml.trees.export.questions import ExportQuestion, asked, level_texts, required, threshold
-from treeml.trees.tree import Branch, Field, Node, Tree
+from treeml.trees.export.votes import EXACT_INTEGERS, all_columns, class_number, whole_weights
+from treeml.trees.forest import Forest
+from treeml.trees.nodes import Branch, Field, Node
+from treeml.trees.tree import Tree
 
 MOST_OF_AN_IDENTIFIER = 50  # characters: compilers need not tell longer ones apart
 MOST_OF_A_COMMENT = 400
@@ -29,6 +33,40 @@ static int treeml_among(const char *value, const char *const *levels, int count)
 def write(tree: Tree) -> str:
     names = names_of(tree)
     parts = [*opening(tree, names), _tables(tree), leaf_function(tree, names, "treeml_leaf"), _predict(tree)]
+    return joined(parts)
+
+
+def write_forest(forest: Forest) -> str:
+    weights = whole_weights(forest, EXACT_INTEGERS)
+    whole = all_columns(forest)
+    names = names_of(whole)
+    labels = ", ".join(string(label_text(label)) for label in forest.classes)
+    classes = len(forest.classes)
+    parts = [*opening(whole, names), f"const char *const treeml_classes[{classes}] = {{{labels}}};"]
+    leaves, calls = [], []
+    for number, (tree, weight) in enumerate(zip(forest.trees, weights, strict=True)):
+        parts.append(leaf_function(tree, names, f"treeml_leaf_{number}", static=True))
+        places = ", ".join(str(class_number(forest, leaf)) for leaf in tree.leaves)
+        leaves.append(f"static const int treeml_votes_{number}[{len(tree.leaves)}] = {{{places}}};")
+        calls.append(
+            f"  leaf = treeml_leaf_{number}(row);\n  if (leaf < 0) return -1;\n"
+            f"  votes[treeml_votes_{number}[leaf]] += {weight}LL;"
+        )
+    parts.append("\n".join(leaves))
+    body = "\n".join(calls)
+    parts.append(
+        "/* The votes for every class, in whole numbers; -1 where a column is missing that never was in training. */\n"
+        f"int treeml_votes(const struct treeml_row *row, long long votes[{classes}]) {{\n"
+        f"  int leaf;\n  for (int i = 0; i < {classes}; i++) votes[i] = 0;\n{body}\n  return 0;\n}}"
+    )
+    parts.append(
+        "/* The label of the class with most votes, of equals the first; NULL where there is none. */\n"
+        "const char *treeml_predict(const struct treeml_row *row) {\n"
+        f"  long long votes[{classes}];\n  int best = 0;\n"
+        "  if (treeml_votes(row, votes) < 0) return NULL;\n"
+        f"  for (int i = 1; i < {classes}; i++)\n    if (votes[i] > votes[best]) best = i;\n"
+        "  return treeml_classes[best];\n}"
+    )
     return joined(parts)
 
 
@@ -181,3 +219,6 @@ def string(text: str) -> str:
 def _comment(text: str) -> str:
     """The text as a reader knows it. It neither ends a comment nor begins one; a trigraph is no backslash in it."""
     return shown(text, MOST_OF_A_COMMENT).replace("*/", "*\\/").replace("/*", "/\\*").replace("??", "?\\?")
+
+
+EXPORT = Export("c", (".c",), write, write_forest)

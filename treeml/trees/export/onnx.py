@@ -15,8 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from treeml.data.table import label_text
 from treeml.lang.display import readable_json, visible_letter
+from treeml.trees.export.contract import Export
 from treeml.trees.export.questions import ExportQuestion, asked, level_texts, required, threshold
-from treeml.trees.tree import Branch, Field, Node, Tree, class_shares
+from treeml.trees.export.votes import EXACT_DOUBLES, all_columns, class_number, whole_weights
+from treeml.trees.forest import Forest
+from treeml.trees.nodes import Branch, Field, Node, class_shares
+from treeml.trees.tree import Tree
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,6 +34,15 @@ NO_NUMBER = -(2**63)
 def write(tree: Tree) -> bytes:
     _need_onnx()
     return _checked(_Graph(tree).model())
+
+
+def write_forest(forest: Forest) -> bytes:
+    votes = [
+        [[float(weight) if class_number(forest, leaf) == place else 0.0 for place in range(len(forest.classes))]
+         for leaf in tree.leaves]
+        for tree, weight in zip(forest.trees, whole_weights(forest, EXACT_DOUBLES), strict=True)
+    ]  # fmt: skip
+    return write_votes(all_columns(forest), forest.trees, votes)
 
 
 def write_votes(whole: Tree, trees: Sequence[Tree], votes: Sequence[Sequence[Sequence[float]]]) -> bytes:
@@ -268,3 +281,6 @@ class _Graph:
         name = f"treeml/constant/{len(self.constants)}"
         self.constants.append(self.tensors.from_array(value, name))
         return name
+
+
+EXPORT = Export("onnx", (".onnx",), write, write_forest)

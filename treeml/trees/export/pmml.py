@@ -12,8 +12,12 @@ from xml.etree import ElementTree
 
 from treeml.data.table import label_text
 from treeml.lang.display import shown, xml_text
+from treeml.trees.export.contract import Export
 from treeml.trees.export.questions import ExportQuestion, asked, level_texts, threshold
-from treeml.trees.tree import Branch, Field, Node, Tree, class_shares
+from treeml.trees.export.votes import EXACT_DOUBLES, all_columns, whole_weights
+from treeml.trees.forest import Forest
+from treeml.trees.nodes import Branch, Field, Node, class_shares
+from treeml.trees.tree import Tree
 
 NAMESPACE = "http://www.dmg.org/PMML-4_4"
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -26,6 +30,22 @@ def write(tree: Tree) -> str:
     refuse_odd_names(tree)
     root = document(tree, "a decision tree")
     tree_model(root, tree)
+    return text(root)
+
+
+def write_forest(forest: Forest) -> str:
+    """A MiningModel whose segments vote by weight."""
+    weights = whole_weights(forest, EXACT_DOUBLES)
+    whole = all_columns(forest)
+    refuse_odd_names(whole)
+    root = document(whole, "trees that vote")
+    model = ElementTree.SubElement(root, "MiningModel", {"functionName": "classification"})
+    schema(model, whole)
+    segments = ElementTree.SubElement(model, "Segmentation", {"multipleModelMethod": "weightedMajorityVote"})
+    for number, (tree, weight) in enumerate(zip(forest.trees, weights, strict=True), 1):
+        segment = ElementTree.SubElement(segments, "Segment", {"id": str(number), "weight": str(weight)})
+        ElementTree.SubElement(segment, "True")
+        tree_model(segment, tree)
     return text(root)
 
 
@@ -158,3 +178,6 @@ def _refuse(title: str) -> None:
     from treeml.lang.diagnostic import DataError, Diagnostic
 
     raise DataError(Diagnostic("D492", title, place="pmml", helps=("choose another form: `treeml show --as json`",)))
+
+
+EXPORT = Export("pmml", (".pmml", ".xml"), write, write_forest)

@@ -11,7 +11,8 @@ from fractions import Fraction
 from typing import Any
 
 from treeml.data.table import label_text
-from treeml.trees.tree import Field, Tree, TreeTest
+from treeml.trees.nodes import Field, TreeTest
+from treeml.trees.tree import Tree
 
 BEYOND = 2**53  # whole numbers from here on are not all floats
 

@@ -13,8 +13,12 @@ from typing import Any
 
 from treeml.data.table import label_text
 from treeml.lang.display import shown
+from treeml.trees.export.contract import Export
 from treeml.trees.export.questions import ExportQuestion, asked, required, threshold
-from treeml.trees.tree import Branch, Field, Node, Tree, TreeLeaf
+from treeml.trees.export.votes import EXACT_INTEGERS, all_columns, class_number, whole_weights
+from treeml.trees.forest import Forest
+from treeml.trees.nodes import Branch, Field, Node, TreeLeaf
+from treeml.trees.tree import Tree
 
 _CANNOT_HOLD = re.compile("[\x00\ud800-\udfff]")  # NUL ends a statement, and half a character is no text
 
@@ -28,6 +32,34 @@ def write(tree: Tree) -> str:
             for place, output in enumerate(tree.outputs)
         )
         + "\n"
+    )
+
+
+def write_forest(forest: Forest) -> str:
+    """Two classes are told apart by the sign of one sum; more are counted in an inner SELECT."""
+    weights = whole_weights(forest, EXACT_INTEGERS)
+    labels = [literal(label) for label in forest.classes]
+    if len(labels) == 2:
+        votes = _sql_sum(forest, weights, lambda number, weight: weight if number == 0 else -weight)
+        found = f"CASE WHEN\n{votes}\n>= 0 THEN {labels[0]} ELSE {labels[1]} END"
+    else:
+        sums = [
+            f"{_sql_sum(forest, weights, lambda number, weight, own=place: weight if number == own else 0)} AS votes{place}"  # type: ignore[misc]  # noqa: E501
+            for place in range(len(labels))
+        ]
+        cases = []
+        for place in range(len(labels) - 1):
+            others = " AND ".join(f"votes{place} >= votes{other}" for other in range(len(labels)) if other != place)
+            cases.append(f"WHEN {others} THEN {labels[place]}")
+        inner = ",\n".join(sums)
+        found = f"(SELECT CASE {' '.join(cases)} ELSE {labels[-1]} END FROM (SELECT\n{inner}) AS counted)"
+    return unless_missing(required(all_columns(forest)), lambda indent: found) + "\n"
+
+
+def _sql_sum(forest: Forest, weights: list[int], vote: Callable[[int, int], int]) -> str:
+    return "\n+ ".join(
+        tree_expression(tree, lambda leaf, weight=weight: str(vote(class_number(forest, leaf), weight)))  # type: ignore[misc]
+        for tree, weight in zip(forest.trees, weights, strict=True)
     )
 
 
@@ -108,3 +140,6 @@ def literal(value: Any) -> str:
 
 def _number(value: int | float) -> str:
     return repr(value)
+
+
+EXPORT = Export("sql", (".sql",), write, write_forest)

@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from treeml.trees.importing.sketch import DEEPEST, Asks, Origin, Says, Sketch
+from treeml.data.table import Dataset
+from treeml.trees.importing.contract import DEEPEST, Importer, Origin, Sketch, SketchLeaf, SketchSplit
 
 _STEP = 3
 _INDENT = re.compile(r"^(?:\|  |   )*")
@@ -31,6 +33,7 @@ def looks_like_iti(text: str) -> bool:
 
 
 def read_iti(text: str, origin: Origin) -> Sketch:
+    """The tree in a text; DataError with the line of the first mistake."""
     lines: list[_Line] = []
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
@@ -63,13 +66,13 @@ def _node(lines: Sequence[_Line], at: int, level: int, origin: Origin) -> tuple[
         column, comparison, value = question
         yes, at = _node(lines, at + 1, level + 1, origin)
         no, at = _node(lines, at, level + 1, origin)
-        return Asks(column, comparison, value, yes, no, line.number), at
+        return SketchSplit(column, comparison, value, yes, no, line.number), at
     shares = _shares(line.text)
     if not shares:
         origin.refuse(
             "D481", f"{origin.name}: line {line.number} is neither a question nor a class", line.number, line.text
         )
-    return Says(max(shares, key=lambda share: float(share[1]))[0], line.number), at + 1
+    return SketchLeaf(max(shares, key=lambda share: float(share[1]))[0], line.number), at + 1
 
 
 def _question(text: str) -> tuple[str, str, str] | None:
@@ -88,3 +91,16 @@ def _shares(text: str) -> list[tuple[str, str]]:
         shares.append((label, count[1]))
         after = count.end()
     return shares if not text[after:].strip() else []
+
+
+def recognizes(source: Any) -> bool:
+    """Does some line hold a class and its rows, and nothing else?"""
+    return isinstance(source, str) and looks_like_iti(source)
+
+
+def read(source: str, origin: Origin, dataset: Dataset) -> Sketch:
+    """The sketch of the tree; its names are looked up in the data later."""
+    return read_iti(source, origin)
+
+
+IMPORTER = Importer("ITI", recognizes, read)

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from treeml.data.table import label_text, listed
 from treeml.lang.diagnostic import DataError, Diagnostic, Label
+from treeml.lang.numerals import readable
 from treeml.lang.source import Span
 from treeml.problem import tree as nodes
 from treeml.problem.evaluate import Routed, evaluate_sum, meets
 from treeml.problem.evaluate import answers as test_answers
 from treeml.problem.problem import Problem
-from treeml.solving.report import readable
 from treeml.system.confinement import Outside, open_within
 from treeml.system.reading import MOST_OF_A_TREE, read_opened, read_text
-from treeml.trees.importing.estimator import ORIGIN, is_estimator, read_estimator
-from treeml.trees.importing.iti import looks_like_iti, read_iti
-from treeml.trees.importing.sketch import Origin, raise_sketch, unreadable
-from treeml.trees.importing.weka import read_weka
-from treeml.trees.json_form import read_tree
-from treeml.trees.tree import Branch, Node, Tree, TreeTest, lower_tree
+from treeml.trees.importing.contract import Origin
+from treeml.trees.importing.registry import importer_of
+from treeml.trees.importing.sketch import raise_sketch, unreadable
+from treeml.trees.nodes import Branch, Node, TreeTest
+from treeml.trees.raising import lower_tree
+from treeml.trees.tree import Tree
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,30 +31,35 @@ if TYPE_CHECKING:
 
 
 def read_start(source: Any, dataset: Dataset, folder: Path | None = None, span: Span | None = None) -> Tree:
-    """A Tree from a Tree, a fitted estimator, or a file: JSON, or the text of Weka's J48 or of ITI.
+    """A Tree from a Tree, or from whatever an importer recognizes: a fitted estimator, or the text of a file.
 
-    A file has to lie in `folder`, where one is given; `span` is where a spec names it.
+    If `folder` is given, the file must lie in it; `span` is the place where a spec names the file.
     """
     if isinstance(source, Tree):
         return source
-    if is_estimator(source):
-        return raise_sketch(read_estimator(source, dataset), dataset, ORIGIN)
-    path = Path(source)
+    if isinstance(source, (str, Path)):
+        name, content = str(source), _file_text(Path(source), folder, span)
+    else:
+        name, content = "the estimator", source
+    importer = importer_of(content)
+    if importer is None:
+        raise TypeError(
+            f"a search starts from a Tree, a fitted estimator or a file, not from a {type(source).__name__}"
+        )
+    origin = Origin(name, importer.program)
+    found = importer.read(content, origin, dataset)
+    return found if isinstance(found, Tree) else raise_sketch(found, dataset, origin)
+
+
+def _file_text(path: Path, folder: Path | None, span: Span | None) -> str:
     try:
-        text = _text(path, folder)
+        return _text(path, folder)
     except Outside:
         refuse_start("A801", f"{path.name} leads out of the folder of the specification, which is not trusted", span)
     except UnicodeDecodeError:
         unreadable(path, "it is not UTF-8 text")
-    except (OSError, ValueError) as error:  # a path may hold what no path can
+    except (OSError, ValueError) as error:  # a path may contain what no path can, such as NUL
         unreadable(path, getattr(error, "strerror", None) or str(error))
-    if text.lstrip()[:1] in ("{", "["):
-        return read_tree(text, str(path))
-    if looks_like_iti(text):
-        origin = Origin(str(path), "ITI")
-        return raise_sketch(read_iti(text, origin), dataset, origin)
-    origin = Origin(str(path), "Weka")
-    return raise_sketch(read_weka(text, origin), dataset, origin)
 
 
 def _text(path: Path, folder: Path | None) -> str:

@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from treeml.trees.importing.sketch import DEEPEST, Asks, Origin, Says, Sketch
+from treeml.data.table import Dataset
+from treeml.trees.importing.contract import DEEPEST, Importer, Origin, Sketch, SketchLeaf, SketchSplit
 
 # Lines are taken apart from both ends, by patterns that never try the same letters twice: a line of any length is read
 # in time that grows with its length.
@@ -33,13 +35,14 @@ class _Line:
 
 
 def read_weka(text: str, origin: Origin) -> Sketch:
+    """The tree in a text; DataError with the line of the first mistake."""
     lines: list[_Line] = []
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or _HEADING.match(line.strip()):
             continue
         before, alone = _leaf(line.strip())
         if alone is not None and not before and not lines:
-            return Says(alone, number)
+            return SketchLeaf(alone, number)
         branch = _branch(line, number)
         if branch is None:
             origin.refuse("D481", f"{origin.name} is no tree of Weka: line {number} is no branch", number, line.strip())
@@ -94,7 +97,7 @@ def _node(lines: Sequence[_Line], at: int, level: int, origin: Origin) -> tuple[
                 line.number,
             )
         if line.label is not None:
-            branches.append((line, Says(line.label, line.number)))
+            branches.append((line, SketchLeaf(line.label, line.number)))
             at += 1
         elif at + 1 < len(lines) and lines[at + 1].level == level + 1:
             below, at = _node(lines, at + 1, level + 1, origin)
@@ -117,7 +120,7 @@ def _pair(branches: list[tuple[_Line, Sketch]], origin: Origin) -> Sketch:
         )
     if first.comparison in (">", ">=", "!="):
         first, one, other = second, other, one
-    return Asks(first.column, first.comparison, first.value, one, other, first.number)
+    return SketchSplit(first.column, first.comparison, first.value, one, other, first.number)
 
 
 def _chain(branches: list[tuple[_Line, Sketch]], origin: Origin) -> Sketch:
@@ -126,5 +129,18 @@ def _chain(branches: list[tuple[_Line, Sketch]], origin: Origin) -> Sketch:
     for line, below in reversed(branches[:-1]):
         if line.comparison != "=":
             origin.refuse("D481", f"{origin.name}: line {line.number} is no branch of a level", line.number)
-        sketch = Asks(line.column, "=", line.value, below, sketch, line.number)
+        sketch = SketchSplit(line.column, "=", line.value, below, sketch, line.number)
     return sketch
+
+
+def recognizes(source: Any) -> bool:
+    """Any text: this importer is the last to be asked, and its messages say what is wrong with the text."""
+    return isinstance(source, str)
+
+
+def read(source: str, origin: Origin, dataset: Dataset) -> Sketch:
+    """The sketch of the tree; its names are looked up in the data later."""
+    return read_weka(source, origin)
+
+
+IMPORTER = Importer("Weka", recognizes, read)

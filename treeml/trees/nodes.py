@@ -1,0 +1,223 @@
+"""The data of a tree in the user's terms: tests on columns, leaves, branches and columns, and ways to walk over them.
+
+Routing, drawing, JSON and the exports work on this data; `Tree` (`treeml.trees.tree`) is the same data with methods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from treeml.data.table import label_text
+from treeml.lang.display import shown
+
+KINDS = ("is true", "at most", "is", "among", "missing")
+TASKS = ("classes", "numbers", "clusters")
+
+
+@dataclass(frozen=True, slots=True)
+class TreeTest:
+    """A yes-or-no question about one column.
+
+    `values` holds the threshold of "at most", the level of "is" and "is true", the levels of "among", and nothing for
+    "missing". A row whose value is missing answers yes if `missing_yes` is set; a level that did not occur in the
+    training data answers no.
+    """
+
+    column: str
+    kind: str  # one of KINDS
+    values: tuple[Any, ...] = ()
+    missing_yes: bool = False
+
+    def __str__(self) -> str:
+        column, missing = shown(self.column), " or is missing" if self.missing_yes and self.kind != "missing" else ""
+        match self.kind:
+            case "at most":
+                return f"{column} <= {shown(number_text(self.values[0]))}{missing}"
+            case "among":
+                return f"{column} is among {_labels_shown(self.values)}{missing}"
+            case "missing":
+                return f"{column} is missing"
+        return f"{column} is {_labels_shown(self.values[:1])}{missing}"
+
+    def negated(self, has_gaps: bool = True) -> str:
+        """What is true of a row that answers no; `has_gaps` says whether the column may have missing values."""
+        column = shown(self.column)
+        match self.kind:
+            case "at most":
+                missing = "" if self.missing_yes or not has_gaps else " or is missing"
+                return f"{column} > {shown(number_text(self.values[0]))}{missing}"
+            case "among":
+                return f"{column} is not among {_labels_shown(self.values)}"
+            case "missing":
+                return f"{column} is not missing"
+        return f"{column} is not {_labels_shown(self.values[:1])}"
+
+
+def _labels_shown(values: Sequence[Any]) -> str:
+    return ", ".join(shown(label_text(value)) for value in values)
+
+
+@dataclass(frozen=True, slots=True)
+class TreeLeaf:
+    """The end of a path: its prediction, and the training rows that reached it."""
+
+    prediction: Any  # the user's own label; a number; a tuple of numbers for clusters
+    rows: int = 0
+    counts: tuple[int, ...] = ()  # rows of every class
+    weights: tuple[Fraction, ...] = ()  # weight of every class
+    exact: tuple[Fraction, ...] = ()  # the prediction as exact numbers; () for classes
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A test with the two subtrees for its answers."""
+
+    test: TreeTest
+    yes: Node
+    no: Node
+
+
+Node = TreeLeaf | Branch
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A column that the tree tests, as it was in the training data."""
+
+    name: str
+    type: str
+    levels: tuple[Any, ...] = ()  # () for numbers
+    missing: bool = False  # whether values may be missing
+    fill: Any = None  # the number or level that replaces missing values
+
+
+@dataclass(frozen=True)
+class TreeData:
+    """A decision tree over the user's columns, as plain data."""
+
+    root: Node
+    task: str  # one of TASKS
+    target: str = ""
+    classes: tuple[Any, ...] = ()  # the user's own labels
+    outputs: tuple[str, ...] = ()  # names of the numbers in a leaf: the target, or the columns of a clustering
+    fields: tuple[Field, ...] = ()  # the columns that are tested
+    inputs: tuple[str, ...] = ()  # all columns of the training data except the target, in the order of an array
+
+    @cached_property
+    def leaves(self) -> tuple[TreeLeaf, ...]:
+        """All leaves; the yes side comes first. `apply` returns positions in this tuple.
+
+        >>> [leaf.prediction for leaf in tree.leaves]
+        ['no', 'no', 'yes']
+        """
+        return tuple(node for node in self.nodes() if isinstance(node, TreeLeaf))
+
+    @cached_property
+    def depth(self) -> int:
+        """The number of splits on the longest path.
+
+        >>> tree.depth
+        2
+        """
+        deepest, todo = 0, [(self.root, 0)]
+        while todo:
+            node, depth = todo.pop()
+            deepest = max(deepest, depth)
+            if isinstance(node, Branch):
+                todo += [(node.no, depth + 1), (node.yes, depth + 1)]
+        return deepest
+
+    @property
+    def splits(self) -> int:
+        """The number of splits: one less than the number of leaves.
+
+        >>> tree.splits
+        2
+        """
+        return len(self.leaves) - 1
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are tested, each once, from the root down.
+
+        >>> tree.columns
+        ('age', 'sex')
+        """
+        return tuple(dict.fromkeys(node.test.column for node in self.nodes() if isinstance(node, Branch)))
+
+    def nodes(self) -> Iterator[Node]:
+        """Every node, parents before children, the yes side before the no side.
+
+        >>> [type(node).__name__ for node in tree.nodes()]
+        ['Branch', 'TreeLeaf', 'Branch', 'TreeLeaf', 'TreeLeaf']
+        """
+        todo: list[Node] = [self.root]
+        while todo:
+            node = todo.pop()
+            yield node
+            if isinstance(node, Branch):
+                todo += [node.no, node.yes]
+
+    def paths(self) -> Iterator[tuple[tuple[tuple[TreeTest, bool], ...], TreeLeaf]]:
+        """Every leaf with the tests above it and their answers, in the order of `leaves`.
+
+        >>> for path, leaf in tree.paths():
+        ...     print([(str(test), answer) for test, answer in path], leaf.prediction)
+        [('age <= 40', True)] no
+        [('age <= 40', False), ('sex is F', True)] no
+        [('age <= 40', False), ('sex is F', False)] yes
+        """
+        todo: list[tuple[Node, tuple[tuple[TreeTest, bool], ...]]] = [(self.root, ())]
+        while todo:
+            node, path = todo.pop()
+            if isinstance(node, TreeLeaf):
+                yield path, node
+            else:
+                todo += [(node.no, (*path, (node.test, False))), (node.yes, (*path, (node.test, True)))]
+
+    def prediction_text(self, leaf: TreeLeaf) -> str:
+        """The prediction of a leaf as text for people: long labels and names are shortened.
+
+        >>> tree.prediction_text(tree.leaves[2])
+        'yes'
+        """
+        if self.task == "classes":
+            return shown(label_text(leaf.prediction))
+        if self.task == "numbers":
+            return rounded_text(leaf.prediction)
+        return ", ".join(
+            f"{shown(name)} {rounded_text(value)}" for name, value in zip(self.outputs, leaf.prediction, strict=True)
+        )
+
+
+def class_shares(leaf: TreeLeaf, classes: Sequence[Any]) -> tuple[Fraction, ...]:
+    """The share of every class in a leaf: by weight, else by rows; a leaf without rows has only its prediction."""
+    for amounts in (leaf.weights, leaf.counts):
+        total = sum(amounts)
+        if total:
+            return tuple(Fraction(amount) / total for amount in amounts)
+    return tuple(Fraction(int(label == leaf.prediction)) for label in classes)
+
+
+def number_text(value: Any) -> str:
+    """The shortest text that reads back as exactly this number, so that it separates rows as the tree does.
+
+    Thresholds are chosen to have short texts. A level is written as its label.
+    """
+    if not isinstance(value, (float, Fraction)):
+        return label_text(value)
+    number = float(value)
+    if number.is_integer() and abs(number) < 1e16:
+        return str(int(number))
+    return repr(number)
+
+
+def rounded_text(value: float) -> str:
+    """A predicted number, rounded for people; the leaf holds the exact value."""
+    if float(value).is_integer():
+        return number_text(value)
+    return f"{value:.6g}" if abs(value) < 1e5 else f"{value:.1f}"

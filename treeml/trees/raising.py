@@ -1,0 +1,253 @@
+"""A tree over test numbers <-> a Tree over the user's columns.
+
+A back-end's tree is kept as it is, except that a split one of whose sides no row reaches is replaced by its other
+side, because every leaf has rows. A split both of whose sides predict the same stays: it may be there for a
+requirement, and hiding it would make the counts disagree with what was solved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treeml.data.conditions import cluster_arguments, cluster_targets
+from treeml.data.table import Dataset, label_text
+from treeml.problem import tree as nodes
+from treeml.problem.constants import exact_sum, group_constants
+from treeml.trees.nodes import Branch, Field, Node, TreeLeaf, TreeTest
+from treeml.trees.routing import answers, dataset_inputs
+from treeml.trees.tree import Tree
+
+if TYPE_CHECKING:
+    from treeml.measures.binarize import Question
+
+
+def raise_tree(node: nodes.Node, questions: Sequence[Question], dataset: Dataset) -> Tree:
+    """A back-end's tree over test numbers -> a Tree over columns, its leaves filled from the rows of the data.
+
+    `questions` says what each test asks in the user's terms. The numbers of leaves are those of the first loss in the
+    goals, else in the requirements, else means.
+    """
+    asked = {number: question_test(questions[number]) for number in dict.fromkeys(_tests_in(node))}
+    task = "classes" if dataset.classes else "clusters" if dataset.target is None else "numbers"
+    target = dataset.target.name if dataset.target is not None else ""
+    apart = {target, dataset.spec.weight_column or dataset.table.weight}
+    outputs = leaf_outputs(dataset) if task != "classes" else ()
+    fields = {name: field_of(dataset, name) for name in dict.fromkeys(test.column for test in asked.values())}
+    inputs = dataset_inputs(tuple(fields.values()), dataset).columns
+    ends: list[tuple[nodes.Leaf, NDArray[np.intp]]] = []  # the leaves with their rows, the yes side first
+    used: set[str] = set()
+
+    def told_apart(part: nodes.Node, rows: NDArray[np.intp]) -> _Told:
+        """The splits that have rows on both sides; for a leaf its number."""
+        while isinstance(part, nodes.Split):
+            test = asked[part.test]
+            yes = answers(test, inputs[test.column], rows)
+            count = np.count_nonzero(yes)
+            if count == len(rows):
+                part = part.yes
+            elif not count:
+                part = part.no
+            else:
+                used.add(test.column)
+                return test, told_apart(part.yes, rows[yes]), told_apart(part.no, rows[~yes])
+        ends.append((part, rows))
+        return len(ends) - 1
+
+    told = told_apart(node, np.arange(dataset.rows))
+    classes = tuple(map(plain_value, dataset.classes))
+    if task == "classes":
+        leaves = _class_leaves(dataset, [(classes[leaf.label], rows) for leaf, rows in ends])
+    else:
+        leaves = _number_leaves(dataset, [rows for _, rows in ends], outputs, task)
+    return Tree(
+        _joined(told, leaves),
+        task,
+        target,
+        classes,
+        tuple(output.name for output in outputs),
+        # A question that was left out, since all rows answer it alike, needs no column.
+        tuple(field for name, field in fields.items() if name in used),
+        tuple(name for name in dataset.table.columns if name not in apart),
+    )
+
+
+_Told = int | tuple[TreeTest, "_Told", "_Told"]
+
+
+def _joined(told: _Told, leaves: Sequence[TreeLeaf]) -> Node:
+    if isinstance(told, int):
+        return leaves[told]
+    test, yes, no = told
+    return Branch(test, _joined(yes, leaves), _joined(no, leaves))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Output:
+    """One number that a leaf holds, with the loss that it makes least."""
+
+    name: str
+    values: NDArray[np.int64]
+    scale: Fraction
+    kind: str
+    level: Fraction = Fraction(1, 2)
+
+    def constants(self, weight: NDArray[np.int64], leaf: NDArray[np.intp], leaves: int) -> list[Fraction]:
+        """The number of every leaf; `leaf` holds the number of each row's."""
+        found = group_constants(self.kind, self.values, weight, leaf, leaves, self.level)
+        return found if self.scale == 1 else [self.scale * constant for constant in found]
+
+
+def leaf_outputs(dataset: Dataset) -> tuple[Output, ...]:
+    """What the numbers of a leaf are, and how they follow from its rows."""
+    expressions = [goal.expression for goal in dataset.spec.goals]
+    expressions += [requirement.expression for requirement in dataset.spec.requirements]
+    uses = [use for expression in expressions for _, use in expression.parts]
+    first = next((use for use in uses if use.measure.endswith("_loss")), None)
+    if first is not None and first.measure == "cluster_loss":
+        columns, distance = cluster_arguments(first)
+        targets, scale = cluster_targets(dataset, first)
+        return tuple(Output(name, values, scale, distance) for name, values in zip(columns, targets.T, strict=True))
+    kind = "squared" if first is None else first.measure.removesuffix("_loss")
+    level = Fraction(first.arguments[0]) if first is not None and kind == "quantile" else Fraction(1, 2)
+    name = dataset.target.name if dataset.target is not None else ""
+    return tuple(Output(name, values, dataset.target_scale, kind, level) for values in dataset.targets.T)
+
+
+def lower_tree(tree: Tree, questions: Sequence[Question], classes: Sequence[Any]) -> nodes.Node | None:
+    """A Tree as a tree over test numbers, for a start; None if it asks what no question of the problem does.
+
+    The same levels count as the same question however it is put, also with yes and no exchanged. A threshold has to be
+    the very one of a question.
+    """
+    fields = {field.name: field for field in tree.fields}
+    numbers: dict[Hashable, int] = {}
+    for number, question in enumerate(questions):
+        if question.column in fields:
+            numbers.setdefault(_asked(question_test(question), fields[question.column]), number)
+    labels = {label_text(label): number for number, label in enumerate(classes)}
+
+    def lowered(node: Node) -> nodes.Node | None:
+        if isinstance(node, TreeLeaf):
+            if not classes:
+                return nodes.Leaf()
+            label = labels.get(label_text(node.prediction))
+            return None if label is None else nodes.Leaf(label)
+        field = fields[node.test.column]
+        yes, no = lowered(node.yes), lowered(node.no)
+        number = numbers.get(_asked(node.test, field))
+        if number is None and field.levels:
+            number = numbers.get(_asked(node.test, field, exchanged=True))
+            yes, no = no, yes
+        return None if number is None or yes is None or no is None else nodes.Split(number, yes, no)
+
+    return lowered(tree.root)
+
+
+def _asked(test: TreeTest, field: Field, exchanged: bool = False) -> Hashable:
+    """What a test asks, apart from how: a threshold, or the levels (and the missing value) that pass."""
+    if not field.levels:
+        return test.column, test.kind, tuple(map(plain_value, test.values)), test.missing_yes
+    texts = [label_text(level) for level in field.levels]
+    wanted = [label_text(value) for value in test.values]
+    if test.kind == "at most" and wanted[0] in texts:
+        wanted = texts[: texts.index(wanted[0]) + 1]
+    elif test.kind == "at most":
+        wanted = [text for text, level in zip(texts, field.levels, strict=True) if float(level) <= test.values[0]]
+    passing = frozenset(wanted)
+    missing = field.missing and (test.missing_yes or test.kind == "missing")
+    if exchanged:
+        passing, missing = frozenset(texts) - passing, field.missing and not missing
+    return test.column, passing, missing
+
+
+def question_test(question: Question) -> TreeTest:
+    """What a test of the problem asks, as a test of a Tree."""
+    kind = {"true": "is true", "level": "is"}.get(question.kind, question.kind)
+    match kind:
+        case "missing":
+            values: tuple[Any, ...] = ()
+        case "among":
+            values = question.values
+        case _:
+            values = (question.value,)
+    missing_yes = question.missing_yes and kind != "missing"
+    return TreeTest(question.column, kind, tuple(map(plain_value, values)), missing_yes)
+
+
+def plain_value(value: Any) -> Any:
+    """A value as Python has it: no numpy scalars."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _tests_in(node: nodes.Node) -> Iterator[int]:
+    todo = [node]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, nodes.Split):
+            yield part.test
+            todo += [part.no, part.yes]
+
+
+def field_of(dataset: Dataset, name: str) -> Field:
+    """A column of the data as a tree keeps it."""
+    column = dataset.column(name)
+    levels = tuple(map(plain_value, column.levels))
+    fill = None
+    declared = dataset.spec.columns.get(name)
+    if declared is not None and declared.missing == "median":
+        # Medians that were filled in leave the lower median as it was.
+        middle = np.sort(column.values)[(len(column.values) - 1) // 2]
+        fill = levels[int(middle)] if levels else plain_value(middle)
+    return Field(name, column.type, levels, column.missing is not None, fill)
+
+
+@lru_cache(maxsize=1024)
+def _whole(number: int) -> Fraction:
+    """The counts of leaves are mostly small, and making fractions takes longer than counting."""
+    return Fraction(number)
+
+
+def _class_leaves(dataset: Dataset, ends: Sequence[tuple[Any, NDArray[np.intp]]]) -> list[TreeLeaf]:
+    """Labels with the rows of their leaves -> leaves."""
+    size = len(dataset.classes)
+    reached = np.empty(dataset.rows, dtype=np.intp)
+    for number, (_, rows) in enumerate(ends):
+        reached[rows] = number * size
+    cells = np.bincount(reached + dataset.actual, minlength=len(ends) * size).reshape(-1, size).tolist()
+    weights: list[tuple[Fraction, ...]]
+    if dataset.rows and (dataset.weight == dataset.weight[0]).all():
+        each = int(dataset.weight[0]) * dataset.weight_scale
+        weights = [tuple([_whole(count) if each == 1 else each * count for count in counts]) for counts in cells]
+    else:
+        weights = [
+            tuple(
+                [exact_sum(dataset.weight[rows[dataset.actual[rows] == k]]) * dataset.weight_scale for k in range(size)]
+            )
+            for _, rows in ends
+        ]
+    return [
+        TreeLeaf(label, len(rows), tuple(counts), weight)
+        for (label, rows), counts, weight in zip(ends, cells, weights, strict=True)
+    ]
+
+
+def _number_leaves(
+    dataset: Dataset, ends: Sequence[NDArray[np.intp]], outputs: Sequence[Output], task: str
+) -> list[TreeLeaf]:
+    """The rows of leaves -> leaves."""
+    reached = np.empty(dataset.rows, dtype=np.intp)
+    for number, rows in enumerate(ends):
+        reached[rows] = number
+    leaves = []
+    columns = [output.constants(dataset.weight, reached, len(ends)) for output in outputs]
+    for rows, *exact in zip(ends, *columns, strict=True):
+        numbers = tuple(map(float, exact))
+        leaves.append(TreeLeaf(numbers if task == "clusters" else numbers[0], len(rows), exact=tuple(exact)))
+    return leaves
