@@ -15,8 +15,9 @@ from time import monotonic
 from treeml.backends.claims import INFEASIBLE, OPTIMAL, Evidence, Proof, combined, supporting
 from treeml.backends.contract import Answer, Limits, OnProgress, Progress, Solve, Status, Stop
 from treeml.problem.evaluate import evaluate_sum, meets_all
+from treeml.problem.impossible import impossible
 from treeml.problem.problem import Bound, Goal, Problem
-from treeml.problem.shapes import at_best, deepest, impossible, most_leaves
+from treeml.problem.shapes import deepest, most_leaves
 from treeml.problem.terms import Depth, Leaves, Sum
 from treeml.problem.tree import Node
 
@@ -68,7 +69,7 @@ def _by_levels(
     price = sum((factor for factor, term in goal.parts if isinstance(term, counted)), Fraction(0))
     rest_goals = without(problem.goals[0], counted)
     rest = rest_goals[0].sum if rest_goals else Sum((), goal.constant)
-    rest_at_best = at_best(rest, problem)
+    rest_at_best = rest.lower_bound(problem)
     best: Answer | None = None
     value: Fraction | None = None
     conflict: tuple[str, ...] = ()
