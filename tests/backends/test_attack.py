@@ -15,9 +15,9 @@ import pytest
 
 import treeml as tml
 from treeml.testing.attack import AttackClaim, AttackTally, attack, claim_of, faults, shrunk, store
+from treeml.testing.random_worlds import CELLS, forest_world, large_world, random_world
 from treeml.testing.truth import Truth, truth
 from treeml.testing.worlds import (
-    CELLS,
     CLASSES,
     NUMBERS,
     Required,
@@ -26,9 +26,6 @@ from treeml.testing.worlds import (
     World,
     WorldColumn,
     WorldMeasure,
-    forest_world,
-    large_world,
-    random_world,
 )
 
 XOR = World(

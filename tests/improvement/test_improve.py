@@ -200,7 +200,7 @@ def test_an_inner_solver_that_fails_is_survived_and_told(error: Exception, monke
     def fails(*_: Any, **__: Any) -> Any:
         raise error
 
-    monkeypatch.setattr("treeml.backends.solvers.sat.PlainSat.solve", fails)
+    monkeypatch.setattr("treeml.backends.solvers.sat.SatBackend.solve", fails)
     answer = improved(problem, start, backends=(Method("sat"),), depth=4, rows=12)
     assert answer.tree is not None
     assert answer.objective == evaluate_goals(problem, start)

@@ -63,7 +63,7 @@ class ImproveBackend:
         return "1"
 
     def refusals(self, problem: Problem, options: Mapping[str, Any] = MappingProxyType({})) -> Iterator[Refusal]:
-        from treeml.backends.improve.rounds import minimizes_depth
+        from treeml.backends.improve.rounds import minimizes_depth  # imported here: start-up time
 
         for name, _ in _named(options):
             missing = registry.get(name).missing()
@@ -84,7 +84,7 @@ class ImproveBackend:
             yield Refusal(feature, because, "remove `improve`")
 
     def remark(self, problem: Problem, options: Mapping[str, Any]) -> str:
-        from treeml.backends.improve.rounds import minimizes_depth
+        from treeml.backends.improve.rounds import minimizes_depth  # imported here: start-up time
 
         names = " and ".join(name for name, _ in _named(options))
         if minimizes_depth(problem):
@@ -98,6 +98,7 @@ class ImproveBackend:
         start: Node | None = None,
         on_progress: OnProgress | None = None,
     ) -> Answer:
+        # imported here: start-up time
         from treeml.backends.heuristics.cart import CartBackend
         from treeml.backends.improve.growth import grow, node_of
         from treeml.backends.improve.rounds import ImproveSettings, improve

@@ -20,6 +20,9 @@ from treeml.backends.contract import Answer, Backend, Deadline, Limits, Status, 
 from treeml.backends.improve.growth import Vertex, grow, node_of
 from treeml.backends.improve.local_terms import Context, localize
 from treeml.backends.planning.lowerings import spread_bound
+from treeml.backends.planning.plan import Plan, plan
+from treeml.backends.run import run
+from treeml.lang.diagnostic import BackendError
 from treeml.problem.evaluate import Routed, evaluate_sum, meets
 from treeml.problem.problem import Bound, Goal, Problem
 from treeml.problem.terms import Depth, Leaves, Locality, Predicted, Sum, Support, Term
@@ -139,10 +142,6 @@ class Mended:
     def answer(
         self, backend: Backend, options: Mapping[str, Any], attempt: Attempt, deadline: Deadline
     ) -> Answer | None:
-        from treeml.backends.planning.plan import Plan, plan
-        from treeml.backends.run import run
-        from treeml.lang.diagnostic import BackendError
-
         problem = attempt.problem
         made = plan(problem, backend, options)
         if not isinstance(made, Plan):
