@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from treeml.problem.arrays import Bits, Rows
+from treeml.problem.arrays import Bits, Rows, Whole
 from treeml.problem.problem import Bound, Goal, Problem
 from treeml.problem.terms import Sum, Term
 from treeml.problem.tree import Leaf, Node, Split
@@ -39,6 +39,18 @@ class Routed:
         for leaf, _, rows in self.leaves:
             labels[rows] = leaf.label
         return labels
+
+    def at_labels(self, cost: Whole) -> Whole:
+        """The entry of every row, in a matrix of rows x classes, at the class predicted for it."""
+        return cost[np.arange(self.problem.rows), self.labels]
+
+    @cached_property
+    def leaf_numbers(self) -> NDArray[np.intp]:
+        """The number of the leaf that every row is in."""
+        numbers = np.empty(self.problem.rows, dtype=np.intp)
+        for number, (_, _, rows) in enumerate(self.leaves):
+            numbers[rows] = number
+        return numbers
 
     @cached_property
     def features(self) -> frozenset[int]:

@@ -78,8 +78,8 @@ class Term:
 
     # -- on fewer rows or tests -----------------------------------------------------------
 
-    def merged(self, added: Callable[[Whole], Whole]) -> Term:
-        """The term over merged rows; `added` adds up the entries of the rows that become one."""
+    def merged(self, add_rows: Callable[[Whole], Whole]) -> Term:
+        """The term over merged rows; `add_rows` adds up the entries of the rows that become one."""
         return self
 
     def restricted(self, part: Part) -> Term:

@@ -32,15 +32,13 @@ class LeafErrors(Term):
     merges_tests: ClassVar[bool] = True
 
     def value(self, routed: Routed) -> Fraction:
-        from treeml.problem.constants import exact_sum  # imported here: start-up time
-
-        return max(self.scale * exact_sum(self.cost[rows, leaf.label]) for leaf, _, rows in routed.leaves)
+        return max(self.scale * added(self.cost[rows, leaf.label]) for leaf, _, rows in routed.leaves)
 
     def recurrence(self) -> type[Recurrence]:
         return LeafErrorsRecurrence
 
-    def merged(self, added: Callable[[Whole], Whole]) -> LeafErrors:
-        return replace(self, cost=added(self.cost))
+    def merged(self, add_rows: Callable[[Whole], Whole]) -> LeafErrors:
+        return replace(self, cost=add_rows(self.cost))
 
     def restricted(self, part: Part) -> LeafErrors:
         return replace(self, cost=self.cost[part.rows])

@@ -34,18 +34,10 @@ class Loss(Term):
     is_real: ClassVar[bool] = True
 
     def value(self, routed: Routed) -> Fraction:
-        # imported here: start-up time
-        import numpy as np
+        from treeml.problem.constants import group_losses  # imported here: start-up time
 
-        from treeml.problem.constants import group_losses
-
-        reached = np.empty(routed.problem.rows, dtype=np.intp)
-        for number, (_, _, rows) in enumerate(routed.leaves):
-            reached[rows] = number
-        leaves = len(routed.leaves)
-        losses = [
-            group_losses(self.kind, values, self.weight, reached, leaves, self.level) for values in self.targets.T
-        ]
+        leaf, leaves = routed.leaf_numbers, len(routed.leaves)
+        losses = [group_losses(self.kind, values, self.weight, leaf, leaves, self.level) for values in self.targets.T]
         return self.scale * sum(losses, Fraction(0))
 
     def recurrence(self) -> type[Recurrence]:

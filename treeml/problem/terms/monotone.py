@@ -96,7 +96,7 @@ class MonotoneRecurrence(Recurrence):
 
     is_ordered: ClassVar[bool] = False
 
-    def __post_init__(self) -> None:
+    def prepare(self) -> None:
         codes = [_codes(self.problem, number) for number in range(len(self.problem.features))]
         inputs = list(product(*codes))
         self.everywhere = (1 << len(inputs)) - 1

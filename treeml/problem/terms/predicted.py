@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from treeml.problem.grid import Grid, counting
-from treeml.problem.magnitudes import common_divisor, largest, row_ends
+from treeml.problem.magnitudes import added, common_divisor, largest, row_ends
 from treeml.problem.shapes import groups
 from treeml.problem.terms.base import Locality, Part, Term
 from treeml.problem.terms.recurrence import Recurrence
@@ -32,18 +32,13 @@ class Predicted(Term):
     merges_tests: ClassVar[bool] = True
 
     def value(self, routed: Routed) -> Fraction:
-        # imported here: start-up time
-        import numpy as np
-
-        from treeml.problem.constants import exact_sum
-
-        return self.scale * exact_sum(self.cost[np.arange(routed.problem.rows), routed.labels])
+        return self.scale * added(routed.at_labels(self.cost))
 
     def recurrence(self) -> type[Recurrence]:
         return PredictedRecurrence
 
-    def merged(self, added: Callable[[Whole], Whole]) -> Predicted:
-        return replace(self, cost=added(self.cost))
+    def merged(self, add_rows: Callable[[Whole], Whole]) -> Predicted:
+        return replace(self, cost=add_rows(self.cost))
 
     def restricted(self, part: Part) -> Predicted:
         return replace(self, cost=self.cost[part.rows])
@@ -95,7 +90,7 @@ def _cost_of_groups(cost: Whole, problem: Problem) -> Any:
 
 
 class PredictedRecurrence(Recurrence):
-    def __post_init__(self) -> None:
+    def prepare(self) -> None:
         cost = self.term.cost.tolist()
         labels = range(self.problem.classes)
         self.cost = [[sum(cost[row][label] for row in rows) for label in labels] for rows in self.groups]

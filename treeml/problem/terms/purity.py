@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from treeml.problem.magnitudes import common_divisor
+from treeml.problem.magnitudes import added, common_divisor
 from treeml.problem.terms.base import Locality, Part, Term
 from treeml.problem.terms.recurrence import Recurrence
 
@@ -28,11 +28,9 @@ class Purity(Term):
     merges_tests: ClassVar[bool] = True
 
     def value(self, routed: Routed) -> Fraction:
-        from treeml.problem.constants import exact_sum  # imported here: start-up time
-
         shares = []
         for _, _, rows in routed.leaves:
-            weights = [exact_sum(of_class) for of_class in self.weight[rows].T]
+            weights = [added(of_class) for of_class in self.weight[rows].T]
             if any(weights):
                 shares.append(Fraction(max(weights), sum(weights)))
         return min(shares, default=Fraction(1))
@@ -40,8 +38,8 @@ class Purity(Term):
     def recurrence(self) -> type[Recurrence]:
         return PurityRecurrence
 
-    def merged(self, added: Callable[[Whole], Whole]) -> Purity:
-        return replace(self, weight=added(self.weight))
+    def merged(self, add_rows: Callable[[Whole], Whole]) -> Purity:
+        return replace(self, weight=add_rows(self.weight))
 
     def restricted(self, part: Part) -> Purity:
         return replace(self, weight=self.weight[part.rows])

@@ -6,7 +6,6 @@ tree: these are two readings of the same definitions, and tests compare them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -14,19 +13,20 @@ if TYPE_CHECKING:
     from treeml.problem.problem import Problem
 
 
-@dataclass
 class Recurrence:
     """A term within one problem. Sets of rows are bit masks over `groups` of rows that no test tells apart."""
 
-    term: Any
-    problem: Problem
-    groups: list[list[int]]
-    better: str  # "less", "more" or "same": the direction in which a change of the value never harms
-
     is_ordered: ClassVar[bool] = True  # do values compare as their numbers do?
 
-    def __post_init__(self) -> None:
-        """For what can be prepared once."""
+    def __init__(self, term: Any, problem: Problem, groups: list[list[int]], better: str) -> None:
+        self.term = term
+        self.problem = problem
+        self.groups = groups
+        self.better = better  # "less", "more" or "same": the direction in which a change of the value never harms
+        self.prepare()
+
+    def prepare(self) -> None:
+        """For what can be computed once."""
 
     @staticmethod
     def scale(term: Any) -> Fraction:

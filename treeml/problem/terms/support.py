@@ -27,9 +27,7 @@ class Support(Term):
     is_count: ClassVar[bool] = True
 
     def value(self, routed: Routed) -> Fraction:
-        from treeml.problem.constants import exact_sum  # imported here: start-up time
-
-        return Fraction(min(exact_sum(routed.problem.count[rows]) for _, _, rows in routed.leaves))
+        return Fraction(min(added(routed.problem.count[rows]) for _, _, rows in routed.leaves))
 
     def recurrence(self) -> type[Recurrence]:
         return SupportRecurrence

@@ -30,12 +30,10 @@ class TestCost(Term):
     merges_tests: ClassVar[bool] = True
 
     def value(self, routed: Routed) -> Fraction:
-        from treeml.problem.constants import exact_sum  # imported here: start-up time
-
         total = 0
         for _, path, rows in routed.leaves:
             features = {routed.problem.tests[test].feature for test, _ in path}
-            total += exact_sum(routed.problem.count[rows]) * sum(self.costs[feature] for feature in features)
+            total += added(routed.problem.count[rows]) * sum(self.costs[feature] for feature in features)
         return self.scale * total
 
     def recurrence(self) -> type[Recurrence]:
