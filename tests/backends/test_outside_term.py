@@ -15,7 +15,7 @@ from treeml.backends import registry
 from treeml.backends.contract import Answer, Status
 from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.run import run
-from treeml.problem.evaluate import evaluate_term
+from treeml.problem.evaluate import Routed
 from treeml.problem.problem import Problem
 from treeml.problem.reduce import reduce
 from treeml.problem.terms import EVERY_TERM, KINDS, Leaves
@@ -99,7 +99,7 @@ def splits_on(tmp_path: Path) -> Iterator[Any]:
 def test_it_is_evaluated(splits_on: Any) -> None:
     problem = binary(ROWS, 2, ())
     trees: list[Node] = [BY_THIRD, BY_OTHERS]
-    assert [[evaluate_term(splits_on(column), problem, tree) for column in range(3)] for tree in trees] == [
+    assert [[splits_on(column).value(Routed(problem, tree)) for column in range(3)] for tree in trees] == [
         [0, 0, 1],
         [1, 2, 0],
     ]
@@ -128,7 +128,7 @@ def test_back_ends_that_take_every_term_take_it(splits_on: Any) -> None:
     problem = binary(ROWS, 2, minimize(errors(ACTUAL, 2)), (bound(splits_on(2), "<=", 1, "splits"),))
     tree = solved(problem, "cart").tree
     assert tree is not None
-    assert evaluate_term(splits_on(2), problem, tree) == 1
+    assert splits_on(2).value(Routed(problem, tree)) == 1
 
 
 def test_a_back_end_that_lacks_it_says_so(splits_on: Any) -> None:

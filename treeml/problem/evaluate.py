@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from treeml.problem.arrays import Bits, Rows, Whole
 from treeml.problem.problem import Bound, Goal, Problem
-from treeml.problem.terms import Sum, Term
+from treeml.problem.terms import Sum
 from treeml.problem.tree import Leaf, Node, Split
 
 
@@ -85,11 +85,6 @@ def evaluate_sum(total: Sum, problem: Problem, tree: Node, routed: Routed | None
     value = total.evaluate(routed or Routed(problem, tree), Fraction(0))
     assert value is not None
     return value
-
-
-def evaluate_term(term: Term, problem: Problem, tree: Node, routed: Routed | None = None) -> Fraction:
-    """The exact value of a term. A quotient by zero counts as 0."""
-    return evaluate_sum(Sum(((Fraction(1), term),)), problem, tree, routed)
 
 
 def evaluate_goals(problem: Problem, tree: Node, goals: tuple[Goal, ...] | None = None) -> tuple[Fraction, ...]:
