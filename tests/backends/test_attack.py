@@ -28,9 +28,9 @@ from treeml.testing.attack import (
     store,
     worlds,
 )
+from treeml.testing.random_worlds import CELLS, forest_world, large_world, random_world
 from treeml.testing.truth import Truth, truth
 from treeml.testing.worlds import (
-    CELLS,
     CLASSES,
     NUMBERS,
     Required,
@@ -39,9 +39,6 @@ from treeml.testing.worlds import (
     World,
     WorldColumn,
     WorldMeasure,
-    forest_world,
-    large_world,
-    random_world,
 )
 
 XOR = World(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
@@ -135,8 +135,8 @@ class Carries:
 class Capabilities:
     """What a back-end can do, stated without importing its solver. Kinds are names of term classes."""
 
-    goals: frozenset[str]  # terms it can minimize, alone or added up
-    bounds: frozenset[str]  # terms it can bound
+    goals: Set[str]  # terms it can minimize, alone or added up
+    bounds: Set[str]  # terms it can bound
     sums: bool = False  # bounds that mix several kinds of terms?
     proves: bool = True  # can it return OPTIMAL?
     needs_depth: bool = True  # must depth be bounded?

@@ -16,20 +16,16 @@ from math import ceil, gcd, lcm
 from treeml.backends.contract import Answer, Backend, Limits, Status
 from treeml.lang.diagnostic import RefusedError
 from treeml.problem.evaluate import evaluate_sum, meets_all
+from treeml.problem.impossible import impossible
 from treeml.problem.problem import Bound, Goal, Problem
-from treeml.problem.shapes import deepest, impossible
+from treeml.problem.shapes import deepest
 from treeml.problem.terms import (
     Depth,
     Largest,
-    LeafErrors,
-    Leaves,
     Predicted,
     Purity,
     Ratio,
     Sum,
-    Support,
-    TestCost,
-    Used,
 )
 from treeml.problem.tree import Leaf
 
@@ -259,10 +255,8 @@ def _predicted(total: Sum) -> tuple[Fraction, Predicted] | None:
 def _steps(total: Sum) -> Iterator[Fraction | None]:
     """Numbers of which every difference of two values of the sum is made, with whole factors."""
     for factor, term in total.parts:
-        if isinstance(term, Predicted | LeafErrors | TestCost):
-            yield factor * term.scale
-        elif isinstance(term, Leaves | Depth | Used | Support):
-            yield factor
+        if term.step is not None:
+            yield factor * term.step
         elif isinstance(term, Largest):
             for part in term.parts:
                 yield from (None if each is None else factor * each for each in _steps(part))

@@ -18,10 +18,7 @@ from treeml.backends.planning.plan import Plan
 from treeml.lang.diagnostic import BackendError, Diagnostic, SpecError
 from treeml.problem.evaluate import Routed, evaluate_sum, meets
 from treeml.problem.problem import Problem
-from treeml.problem.shapes import at_best
 from treeml.problem.tree import Leaf, Node, Split
-
-REAL = frozenset({"Loss", "Custom"})  # terms whose values are real numbers
 
 
 def run(
@@ -162,7 +159,7 @@ def no_more_than_shown(problem: Problem, answer: Answer) -> Answer:
     loose = [
         value
         for goal, value in zip(problem.goals, answer.objective, strict=True)
-        if goal.sum.kinds() & REAL and not is_sharp(answer.tolerance, value) and at_best(goal.sum, problem) != value
+        if goal.sum.is_real and not is_sharp(answer.tolerance, value) and goal.sum.lower_bound(problem) != value
     ]
     if not loose:
         return answer

@@ -28,7 +28,8 @@ from treeml.data.table import Dataset, Whole, label_text
 from treeml.lang.diagnostic import Diagnostic, RefusedError
 from treeml.lang.spec import Use
 from treeml.measures.regions import is_monotone
-from treeml.problem.constants import SAFE, exact_sum, group_losses, rows_of_groups
+from treeml.problem.constants import exact_sum, group_losses, rows_of_groups
+from treeml.problem.magnitudes import SAFE
 from treeml.trees.tree import Tree
 
 Mask = NDArray[np.bool_]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from treeml.backends import registry
 from treeml.problem.problem import Problem
-from treeml.problem.shapes import at_best
 from treeml.problem.tree import Leaf, Node
 
 MANY_TESTS = 100
@@ -39,7 +38,7 @@ def _asks_for_least_size(problem: Problem) -> bool:
         return False
     for bound in problem.bounds:
         if bound.sum.kinds() == {"Predicted"} and bound.sense != ">=":
-            return at_best(bound.sum, problem) == bound.limit
+            return bound.sum.lower_bound(problem) == bound.limit
     return False
 
 

@@ -26,8 +26,9 @@ from tempfile import TemporaryDirectory
 from time import monotonic
 from typing import Any
 
+from treeml.testing.random_worlds import CELLS, forest_world, large_world, random_world
 from treeml.testing.truth import Truth, truth
-from treeml.testing.worlds import CELLS, World, forest_world, large_world, random_world
+from treeml.testing.worlds import World
 
 USUAL = ("", "native", "cpsat", "mip", "maxsat", "sat", "oracle", "parameterized")  # "": whoever is chosen
 VARIANTS = (
@@ -121,9 +122,10 @@ class AttackTally:
 
 def claim_of(text: str, table: str, backend: str, within: float) -> AttackClaim:
     """What a back-end says of a world; exceptions that are no messages are what is looked for."""
-    import treeml
+    # imported here: start-up time
     from treeml.backends.contract import Status
     from treeml.lang.diagnostic import InfeasibleError, RefusedError, SpecError
+    from treeml.model import parse
 
     def made(kind: str, **more: Any) -> AttackClaim:
         return AttackClaim(backend, kind, seconds=monotonic() - begun, within=within, **more)
@@ -133,7 +135,7 @@ def claim_of(text: str, table: str, backend: str, within: float) -> AttackClaim:
         path = Path(folder) / "rows.csv"
         path.write_text(table, encoding="utf-8")
         try:
-            result = treeml.parse(text).solve(str(path), within=within, backend=backend or None)
+            result = parse(text).solve(str(path), within=within, backend=backend or None)
         except InfeasibleError:
             return made("solved", status=Status.INFEASIBLE.value)
         except SpecError as error:

@@ -60,9 +60,10 @@ def cases() -> tuple[SuiteCase, ...]:
 def load_problem(path: Path) -> Problem:
     """The problem of a specification with its data, or of a file that the fuzzer wrote."""
     if path.suffix == ".json":
-        from treeml.testing.stored import from_json
+        from treeml.testing.stored import from_json  # imported here: start-up time
 
         return from_json(json.loads(path.read_text(encoding="utf-8"))["problem"])
+    # imported here: start-up time
     from treeml.data.bind import bind
     from treeml.data.read import load
     from treeml.lang.check import check
@@ -76,7 +77,7 @@ def load_problem(path: Path) -> Problem:
 
 
 def oracle_answer(problem: Problem) -> Answer:
-    from treeml.backends.oracle.backend import OracleBackend
+    from treeml.backends.oracle.backend import OracleBackend  # imported here: start-up time
 
     return OracleBackend().solve(problem)
 

@@ -20,6 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from treeml.backends import registry
 from treeml.backends.contract import Answer, Backend, Deadline, Limits, Refusal, Status
 from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.run import run
@@ -133,8 +134,6 @@ def write(found: Sequence[Cell], path: Path = MATRIX) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    from treeml.backends import registry
-
     parser = argparse.ArgumentParser(prog="python -m treeml.testing.matrix", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--write", action="store_true", help=f"write {MATRIX.name} anew")
     parser.add_argument("--backend", action="append", default=[], help="only this one; repeatable")

@@ -16,7 +16,6 @@ from treeml.backends.contract import Answer, Status, Stop
 from treeml.backends.native.goals import at_most, floor, objective_of
 from treeml.problem.evaluate import evaluate_goals, meets_all
 from treeml.problem.problem import Bound, Goal
-from treeml.problem.shapes import at_best
 from treeml.problem.terms import Leaves, Predicted, Sum
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ def smallest_faultless(run: NativeRun, bound: Bound) -> Answer | None:
     problem = run.problem
     factor, cost, limit = at_most(bound)
     signed = np.asarray(cost) * (1 if factor > 0 else -1)
-    least = at_best(Sum(((Fraction(1), Predicted(signed)),)), problem)
+    least = Predicted(signed).lower_bound(problem, Fraction(1), row_by_row=False)
     if least is None or least != floor(limit / abs(factor)):
         return None
     goals = (Goal(Sum(((Fraction(1), Predicted(signed)),))), Goal(Sum(((Fraction(1), Leaves()),))))

@@ -26,8 +26,9 @@ from treeml.backends.native.goals import (
     scaled_cost,
 )
 from treeml.problem.evaluate import evaluate_goals
-from treeml.problem.precision import CLOSE, most_leaves, narrowed, smallest_difference
+from treeml.problem.precision import CLOSE, narrowed, smallest_difference
 from treeml.problem.problem import Problem
+from treeml.problem.shapes import leaves_without_answers
 from treeml.problem.terms import LeafErrors, Predicted, Purity, Used
 from treeml.problem.tree import Leaf, Node, Split
 
@@ -122,7 +123,7 @@ class NativeRun:
 
     def size(self) -> int:
         """About how many rows a search without pair tables visits."""
-        depth = min(most_leaves(self.problem), 2 ** min(62, self.problem.max_depth or 62)).bit_length() - 1
+        depth = min(leaves_without_answers(self.problem), 2 ** min(62, self.problem.max_depth or 62)).bit_length() - 1
         return self.problem.rows * int(len(self.problem.tests) ** min(depth, 64))
 
     def solver(self, objective: NativeObjective) -> Solver | ThresholdSolver:
@@ -371,7 +372,9 @@ class NativeRun:
         if not tolerance or objective.loss is None:
             return tolerance
         value = goals[0] - objective.constant
-        if not value or tolerance < smallest_difference(self.problem.goals[0].sum, most_leaves(self.problem)):
+        if not value or tolerance < smallest_difference(
+            self.problem.goals[0].sum, leaves_without_answers(self.problem)
+        ):
             return Fraction(0)
         return min(tolerance, value)
 

@@ -29,7 +29,7 @@ from treeml.backends.contract import (
 )
 from treeml.problem.evaluate import evaluate_goals, meets_all
 from treeml.problem.problem import Bound, Problem
-from treeml.problem.shapes import at_best, groups
+from treeml.problem.shapes import groups
 from treeml.problem.tree import Node
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def _labels(problem: Problem) -> Any:
     for bound in problem.bounds:
         if bound.sum.kinds() != {"Predicted"}:
             continue
-        least = at_best(bound.sum, problem)
+        least = bound.sum.lower_bound(problem)
         assert least is not None
         if least > bound.limit:
             return "no tree has so few errors"

@@ -19,8 +19,9 @@ from treeml.backends.infeasibility import explained
 from treeml.backends.solvers.encodings.deadline import OutOfTime
 from treeml.backends.solvers.encodings.integer_form import IntegerForm, Unsupported, only_costs, read_problem
 from treeml.lang.diagnostic import Diagnostic, RefusedError
-from treeml.problem.precision import most_leaves, narrowed, smallest_difference
+from treeml.problem.precision import narrowed, smallest_difference
 from treeml.problem.problem import Problem
+from treeml.problem.shapes import leaves_without_answers
 from treeml.problem.tree import Leaf, Node
 from treeml.system.interrupt import noting
 
@@ -154,7 +155,7 @@ def refined(
         goal, value = problem.goals[0], answer.objective[0]
         worth = value - goal.sum.constant
         if (not worth and only_costs(goal.sum)) or answer.tolerance < smallest_difference(
-            goal.sum, most_leaves(problem)
+            goal.sum, leaves_without_answers(problem)
         ):
             return replace(answer, tolerance=Fraction(0), bound=value)
         if (steps is not None and worth * 2 > steps) or limits.deadline.left() <= 0:

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treeml.backends.contract import Refusal
-from treeml.problem.magnitudes import added, checked_product, largest, leaves_at, row_ends
+from treeml.problem.magnitudes import added, checked_product, largest, row_ends
 from treeml.problem.problem import Bound, Goal, Problem
+from treeml.problem.shapes import leaves_at
 from treeml.problem.terms import (
     Depth,
     Largest,

@@ -17,7 +17,6 @@ from treeml.backends.solvers.encodings.integer_form import Form, IntegerForm, go
 from treeml.backends.solvers.engines.outcome import Proved
 from treeml.problem.evaluate import answers, evaluate_goals, meets_all
 from treeml.problem.problem import Problem
-from treeml.problem.shapes import at_best
 from treeml.problem.tree import Leaf, Node, Split
 
 STEP = 0.5  # seconds between two reports of a bound alone
@@ -116,7 +115,7 @@ class SolveState:
 
     @cached_property
     def at_best(self) -> Fraction | None:
-        return at_best(self.problem.goals[0].sum, self.problem, row_by_row=True)
+        return self.problem.goals[0].sum.lower_bound(self.problem, row_by_row=True)
 
     @property
     def best(self) -> int | None:

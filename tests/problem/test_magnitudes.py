@@ -20,8 +20,9 @@ from treeml.backends.planning.rescale import oversized, rescaled, rescaling
 from treeml.backends.registry import get
 from treeml.backends.run import run
 from treeml.problem.evaluate import answers, evaluate_goals, evaluate_sum, meets
-from treeml.problem.magnitudes import added, checked_product, grid_of, largest, levels_there_are, product_at_least
+from treeml.problem.magnitudes import added, checked_product, largest, product_at_least
 from treeml.problem.problem import Bound, Problem
+from treeml.problem.shapes import depth_without_bounds
 from treeml.problem.terms import Depth, LeafErrors, Leaves, Predicted, Purity, Sum, Support
 from treeml.problem.tree import Leaf, Node, Split
 from treeml.testing.problems import binary, bound, errors, from_columns, minimize, random_problem, single
@@ -105,9 +106,9 @@ def test_values_lie_on_their_grids(block: int) -> None:
         problem, random = odd_problem(seed), Random(seed)
         if not problem.rows:
             continue
-        trees = [random_tree(random, problem, levels_there_are(problem)) for _ in range(5)]
+        trees = [random_tree(random, problem, depth_without_bounds(problem)) for _ in range(5)]
         for total in [goal.sum for goal in problem.goals] + [each.sum for each in problem.bounds]:
-            grid = grid_of(total, problem.asking((), ()))
+            grid = total.grid(problem.asking((), ()))
             for tree in trees if grid is not None else ():
                 assert grid is not None
                 steps = (evaluate_sum(total, problem, tree) - total.constant) / grid.unit
@@ -325,8 +326,8 @@ def test_refusals_of_a_plan() -> None:
 def test_levels_that_exist() -> None:
     columns = [("ordered", [0, 1, 2, -1, 2, 0]), ("levels", [0, 1, 2, 2, 1, 0]), ("binary", [0, 1, 0, 1, 0, 1])]
     problem = from_columns(columns, 2, (), ())
-    assert levels_there_are(problem) == 5  # 3 + 2 + 1 questions, and six rows
-    assert levels_there_are(from_columns(columns[2:], 2, (), ())) == 1
+    assert depth_without_bounds(problem) == 5  # 3 + 2 + 1 questions, and six rows
+    assert depth_without_bounds(from_columns(columns[2:], 2, (), ())) == 1
 
 
 def test_exact_sums_and_products() -> None:

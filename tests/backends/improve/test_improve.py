@@ -18,7 +18,7 @@ from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.run import run
 from treeml.lang.diagnostic import BackendError, Diagnostic
 from treeml.lang.spec import Method
-from treeml.problem.evaluate import Routed, evaluate_goals, evaluate_term
+from treeml.problem.evaluate import Routed, evaluate_goals
 from treeml.problem.problem import Problem
 from treeml.problem.terms import Depth, Leaves
 from treeml.problem.tree import Leaf, Node
@@ -124,17 +124,17 @@ def test_a_goal_of_shape_keeps_what_is_predicted_even_without_a_requirement() ->
     answer = improved(problem, start)
     assert answer.tree is not None
     assert Routed(problem, answer.tree).labels.tolist() == actual
-    assert evaluate_term(Leaves(), problem, answer.tree) <= evaluate_term(Leaves(), problem, start)
+    assert Leaves().value(Routed(problem, answer.tree)) <= Leaves().value(Routed(problem, start))
 
 
 def test_support_is_kept_while_depth_falls() -> None:
     problem = faultless(3)
     start = chain(problem, labels_of(problem))
-    leaves = int(evaluate_term(Leaves(), problem, start))
+    leaves = int(Leaves().value(Routed(problem, start)))
     tight = problem.asking(problem.goals, (*problem.bounds, bound(Leaves(), "<=", leaves, "leaves")))
     answer = improved(tight, start)
     assert answer.tree is not None
-    assert evaluate_term(Leaves(), problem, answer.tree) <= leaves
+    assert Leaves().value(Routed(problem, answer.tree)) <= leaves
 
 
 def test_rounds_end_it() -> None:
@@ -200,7 +200,7 @@ def test_an_inner_solver_that_fails_is_survived_and_told(error: Exception, monke
     def fails(*_: Any, **__: Any) -> Any:
         raise error
 
-    monkeypatch.setattr("treeml.backends.solvers.sat.PlainSat.solve", fails)
+    monkeypatch.setattr("treeml.backends.solvers.sat.SatBackend.solve", fails)
     answer = improved(problem, start, backends=(Method("sat"),), depth=4, rows=12)
     assert answer.tree is not None
     assert answer.objective == evaluate_goals(problem, start)

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from treeml.backends.contract import Status
 from treeml.backends.oracle.backend import OracleBackend
 from treeml.problem.evaluate import Routed, evaluate_sum
+from treeml.problem.impossible import impossible
 from treeml.problem.problem import Goal
-from treeml.problem.shapes import at_best, deepest, groups, impossible
+from treeml.problem.shapes import deepest, groups
 from treeml.problem.terms import Depth
 from treeml.testing.problems import random_problem, single
 
@@ -34,7 +35,7 @@ def test_no_tree_is_better_than_at_best(seed: int) -> None:
     problem = random_problem(Random(seed))
     answer = OracleBackend().solve(problem)
     for goal in problem.goals:
-        low = at_best(goal.sum, problem)
+        low = goal.sum.lower_bound(problem)
         if low is not None and answer.tree is not None:
             assert low <= evaluate_sum(goal.sum, problem, answer.tree)
 
@@ -63,7 +64,6 @@ def test_a_gap_is_never_below_nothing() -> None:
     import numpy as np
 
     from treeml.problem.problem import Goal
-    from treeml.problem.shapes import at_best
     from treeml.problem.terms import Largest, Predicted, Sum
     from treeml.testing.problems import binary
 
@@ -71,10 +71,10 @@ def test_a_gap_is_never_below_nothing() -> None:
     cost = np.array([[0, 3], [0, -1], [0, 0], [0, -2]])
     parts = tuple(Sum(((Fraction(1, 6), Predicted(sign * cost)),)) for sign in (1, -1))
     gap = Sum(((Fraction(2), Largest(parts)),), Fraction(1))
-    assert at_best(gap, problem) == at_best(gap, problem, row_by_row=True) == 1
+    assert gap.lower_bound(problem) == gap.lower_bound(problem, row_by_row=True) == 1
     # Alone a part says no more than its rows do, and a largest that is to be large is not bounded from below.
     alone = Sum(((Fraction(2), Largest(parts[:1])),))
-    assert at_best(alone, problem) == 2 * Fraction(-3, 6)
-    assert at_best(Sum(((Fraction(-1), Largest(parts)),)), problem) is None
+    assert alone.lower_bound(problem) == 2 * Fraction(-3, 6)
+    assert Sum(((Fraction(-1), Largest(parts)),)).lower_bound(problem) is None
     best = OracleBackend().solve(problem.asking((Goal(gap),), ())).objective
     assert best == (1,)
