@@ -27,7 +27,8 @@ from treeml.lang.formula import (
     methods,
 )
 from treeml.lang.nesting import MAXIMUM_DEPTH, deepest
-from treeml.lang.source import Source, read
+from treeml.lang.source import Source
+from treeml.lang.source_file import read
 from treeml.lang.syntax import (
     Binarize,
     Choices,

@@ -11,7 +11,8 @@ import pytest
 from treeml.lang.check import check, check_source
 from treeml.lang.diagnostic import Diagnostic, InfeasibleError, SpecError
 from treeml.lang.parse import parse
-from treeml.lang.source import Source, read
+from treeml.lang.source import Source
+from treeml.lang.source_file import read
 from treeml.lang.spec import Binarization, ColumnSpec, Condition, Linear, Method, Requirement, Spec, Use
 from treeml.lang.syntax import GoalPart as GoalNode
 from treeml.lang.syntax import Name, Number, Objective, Predict, Relation, Require
@@ -442,7 +443,7 @@ def test_checking_imports_no_data_library_and_no_solver() -> None:
     import sys
 
     program = (
-        "import sys\nfrom treeml.lang.check import check_source\nfrom treeml.lang.source import read\n"
+        "import sys\nfrom treeml.lang.check import check_source\nfrom treeml.lang.source_file import read\n"
         "for name in ('fair', 'deep', 'perfect'):\n    check_source(read(f'examples/{name}/{name}.tml'))\n"
         "heavy = {'numpy', 'polars', 'narwhals', 'ortools', 'pyscipopt', 'pysat', 'highspy', 'pandas', 'sklearn'}\n"
         "print(sorted(heavy & set(sys.modules)))\n"

@@ -141,7 +141,8 @@ def check(spec: Path, data: str | None, settings: tuple[str, ...], fix: bool, st
 def fmt(specs: tuple[str, ...], only_check: bool, style: str) -> None:
     """Lay out .tml files in the one canonical way, comments kept; `-` reads standard input."""
     from treeml.lang.format import format_source
-    from treeml.lang.source import Source, read
+    from treeml.lang.source import Source
+    from treeml.lang.source_file import read
 
     changed = 0
     with _mistakes(style):
@@ -525,7 +526,7 @@ def completion(shell: str) -> None:
 
 
 def _load(spec: Path, settings: tuple[str, ...]) -> Model:
-    from treeml.lang.source import read
+    from treeml.lang.source_file import read
     from treeml.model import Model
 
     bindings = {}
@@ -544,7 +545,8 @@ def _repair(spec: Path, quiet: bool) -> None:
     from treeml.lang.diagnostic import SpecError
     from treeml.lang.parse import parse
     from treeml.lang.render import apply_fixes
-    from treeml.lang.source import Source, read
+    from treeml.lang.source import Source
+    from treeml.lang.source_file import read
 
     source, repaired = read(spec, _untrusted()), 0
     while True:

@@ -11,6 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treeml.data.binarization import suits
+from treeml.data.classes import can_be_classes
+from treeml.data.conditions import groups_of, rows_meeting, speaks_of_prediction
 from treeml.data.mentions import Mention, conditions, narrowed, place
 from treeml.data.table import BitColumns, Column, Dataset, Table, label_text, listed, quoted
 from treeml.lang.diagnostic import DataError, Diagnostic, Label
@@ -108,8 +111,6 @@ def wrong_task(
     spec: Spec, table: Table, target: Column, as_classes: bool, asked: Sequence[Use]
 ) -> Iterator[Diagnostic]:
     """T301: classes are measured, but the target is a number, or the other way round."""
-    from treeml.data.bind import can_be_classes
-
     span = place(spec, "predict", target.name)
     if as_classes:
         use = next((use for use in asked if MEASURES[use.measure].task in ("classes", "ensemble")), None)
@@ -153,8 +154,6 @@ def describe(column: Column) -> str:
 
 
 def unsuitable_binarizations(spec: Spec, table: Table, features: Sequence[str]) -> Iterator[Diagnostic]:
-    from treeml.measures.binarize import suits
-
     for rule in spec.binarizations:
         column = table.columns.get(rule.column) if rule.column else None
         if column is None or rule.column not in features or suits(rule, column):
@@ -264,8 +263,6 @@ def positive_unsaid(spec: Spec, table: Table, use: Use, classes: Sequence[Any]) 
 
 def unknown_classes_and_groups(dataset: Dataset, asked: Iterable[Use]) -> Iterator[Diagnostic]:
     """Classes, levels and groups that measures speak of and that no row has."""
-    from treeml.data.conditions import rows_meeting
-
     texts = [label_text(label) for label in dataset.classes]
     for use in asked:
         for parameter, argument in zip(MEASURES[use.measure].parameters, use.arguments, strict=False):
@@ -297,8 +294,6 @@ def unknown_classes_and_groups(dataset: Dataset, asked: Iterable[Use]) -> Iterat
 
 
 def _empty_rate(dataset: Dataset, use: Use) -> Iterator[Diagnostic]:
-    from treeml.data.conditions import rows_meeting, speaks_of_prediction
-
     given = [each for each in (use.arguments[1] if len(use.arguments) > 1 else ()) if not speaks_of_prediction(each)]
     if given and not dataset.weight[rows_meeting(dataset, given)].any():
         title = "this rate is a share of nothing"
@@ -308,8 +303,6 @@ def _empty_rate(dataset: Dataset, use: Use) -> Iterator[Diagnostic]:
 
 def _empty_groups(dataset: Dataset, use: Use) -> Iterator[Diagnostic]:
     """A rate over no rows is undefined, so a group without rows that count is refused by its name."""
-    from treeml.data.conditions import groups_of
-
     name = use.arguments[0]
     column = dataset.column(name)
     if column.is_number and len(np.unique(column.values)) > MOST_GROUPS:
@@ -340,8 +333,6 @@ def remarks(dataset: Dataset, asked: Iterable[Use]) -> list[str]:
     notes = []
     for use in asked:
         if MEASURES[use.measure].group == "fairness":
-            from treeml.data.conditions import groups_of
-
             groups = groups_of(dataset, use.arguments[0])
             if len(groups) == 1:
                 notes.append(

@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from treeml.backends.contract import Backend, Deadline, Limits, Refusal
-from treeml.data.limits import UNLIMITED, ReadingLimits
+from treeml.data.limits import UNLIMITED, ReadingLimits, reading_limits
 from treeml.lang import trust
 from treeml.lang.diagnostic import DataError, Diagnostic, Label, RefusedError, SpecError
 from treeml.lang.discretion import discreet_data, discreet_start
 from treeml.lang.spec import Method, Spec
-from treeml.lang.trust import reading_limits
 from treeml.problem.problem import Bound, Problem
 from treeml.problem.terms import Depth, Leaves, Sum, Support, Term
 from treeml.problem.tree import Node

@@ -54,7 +54,7 @@ def about(model: Model, data: Any, result: Result, file: Path | None = None) -> 
 def _text(model: Model, file: Path | None) -> str:
     if file is None:
         return str(model)
-    from treeml.lang.source import read
+    from treeml.lang.source_file import read
 
     return read(file).text
 
