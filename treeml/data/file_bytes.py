@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import select
 import stat
@@ -13,6 +12,7 @@ from treeml.data.file_error import file_mistake
 from treeml.data.limits import PIECE, UNLIMITED, ReadingLimits
 from treeml.lang.diagnostic import DataError
 from treeml.lang.source import Span
+from treeml.lang.suggest import nearest
 from treeml.system.confinement import Outside, open_within
 from treeml.system.reading import NotPlain, open_plain, refuse_special
 
@@ -126,11 +126,11 @@ def _gone(path: Path, span: Span | None) -> DataError:
             notes=relative,
         )
     names = sorted(child.name for child in folder.iterdir() if child.is_file() and child.suffix not in _NO_DATA)
-    close = difflib.get_close_matches(path.name, names, 1, 0.6)
+    close = nearest(path.name, names)
     tables = [name for name in names if name.endswith((".csv", ".parquet", ".data", ".tsv"))]
     helps: tuple[str, ...] = ()
     if close:
-        helps = (f"did you mean `{close[0]}`?",)
+        helps = (f"did you mean `{close}`?",)
     elif tables:
         helps = (f"data files there: {', '.join(tables[:5])}",)
     return file_mistake(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -20,6 +19,7 @@ from treeml.lang.diagnostic import DataError, Diagnostic, Label
 from treeml.lang.measures import MEASURES
 from treeml.lang.source import Span
 from treeml.lang.spec import Spec, Use
+from treeml.lang.suggest import nearest
 from treeml.lang.tasks import HELPS, counts
 
 MOST_GROUPS = 50
@@ -37,7 +37,7 @@ def absent_columns(named: Iterable[Mention], table: Table, spec: Spec) -> Iterat
         fact = f"not among its {len(table.columns)} columns"
         labels = tuple(Label(span, fact if i == 0 else "and here") for i, span in enumerate(spans))
         notes = (_candidates({mention.role for mention in places}, table, spec),)
-        close = _close(name, table.columns)
+        close = nearest(name, table.columns)
         helps = [f"did you mean `{close}`?"] if close else []
         spaced = close if close and " " in close else None if close else _with_spaces(table.columns)
         if spaced:
@@ -234,7 +234,7 @@ def too_many_digits(what: str, table: Table, span: Span | None) -> Diagnostic:
 
 def unknown_class(label: str, classes: Sequence[Any], table: Table, span: Span | None) -> Diagnostic:
     texts = [label_text(each) for each in classes]
-    close = _close(label, texts)
+    close = nearest(label, texts)
     helps = (f'did you mean "{close}"?',) if close else ()
     return _at(
         "D450",
@@ -360,18 +360,3 @@ def _at(
     if span is None:
         return Diagnostic(code, title, (), (fact, *notes), helps, place=table.source)
     return Diagnostic(code, title, (Label(span, fact),), notes, helps)
-
-
-def _close(name: str, names: Iterable[str]) -> str | None:
-    """The name that was probably meant: the same but for case or separators, or a slip of the finger away."""
-    known = list(names)
-    plain = _plain(name)
-    for each in known:
-        if _plain(each) == plain:
-            return each
-    found = difflib.get_close_matches(name, known[:5000], 1, 0.75)
-    return found[0] if found else None
-
-
-def _plain(name: str) -> str:
-    return "".join(character for character in name.lower() if character.isalnum())

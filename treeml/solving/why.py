@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from fractions import Fraction
 from math import ceil, floor
 from shlex import quote
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from treeml.backends.contract import Deadline, Limits, Status
 from treeml.backends.infeasibility import RequiredSum, asked_of, filtered, has_easy_tree, nearest, with_names
 from treeml.lang.diagnostic import Diagnostic, RefusedError, SpecError
+from treeml.lang.suggest import did_you_mean
 from treeml.problem.problem import Bound, Problem
 from treeml.solving.report import readable
 from treeml.solving.result import plain
@@ -200,7 +200,7 @@ def _unknown(name: str, known: Sequence[Requirement]) -> Diagnostic:
         "N213",
         f"no requirement is called `{name}`",
         notes=("the requirements are " + (", ".join(f"`{each}`" for each in names) or "none"),),
-        helps=tuple(f"did you mean `{near}`?" for near in get_close_matches(name, words, n=1)),
+        helps=did_you_mean(name, words),
         place="--nearest",
     )
 
