@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from treeml.data.binarization import suits
 from treeml.data.classes import can_be_classes
-from treeml.data.conditions import groups_of, rows_meeting, speaks_of_prediction
+from treeml.data.conditions import compared_rows, groups_of, rows_meeting, speaks_of_prediction
 from treeml.data.mentions import Mention, conditions, narrowed, place
 from treeml.data.table import BitColumns, Column, Dataset, Table, label_text, listed, quoted
 from treeml.lang.diagnostic import DataError, Diagnostic, Label
@@ -289,7 +289,7 @@ def unknown_classes_and_groups(dataset: Dataset, asked: Iterable[Use]) -> Iterat
                 yield from problem.diagnostics
         if sound and use.measure == "rate":
             yield from _empty_rate(dataset, use)
-        if MEASURES[use.measure].group == "fairness" and use.arguments[0] in dataset.table.columns:
+        if MEASURES[use.measure].fairness and use.arguments[0] in dataset.table.columns:
             yield from _empty_groups(dataset, use)
 
 
@@ -299,6 +299,9 @@ def _empty_rate(dataset: Dataset, use: Use) -> Iterator[Diagnostic]:
         title = "this rate is a share of nothing"
         helps = ("leave it out, or name conditions that some row meets",)
         yield _at("D414", title, use.span, "no row meets what is given", dataset.table, (), helps)
+
+
+_MEMBERS = {"all": "has any weight", "positives": "is actually positive", "negatives": "is actually negative"}
 
 
 def _empty_groups(dataset: Dataset, use: Use) -> Iterator[Diagnostic]:
@@ -312,18 +315,11 @@ def _empty_groups(dataset: Dataset, use: Use) -> Iterator[Diagnostic]:
         return
     if dataset.positive is None:
         return
-    actual = dataset.actual == dataset.positive
-    among: dict[str, tuple[tuple[str, NDArray[np.bool_]], ...]] = {
-        "parity_gap": (("has any weight", np.ones(dataset.rows, dtype=bool)),),
-        "opportunity_gap": (("is actually positive", actual),),
-        "predictive_gap": (("is actually negative", ~actual),),
-    }
-    among["odds_gap"] = (*among["opportunity_gap"], *among["predictive_gap"])
     for text, group in groups_of(dataset, name):
-        for what, rows in among[use.measure]:
-            if not dataset.weight[group & rows].any():
+        for compared in MEASURES[use.measure].fairness:
+            if not dataset.weight[group & compared_rows(dataset, compared)].any():
                 title = f"`{use.measure}` cannot compare the group `{text}` of `{name}`"
-                fact = f"no row of it {what}"
+                fact = f"no row of it {_MEMBERS[compared]}"
                 helps = ("leave these rows out of the data, or join the group with another",)
                 yield _at("D414", title, narrowed(use.span, name), fact, dataset.table, (), helps)
 
@@ -332,7 +328,7 @@ def remarks(dataset: Dataset, asked: Iterable[Use]) -> list[str]:
     """What is no mistake, but worth saying."""
     notes = []
     for use in asked:
-        if MEASURES[use.measure].group == "fairness":
+        if MEASURES[use.measure].fairness:
             groups = groups_of(dataset, use.arguments[0])
             if len(groups) == 1:
                 notes.append(

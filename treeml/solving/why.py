@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from treeml.backends.contract import Deadline, Limits, Status
 from treeml.backends.infeasibility import RequiredSum, asked_of, filtered, has_easy_tree, nearest, with_names
 from treeml.lang.diagnostic import Diagnostic, RefusedError, SpecError
+from treeml.lang.measures import MEASURES
 from treeml.lang.suggest import did_you_mean
 from treeml.problem.problem import Bound, Problem
 from treeml.solving.report import readable
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from treeml.lang.spec import Requirement
     from treeml.solving.request import Chosen, Request
 
-HOLDS_OR_NOT = frozenset({"uses", "monotone"})  # measures without a next value
 BESIDE = "a limit beside the one asked for"
 WORDS = {Status.INFEASIBLE: "infeasible", Status.OPTIMAL: "feasible", Status.UNKNOWN: "unknown"}
 
@@ -146,7 +146,7 @@ def _nearest(chosen: Chosen, requirement: Requirement, limits: Limits) -> tuple[
     from treeml.measures.lower import lower_linear, lower_requirement, row_limit
 
     dataset, problem = chosen.lowered.dataset, chosen.lowered.problem
-    if any(use.measure in HOLDS_OR_NOT for _, use in requirement.expression.parts):
+    if any(MEASURES[use.measure].unit == "truth" for _, use in requirement.expression.parts):
         return None
 
     def bounds_at(sense: str, limit: Fraction) -> tuple[Bound, ...]:
