@@ -12,7 +12,7 @@ import pytest
 
 import treeml as tml
 from treeml.lang.format import format_source
-from treeml.lang.source import read
+from treeml.lang.source_file import read
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 PAGES: dict[str, Any] = runpy.run_path(str(EXAMPLES / "pages.py"))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from difflib import get_close_matches
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from treeml.backends.contract import Backend, Limits, Option
 from treeml.lang.diagnostic import Diagnostic, RefusedError
+from treeml.lang.suggest import did_you_mean
 
 THREADS = Option(int, 1, "how many threads it may use; the same as `threads` beside it", low=1)
 
@@ -49,13 +49,12 @@ def settle(backend: Backend, options: Mapping[str, Any]) -> dict[str, Any]:
 def _option_mistake(backend: Backend, name: str, value: Any) -> Diagnostic | None:
     known = taken(backend)
     if name not in known:
-        near = get_close_matches(name, known, n=1)
         listed = ", ".join(known) or "none"
         return Diagnostic(
             "B503",
             f"{backend.name} has no option `{name}`",
             notes=(f"its options are {listed}",),
-            helps=(f"did you mean `{near[0]}`?",) if near else (),
+            helps=did_you_mean(name, known),
         )
     wanted = _wanted(known[name], value)
     if wanted is None and known[name].writes and value:

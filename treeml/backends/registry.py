@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from difflib import get_close_matches
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeGuard
 
 from treeml.backends.contract import Backend
 from treeml.lang.diagnostic import BackendError, Diagnostic, RefusedError
+from treeml.lang.suggest import did_you_mean
 
 GROUP = "treeml.backends"
 
@@ -140,11 +140,9 @@ def _does_not_load(name: str, entry: EntryPoint, reason: str) -> Diagnostic:
 
 def _unknown(name: str) -> Diagnostic:
     known = names()
-    near = get_close_matches(name, known, n=1)
-    helps = [f"did you mean `{near[0]}`?"] if near else []
     return Diagnostic(
         "B502",
         f"no back-end is called `{name}`",
         notes=("back-ends are " + ", ".join(known),),
-        helps=(*helps, "`treeml backends` says what each can do"),
+        helps=(*did_you_mean(name, known), "`treeml backends` says what each can do"),
     )

@@ -95,7 +95,7 @@ def _found(text: str, name: str) -> tuple[int, int] | None:
 def _in_measure(use: Use) -> Iterator[Mention]:
     for parameter, argument in zip(MEASURES[use.measure].parameters, use.arguments, strict=False):
         if parameter.kind == "column":
-            role = "group" if MEASURES[use.measure].group == "fairness" else "other"
+            role = "group" if MEASURES[use.measure].fairness else "other"
             yield Mention(argument, role, narrowed(use.span, argument))
         elif parameter.kind == "columns":
             for name in (argument,) if isinstance(argument, str) else argument:

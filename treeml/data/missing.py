@@ -9,12 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treeml.data.mentions import narrowed
-from treeml.data.subset import take_rows
-from treeml.data.table import BitColumns, Column, Table, quoted
+from treeml.data.table import BitColumns, Column, Table, quoted, take_rows
 from treeml.lang.diagnostic import Diagnostic, Label
-from treeml.lang.spec import ColumnSpec, Spec
-
-_NOTHING_DECLARED = ColumnSpec()
+from treeml.lang.spec import UNDECLARED, ColumnSpec, Spec
 
 
 def fill(
@@ -36,7 +33,7 @@ def fill(
             undeclared.setdefault(column.type, []).append(column.name)
     for column in gaps:
         assert column.missing is not None
-        declared = spec.columns.get(column.name, _NOTHING_DECLARED)
+        declared = spec.columns.get(column.name, UNDECLARED)
         if declared.missing == "drop":
             drop |= column.missing
             notes.append(f"{_rows(int(column.missing.sum()))} dropped where `{column.name}` is missing")

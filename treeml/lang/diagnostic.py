@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
+from treeml.lang.render import render
 from treeml.lang.source import Span
 
 
@@ -80,8 +81,6 @@ class SpecError(ValueError):
         super().__init__(*self.diagnostics)
 
     def __str__(self) -> str:
-        from treeml.lang.render import render
-
         return "\n\n".join(render(diagnostic) for diagnostic in self.diagnostics)
 
 

@@ -83,6 +83,9 @@ class ColumnSpec:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
+UNDECLARED = ColumnSpec()  # of a column about which the spec says nothing
+
+
 @dataclass(frozen=True, slots=True)
 class Binarization:
     """How one column, or every column without a rule of its own (`column` is empty), becomes yes-or-no tests."""

@@ -13,6 +13,7 @@ from statistics import mean, stdev
 from typing import TYPE_CHECKING, Any
 
 from treeml.lang.diagnostic import DataError, Diagnostic, Label
+from treeml.lang.measures import chosen_loss
 from treeml.lang.numerals import readable
 from treeml.lang.spec import Method
 
@@ -113,8 +114,9 @@ def scores(tree: Tree | Forest, dataset: Dataset) -> dict[str, float]:
     found = {"mean_squared_error": squared, "mean_absolute_error": absolute}
     for goal in dataset.spec.goals:
         for _, use in goal.expression.parts:
-            if use.measure == "quantile_loss":
-                level = float(Fraction(use.arguments[0]))
+            loss = chosen_loss(use)
+            if loss is not None and loss.kind == "quantile":
+                level = float(loss.level)
                 pinball = np.where(difference >= 0, level * difference, (level - 1) * difference)
                 found["mean_quantile_loss"] = float((weight[:, None] * pinball).sum()) / total
     return found

@@ -68,7 +68,7 @@ def load_problem(path: Path) -> Problem:
     from treeml.data.read import load
     from treeml.lang.check import check
     from treeml.lang.parse import parse
-    from treeml.lang.source import read
+    from treeml.lang.source_file import read
     from treeml.measures.lower_dataset import lower
 
     spec, _ = check(parse(read(path)), folder=path.parent)

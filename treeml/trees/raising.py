@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treeml.data.conditions import cluster_arguments, cluster_targets
+from treeml.data.conditions import cluster_targets
 from treeml.data.table import Dataset, label_text
+from treeml.lang.measures import ChosenLoss, chosen_loss
 from treeml.problem import tree as nodes
 from treeml.problem.constants import exact_sum, group_constants
 from treeml.trees.nodes import Branch, Field, Node, TreeLeaf, TreeTest
@@ -109,15 +110,14 @@ def leaf_outputs(dataset: Dataset) -> tuple[Output, ...]:
     expressions = [goal.expression for goal in dataset.spec.goals]
     expressions += [requirement.expression for requirement in dataset.spec.requirements]
     uses = [use for expression in expressions for _, use in expression.parts]
-    first = next((use for use in uses if use.measure.endswith("_loss")), None)
-    if first is not None and first.measure == "cluster_loss":
-        columns, distance = cluster_arguments(first)
+    chosen = ((use, loss) for use in uses if (loss := chosen_loss(use)) is not None)
+    first, loss = next(chosen, (None, ChosenLoss()))
+    if first is not None and loss.columns:
         targets, scale = cluster_targets(dataset, first)
-        return tuple(Output(name, values, scale, distance) for name, values in zip(columns, targets.T, strict=True))
-    kind = "squared" if first is None else first.measure.removesuffix("_loss")
-    level = Fraction(first.arguments[0]) if first is not None and kind == "quantile" else Fraction(1, 2)
+        named = zip(loss.columns, targets.T, strict=True)
+        return tuple(Output(name, values, scale, loss.kind, loss.level) for name, values in named)
     name = dataset.target.name if dataset.target is not None else ""
-    return tuple(Output(name, values, dataset.target_scale, kind, level) for values in dataset.targets.T)
+    return tuple(Output(name, values, dataset.target_scale, loss.kind, loss.level) for values in dataset.targets.T)
 
 
 def lower_tree(tree: Tree, questions: Sequence[Question], classes: Sequence[Any]) -> nodes.Node | None:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from treeml.backends.contract import Status, Stop
+from treeml.lang.measures import MEASURES
 from treeml.lang.numerals import exact_number
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def of_result(result: Result) -> Record:
 def is_real_valued(result: Result) -> bool:
     """Is optimality proved to a tolerance only, as it is for losses?"""
     goals = () if result.spec is None else result.spec.goals
-    return any(use.measure.endswith("_loss") for goal in goals for _, use in goal.expression.parts)
+    return any(MEASURES[use.measure].leaf_loss is not None for goal in goals for _, use in goal.expression.parts)
 
 
 def of_refusal(error: SpecError) -> Record:

@@ -6,7 +6,6 @@ them. What the two must agree on is tested, and `verify` stands on this one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -17,7 +16,6 @@ from numpy.typing import NDArray
 from treeml.data.conditions import (
     class_number,
     classes_meeting,
-    cluster_arguments,
     cluster_targets,
     groups_of,
     positive_class,
@@ -26,8 +24,10 @@ from treeml.data.conditions import (
 )
 from treeml.data.table import Dataset, Whole, label_text
 from treeml.lang.diagnostic import Diagnostic, RefusedError
+from treeml.lang.measures import MEASURES
+from treeml.lang.plugins import resolve
 from treeml.lang.spec import Use
-from treeml.measures.regions import is_monotone
+from treeml.measures.monotonicity import is_monotone
 from treeml.problem.constants import exact_sum, group_losses, rows_of_groups
 from treeml.problem.magnitudes import SAFE
 from treeml.trees.tree import Tree
@@ -65,8 +65,9 @@ def outcome_of(tree: Tree, dataset: Dataset) -> TreeOutcome:
 
 
 def evaluate(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction | None:
-    """The exact value of a measure; None where it is a share of what is predicted, and nothing is."""
-    return _EVALUATORS[use.measure](use, dataset, outcome)
+    """The exact value of a measure; None if it is a share of the rows predicted as something, and no row is."""
+    value: Fraction | None = resolve(MEASURES[use.measure].evaluator)(use, dataset, outcome)
+    return value
 
 
 def weight_of(dataset: Dataset, rows: Mask) -> Fraction:
@@ -96,31 +97,31 @@ def confusion(dataset: Dataset, predicted: NDArray[np.int32]) -> list[list[int]]
 # The shape of the tree.
 
 
-def _depth(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+def depth(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     return Fraction(outcome.tree.depth)
 
 
-def _leaves(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+def leaves(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     return Fraction(len(outcome.tree.leaves))
 
 
-def _splits(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+def splits(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     return Fraction(outcome.tree.splits)
 
 
-def _support(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+def support(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     return Fraction(int(_rows_in_leaves(outcome).min()))
 
 
-def _features_used(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+def features_used(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     return Fraction(len(outcome.tree.columns))
 
 
-def _uses(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+def uses(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     return Fraction(int(use.arguments[0] in outcome.tree.columns))
 
 
-def _test_cost(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+def test_cost(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     total = Fraction(0)
     rows = _rows_in_leaves(outcome).tolist()
     for (path, _), count in zip(outcome.tree.paths(), rows, strict=True):
@@ -129,7 +130,7 @@ def _test_cost(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     return total
 
 
-def _monotone(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+def monotone(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     name, direction = use.arguments
     positive = label_text(dataset.classes[positive_class(dataset, use)])
     return Fraction(int(is_monotone(outcome.tree, name, direction == "increasing", positive)))
@@ -138,19 +139,19 @@ def _monotone(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
 # Classes.
 
 
-def _errors(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+def errors(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     return weight_of(dataset, outcome.predicted != dataset.actual)
 
 
-def _error_rate(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+def error_rate(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     return _part(use, dataset, outcome.predicted != dataset.actual, np.ones(dataset.rows, dtype=np.bool_), "the rows")
 
 
-def _accuracy(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
-    return 1 - _error_rate(use, dataset, outcome)
+def accuracy(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+    return 1 - error_rate(use, dataset, outcome)
 
 
-def _balanced_accuracy(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+def balanced_accuracy(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     right = outcome.predicted == dataset.actual
     recalls = [
         _part(use, dataset, right, dataset.actual == number, f"class `{label_text(label)}`")
@@ -159,28 +160,28 @@ def _balanced_accuracy(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Frac
     return sum(recalls, Fraction(0)) / len(recalls)
 
 
-def _recall(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+def recall(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     wanted = class_number(dataset, use.arguments[0], use.span)
     return _part(use, dataset, outcome.predicted == wanted, dataset.actual == wanted, f"class `{use.arguments[0]}`")
 
 
-def _specificity(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+def specificity(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     wanted = class_number(dataset, use.arguments[0], use.span)
     others = f"the classes other than `{use.arguments[0]}`"
     return _part(use, dataset, outcome.predicted != wanted, dataset.actual != wanted, others)
 
 
-def _precision(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction | None:
+def precision(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction | None:
     wanted = class_number(dataset, use.arguments[0], use.span)
     return _quotient(dataset, dataset.actual == wanted, outcome.predicted == wanted)
 
 
-def _count(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+def count(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     conditions = tuple(condition for part in use.arguments for condition in part)
     return weight_of(dataset, _meeting(dataset, outcome, conditions))
 
 
-def _rate(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction | None:
+def rate(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction | None:
     counted, given = (*use.arguments, ())[:2]
     among = _meeting(dataset, outcome, given)
     if not any(condition.subject == "predicted" and not condition.is_column for condition in given):
@@ -192,20 +193,20 @@ def _meeting(dataset: Dataset, outcome: TreeOutcome, conditions: tuple[Any, ...]
     return rows_meeting(dataset, conditions) & classes_meeting(dataset, conditions)[outcome.predicted]
 
 
-def _parity_gap(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+def parity_gap(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     return _gap(use, dataset, outcome, np.ones(dataset.rows, dtype=np.bool_))
 
 
-def _opportunity_gap(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+def opportunity_gap(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     return _gap(use, dataset, outcome, dataset.actual == positive_class(dataset, use))
 
 
-def _predictive_gap(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+def predictive_gap(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     return _gap(use, dataset, outcome, dataset.actual != positive_class(dataset, use))
 
 
-def _odds_gap(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
-    return max(_opportunity_gap(use, dataset, outcome), _predictive_gap(use, dataset, outcome))
+def odds_gap(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+    return max(opportunity_gap(use, dataset, outcome), predictive_gap(use, dataset, outcome))
 
 
 def _gap(use: Use, dataset: Dataset, outcome: TreeOutcome, among: Mask) -> Fraction:
@@ -219,7 +220,7 @@ def _gap(use: Use, dataset: Dataset, outcome: TreeOutcome, among: Mask) -> Fract
     return max(rates) - min(rates)
 
 
-def _mistake_cost(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+def mistake_cost(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     total = 0
     for actual, row in enumerate(confusion(dataset, outcome.predicted)):
         for predicted, weight in enumerate(row):
@@ -227,7 +228,7 @@ def _mistake_cost(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     return total * dataset.weight_scale * dataset.mistake_scale
 
 
-def _purity(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+def purity(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     shares = []
     for rows in _leaf_rows(outcome):
         weight, actual = dataset.weight[rows], dataset.actual[rows]
@@ -237,33 +238,33 @@ def _purity(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     return min(shares, default=Fraction(1))
 
 
-def _leaf_errors(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+def leaf_errors(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     wrong = outcome.predicted != dataset.actual
     return max(exact_sum(dataset.weight[rows][wrong[rows]]) for rows in _leaf_rows(outcome)) * dataset.weight_scale
 
 
-def _leaf_weight(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+def leaf_weight(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     return min(exact_sum(dataset.weight[rows]) for rows in _leaf_rows(outcome)) * dataset.weight_scale
 
 
 # Numbers.
 
 
-def _squared_loss(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+def squared_loss(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     return _loss("squared", dataset.targets, dataset, outcome) * dataset.target_scale**2
 
 
-def _absolute_loss(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+def absolute_loss(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     return _loss("absolute", dataset.targets, dataset, outcome) * dataset.target_scale
 
 
-def _quantile_loss(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+def quantile_loss(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     level = Fraction(use.arguments[0])
     return _loss("quantile", dataset.targets, dataset, outcome, level) * dataset.target_scale
 
 
-def _cluster_loss(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
-    _, distance = cluster_arguments(use)
+def cluster_loss(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+    distance = "absolute" if use.arguments[1:] == ("absolute",) else "squared"
     targets, scale = cluster_targets(dataset, use)
     return _loss(distance, targets, dataset, outcome) * (scale**2 if distance == "squared" else scale)
 
@@ -277,7 +278,7 @@ def _loss(
     return sum(losses, Fraction(0)) * dataset.weight_scale
 
 
-def _margin(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+def margin(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     title = "`margin` belongs to an ensemble, and no single tree has one"
     raise RefusedError(Diagnostic("B550", title, helps=("ask for `accuracy` of one tree",)))
 
@@ -310,37 +311,3 @@ def _part(use: Use, dataset: Dataset, rows: Mask, among: Mask, what: str) -> Fra
 def _quotient(dataset: Dataset, rows: Mask, among: Mask) -> Fraction | None:
     total = exact_sum(dataset.weight[among])
     return Fraction(exact_sum(dataset.weight[rows & among]), total) if total else None
-
-
-_EVALUATORS: dict[str, Callable[[Use, Dataset, TreeOutcome], Fraction | None]] = {
-    "depth": _depth,
-    "leaves": _leaves,
-    "splits": _splits,
-    "support": _support,
-    "errors": _errors,
-    "error_rate": _error_rate,
-    "accuracy": _accuracy,
-    "balanced_accuracy": _balanced_accuracy,
-    "recall": _recall,
-    "precision": _precision,
-    "specificity": _specificity,
-    "count": _count,
-    "rate": _rate,
-    "parity_gap": _parity_gap,
-    "opportunity_gap": _opportunity_gap,
-    "predictive_gap": _predictive_gap,
-    "odds_gap": _odds_gap,
-    "mistake_cost": _mistake_cost,
-    "test_cost": _test_cost,
-    "squared_loss": _squared_loss,
-    "absolute_loss": _absolute_loss,
-    "quantile_loss": _quantile_loss,
-    "cluster_loss": _cluster_loss,
-    "purity": _purity,
-    "leaf_errors": _leaf_errors,
-    "leaf_weight": _leaf_weight,
-    "features_used": _features_used,
-    "uses": _uses,
-    "monotone": _monotone,
-    "margin": _margin,
-}

@@ -7,7 +7,6 @@ orders, and a share of what was predicted is a `Ratio`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from itertools import permutations
 from math import lcm
@@ -19,8 +18,8 @@ from numpy.typing import NDArray
 from treeml.data.conditions import (
     class_number,
     classes_meeting,
-    cluster_arguments,
     cluster_targets,
+    compared_rows,
     groups_of,
     positive_class,
     refuse,
@@ -29,6 +28,8 @@ from treeml.data.conditions import (
 )
 from treeml.data.table import Dataset, Whole
 from treeml.lang.diagnostic import Diagnostic, Label, RefusedError
+from treeml.lang.measures import MEASURES
+from treeml.lang.plugins import resolve
 from treeml.lang.source import Span
 from treeml.lang.spec import Use
 from treeml.problem.problem import Feature
@@ -57,38 +58,39 @@ Features = tuple[Feature, ...]
 
 def lower_measure(use: Use, dataset: Dataset, features: Features) -> Sum:
     """The exact value of a measure as a sum of terms."""
-    return _LOWERINGS[use.measure](use, dataset, features)
+    lowered: Sum = resolve(MEASURES[use.measure].lowering)(use, dataset, features)
+    return lowered
 
 
 # The shape of the tree.
 
 
-def _depth(use: Use, dataset: Dataset, features: Features) -> Sum:
+def depth(use: Use, dataset: Dataset, features: Features) -> Sum:
     return _one(Depth())
 
 
-def _leaves(use: Use, dataset: Dataset, features: Features) -> Sum:
+def leaves(use: Use, dataset: Dataset, features: Features) -> Sum:
     return _one(Leaves())
 
 
-def _splits(use: Use, dataset: Dataset, features: Features) -> Sum:
+def splits(use: Use, dataset: Dataset, features: Features) -> Sum:
     return Sum(((Fraction(1), Leaves()),), Fraction(-1))
 
 
-def _support(use: Use, dataset: Dataset, features: Features) -> Sum:
+def support(use: Use, dataset: Dataset, features: Features) -> Sum:
     return _one(Support())
 
 
-def _features_used(use: Use, dataset: Dataset, features: Features) -> Sum:
+def features_used(use: Use, dataset: Dataset, features: Features) -> Sum:
     return _one(Used(frozenset(range(len(features)))))
 
 
-def _uses(use: Use, dataset: Dataset, features: Features) -> Sum:
+def uses(use: Use, dataset: Dataset, features: Features) -> Sum:
     name = use.arguments[0]
     return _one(Used(frozenset(number for number, feature in enumerate(features) if feature.name == name)))
 
 
-def _test_cost(use: Use, dataset: Dataset, features: Features) -> Sum:
+def test_cost(use: Use, dataset: Dataset, features: Features) -> Sum:
     costs = [dataset.test_cost.get(feature.name, Fraction(0)) for feature in features]
     denominator = lcm(*(cost.denominator for cost in costs))
     whole = tuple(int(cost * denominator) for cost in costs)
@@ -97,7 +99,7 @@ def _test_cost(use: Use, dataset: Dataset, features: Features) -> Sum:
     return _one(TestCost(whole, Fraction(1, denominator)))
 
 
-def _monotone(use: Use, dataset: Dataset, features: Features) -> Sum:
+def monotone(use: Use, dataset: Dataset, features: Features) -> Sum:
     name, direction = use.arguments
     positive = positive_class(dataset, use)
     for number, feature in enumerate(features):
@@ -118,20 +120,20 @@ def _monotone(use: Use, dataset: Dataset, features: Features) -> Sum:
 # Classes.
 
 
-def _errors(use: Use, dataset: Dataset, features: Features) -> Sum:
+def errors(use: Use, dataset: Dataset, features: Features) -> Sum:
     return _one(Predicted(_error_matrix(use, dataset), dataset.weight_scale))
 
 
-def _error_rate(use: Use, dataset: Dataset, features: Features) -> Sum:
+def error_rate(use: Use, dataset: Dataset, features: Features) -> Sum:
     cost = _error_matrix(use, dataset)
     return _one(Predicted(cost, Fraction(1, _nonzero(use, int(dataset.weight.sum()), "the rows"))))
 
 
-def _accuracy(use: Use, dataset: Dataset, features: Features) -> Sum:
-    return Sum(((Fraction(-1), _error_rate(use, dataset, features).parts[0][1]),), Fraction(1))
+def accuracy(use: Use, dataset: Dataset, features: Features) -> Sum:
+    return Sum(((Fraction(-1), error_rate(use, dataset, features).parts[0][1]),), Fraction(1))
 
 
-def _balanced_accuracy(use: Use, dataset: Dataset, features: Features) -> Sum:
+def balanced_accuracy(use: Use, dataset: Dataset, features: Features) -> Sum:
     _check_weights(use, dataset)
     totals = [
         _nonzero(use, int(dataset.weight[dataset.actual == number].sum()), f"class `{label}`")
@@ -147,19 +149,19 @@ def _balanced_accuracy(use: Use, dataset: Dataset, features: Features) -> Sum:
     return _one(Predicted(cost, Fraction(1, common * len(totals))))
 
 
-def _recall(use: Use, dataset: Dataset, features: Features) -> Sum:
+def recall(use: Use, dataset: Dataset, features: Features) -> Sum:
     wanted = class_number(dataset, use.arguments[0], use.span)
     rows = dataset.actual == wanted
     return _share(use, dataset, rows, _only(dataset, wanted), f"class `{use.arguments[0]}`")
 
 
-def _specificity(use: Use, dataset: Dataset, features: Features) -> Sum:
+def specificity(use: Use, dataset: Dataset, features: Features) -> Sum:
     wanted = class_number(dataset, use.arguments[0], use.span)
     rows = dataset.actual != wanted
     return _share(use, dataset, rows, ~_only(dataset, wanted), f"the classes other than `{use.arguments[0]}`")
 
 
-def _precision(use: Use, dataset: Dataset, features: Features) -> Sum:
+def precision(use: Use, dataset: Dataset, features: Features) -> Sum:
     wanted = class_number(dataset, use.arguments[0], use.span)
     classes = _only(dataset, wanted)
     everywhere = np.ones(dataset.rows, dtype=np.bool_)
@@ -171,12 +173,12 @@ def _precision(use: Use, dataset: Dataset, features: Features) -> Sum:
     )
 
 
-def _count(use: Use, dataset: Dataset, features: Features) -> Sum:
+def count(use: Use, dataset: Dataset, features: Features) -> Sum:
     conditions = tuple(condition for part in use.arguments for condition in part)
     return _weight_of(use, dataset, rows_meeting(dataset, conditions), classes_meeting(dataset, conditions))
 
 
-def _rate(use: Use, dataset: Dataset, features: Features) -> Sum:
+def rate(use: Use, dataset: Dataset, features: Features) -> Sum:
     counted, given = (*use.arguments, ())[:2]
     rows, among = rows_meeting(dataset, (*counted, *given)), rows_meeting(dataset, given)
     classes = classes_meeting(dataset, (*counted, *given))
@@ -192,18 +194,12 @@ def _rate(use: Use, dataset: Dataset, features: Features) -> Sum:
     return _one(Predicted(cost, Fraction(1, total)))
 
 
-def _gap(use: Use, dataset: Dataset, features: Features) -> Sum:
+def gap(use: Use, dataset: Dataset, features: Features) -> Sum:
     positive = positive_class(dataset, use)
-    actual = dataset.actual == positive
-    among: dict[str, tuple[tuple[str, NDArray[np.bool_]], ...]] = {
-        "parity_gap": (("", np.ones(dataset.rows, dtype=np.bool_)),),
-        "opportunity_gap": ((" among actual positives", actual),),
-        "predictive_gap": ((" among actual negatives", ~actual),),
-        "odds_gap": ((" among actual positives", actual), (" among actual negatives", ~actual)),
-    }
+    compared = MEASURES[use.measure].fairness
     name = use.arguments[0]
     groups = groups_of(dataset, name)
-    pairs = len(groups) * (len(groups) - 1) * len(among[use.measure])
+    pairs = len(groups) * (len(groups) - 1) * len(compared)
     if pairs * dataset.rows * len(dataset.classes) > MOST_ENTRIES:
         refuse(
             "D461",
@@ -213,8 +209,9 @@ def _gap(use: Use, dataset: Dataset, features: Features) -> Sum:
             helps=("join small groups in a new column, and name that",),
         )
     parts: list[Sum] = []
-    for where, rows in among[use.measure]:
-        sides = []
+    for rows_compared in compared:
+        rows, sides = compared_rows(dataset, rows_compared), []
+        where = "" if rows_compared == "all" else f" among actual {rows_compared}"
         for text, group in groups:
             side = group & rows
             what = f"group `{text}` of `{name}`{where}"
@@ -245,24 +242,24 @@ def _difference(
     return Predicted(cost, Fraction(1, common))
 
 
-def _mistake_cost(use: Use, dataset: Dataset, features: Features) -> Sum:
+def mistake_cost(use: Use, dataset: Dataset, features: Features) -> Sum:
     _check_weights(use, dataset, int(np.abs(dataset.mistake_cost).max(initial=1)))
     cost = dataset.mistake_cost.T[dataset.actual] * dataset.weight[:, None]
     return _one(Predicted(np.ascontiguousarray(cost), dataset.weight_scale * dataset.mistake_scale))
 
 
-def _purity(use: Use, dataset: Dataset, features: Features) -> Sum:
+def purity(use: Use, dataset: Dataset, features: Features) -> Sum:
     _check_weights(use, dataset)
     weight = np.zeros((dataset.rows, len(dataset.classes)), dtype=np.int64)
     weight[np.arange(dataset.rows), dataset.actual] = dataset.weight
     return _one(Purity(weight))
 
 
-def _leaf_errors(use: Use, dataset: Dataset, features: Features) -> Sum:
+def leaf_errors(use: Use, dataset: Dataset, features: Features) -> Sum:
     return _one(LeafErrors(_error_matrix(use, dataset), dataset.weight_scale))
 
 
-def _leaf_weight(use: Use, dataset: Dataset, features: Features) -> Sum:
+def leaf_weight(use: Use, dataset: Dataset, features: Features) -> Sum:
     """Minus the largest, over leaves, of minus their weight: so whoever bounds the errors of leaves bounds this too."""
     _check_weights(use, dataset)
     cost = np.repeat(-dataset.weight[:, None], len(dataset.classes), axis=1)
@@ -272,29 +269,29 @@ def _leaf_weight(use: Use, dataset: Dataset, features: Features) -> Sum:
 # Numbers.
 
 
-def _squared_loss(use: Use, dataset: Dataset, features: Features) -> Sum:
+def squared_loss(use: Use, dataset: Dataset, features: Features) -> Sum:
     scale = dataset.weight_scale * dataset.target_scale**2
     return _one(Loss("squared", dataset.targets, dataset.weight, scale))
 
 
-def _absolute_loss(use: Use, dataset: Dataset, features: Features) -> Sum:
+def absolute_loss(use: Use, dataset: Dataset, features: Features) -> Sum:
     scale = dataset.weight_scale * dataset.target_scale
     return _one(Loss("absolute", dataset.targets, dataset.weight, scale))
 
 
-def _quantile_loss(use: Use, dataset: Dataset, features: Features) -> Sum:
+def quantile_loss(use: Use, dataset: Dataset, features: Features) -> Sum:
     scale = dataset.weight_scale * dataset.target_scale
     return _one(Loss("quantile", dataset.targets, dataset.weight, scale, Fraction(use.arguments[0])))
 
 
-def _cluster_loss(use: Use, dataset: Dataset, features: Features) -> Sum:
-    _, distance = cluster_arguments(use)
+def cluster_loss(use: Use, dataset: Dataset, features: Features) -> Sum:
+    distance = "absolute" if use.arguments[1:] == ("absolute",) else "squared"
     targets, scale = cluster_targets(dataset, use)
     power = 2 if distance == "squared" else 1
     return _one(Loss(distance, targets, dataset.weight, dataset.weight_scale * scale**power))
 
 
-def _margin(use: Use, dataset: Dataset, features: Features) -> Sum:
+def margin(use: Use, dataset: Dataset, features: Features) -> Sum:
     title = "`margin` belongs to an ensemble, and no single tree has one"
     helps = ("write `ensemble by lpboost(...)`, or ask for `accuracy` of one tree",)
     labels = () if use.span is None else (Label(use.span, "is measured over the trees of an ensemble"),)
@@ -369,37 +366,3 @@ def refuse_size(what: str, span: Span | None, instead: str = "give weights and c
         notes=("weights, costs and shares are kept as whole numbers with one common denominator",),
         helps=(instead,),
     )
-
-
-_LOWERINGS: dict[str, Callable[[Use, Dataset, Features], Sum]] = {
-    "depth": _depth,
-    "leaves": _leaves,
-    "splits": _splits,
-    "support": _support,
-    "errors": _errors,
-    "error_rate": _error_rate,
-    "accuracy": _accuracy,
-    "balanced_accuracy": _balanced_accuracy,
-    "recall": _recall,
-    "precision": _precision,
-    "specificity": _specificity,
-    "count": _count,
-    "rate": _rate,
-    "parity_gap": _gap,
-    "opportunity_gap": _gap,
-    "predictive_gap": _gap,
-    "odds_gap": _gap,
-    "mistake_cost": _mistake_cost,
-    "test_cost": _test_cost,
-    "squared_loss": _squared_loss,
-    "absolute_loss": _absolute_loss,
-    "quantile_loss": _quantile_loss,
-    "cluster_loss": _cluster_loss,
-    "purity": _purity,
-    "leaf_errors": _leaf_errors,
-    "leaf_weight": _leaf_weight,
-    "features_used": _features_used,
-    "uses": _uses,
-    "monotone": _monotone,
-    "margin": _margin,
-}
