@@ -16,6 +16,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from treeml.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from treeml.backends.contract import Status as Status
     from treeml.backends.contract import Stop as Stop
@@ -44,7 +46,6 @@ if TYPE_CHECKING:
     from treeml.trees.forest import Forest as Forest
     from treeml.trees.tree import Tree as Tree
 
-__version__ = "0.1.0"
 
 _HOMES = {
     "Model": "treeml.model",

@@ -214,7 +214,7 @@ def test_gurobi_is_refused_where_it_is_not_installed(monkeypatch: Any) -> None:
     from treeml.backends.solvers.engines import gurobi
 
     monkeypatch.setattr(gurobi, "missing", lambda: "pip install gurobipy")
-    (refusal,) = get("mip").refusals(parity(), {"solver": "gurobi"})  # type: ignore[call-arg]
+    (refusal,) = get("mip").refusals(parity(), {"solver": "gurobi"})
     assert refusal.because == "mip cannot take solver = gurobi: it is not installed"
     assert refusal.instead == "pip install gurobipy"
     with pytest.raises(RefusedError, match="gurobi"):
@@ -236,7 +236,7 @@ def test_the_limit_of_gurobis_licence_is_seen_before_anything_is_built() -> None
     if not gurobi._is_size_limited():
         pytest.skip("there is a full licence")
     wide = {"solver": "gurobi", "formulation": "flow"}
-    refusals = list(get("mip").refusals(parity(8, 4), wide))  # type: ignore[call-arg]
+    refusals = list(get("mip").refusals(parity(8, 4), wide))
     assert "licence" in refusals[0].because
     assert "highs" in refusals[0].instead
     with pytest.raises(RefusedError, match="gurobi"):
@@ -474,7 +474,7 @@ def test_a_core_leaves_out_sums_that_no_refutation_needs() -> None:
     sum_of_errors = parity().goals[0].sum
     idle = [Bound(Sum(((ONE, Leaves()),)), ">=", Fraction(number - 9), f"idle {number}") for number in range(5)]
     problem = parity(4, 2, (Bound(sum_of_errors, "<=", Fraction(3), "few errors"), *idle))
-    found = get("maxsat").core(problem, Limits())  # type: ignore[attr-defined]
+    found = get("maxsat").unsat_core(problem, Limits())
     assert set(found) == {"shallow", "few errors"}
     assert set(solve("maxsat", problem).conflict) == {"shallow", "few errors"}
 
@@ -506,10 +506,10 @@ def test_a_gap_that_nothing_can_keep_is_refuted(name: str) -> None:
 def test_a_model_of_single_tests_is_measured_by_its_tests(name: str, options: dict[str, Any]) -> None:
     """The same columns taken as they are make a model of a fifth of the size, which fits."""
     problem = raw(rows=2000, depth=9)
-    refused = list(get(name).refusals(problem, options))  # type: ignore[call-arg]
+    refused = list(get(name).refusals(problem, options))
     assert len(refused) == 1
     assert "48 tests" in refused[0].because
-    assert not list(get(name).refusals(problem, {"encoding": "order"}))  # type: ignore[call-arg]
+    assert not list(get(name).refusals(problem, {"encoding": "order"}))
 
 
 def test_where_the_greedy_tree_breaks_a_requirement_a_smaller_one_comes_first() -> None:

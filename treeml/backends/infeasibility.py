@@ -1,9 +1,9 @@
 """Problem without a tree -> which of its named requirements conflict, and how far one of them would have to give.
 
-A set of names is reported only after it is proved that nothing meets its requirements together. It is made small by a
-deletion filter: each name is left out in turn, and stays out where there is still no tree. Back-ends on clauses say
-first which sums a refutation used at all (`core`), so that the filter starts from few names. The set is then minimal:
-without any one of its names there is a tree, or time ran out, which the explanation says.
+A set of names is reported only after a proof that no tree meets these requirements together. A deletion filter makes
+the set small: each name is left out in turn, and stays out if there is still no tree. If the back-end has an
+`unsat_core`, the filter starts from the few names that a refutation used. The resulting set is minimal (without any one
+of its names there is a tree), unless time ran out, which the explanation then says.
 """
 
 from __future__ import annotations
@@ -49,9 +49,8 @@ def explained(backend: Backend, problem: Problem, limits: Limits, answer: Answer
         return Status.OPTIMAL if has_easy_tree(part, problem.goals, limits) else _verdict(backend, part, inner)
 
     names = list(dict.fromkeys(bound.name for bound in problem.bounds))
-    core = getattr(backend, "core", None)
-    if core is not None and len(names) > 2:
-        found = core(problem, inner)
+    if len(names) > 2:
+        found = backend.unsat_core(problem, inner)
         if found is not None and len(found) < len(names) and verdict(with_names(problem, found)) is Status.INFEASIBLE:
             names = found
     names, _ = filtered(problem, names, limits, verdict)

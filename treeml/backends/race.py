@@ -18,8 +18,10 @@ from treeml.backends import registry
 from treeml.backends.claims import BOUND, Contradiction, Evidence, Proof, supporting
 from treeml.backends.contract import (
     NO_LIMITS,
+    NO_OPTIONS,
     Answer,
     Backend,
+    BackendBase,
     Capabilities,
     Deadline,
     Limits,
@@ -44,7 +46,7 @@ POLL = 0.1  # seconds between looks at the clock
 GRACE = 1.0  # seconds that members get beyond the deadline, to answer with what they have
 
 
-class RaceBackend:
+class RaceBackend(BackendBase):
     name: ClassVar[str] = "race"
     summary: ClassVar[str] = "several back-ends at once; the first proof wins"
     can: ClassVar[Capabilities] = Capabilities(
@@ -62,21 +64,15 @@ class RaceBackend:
         repeats=False,
         keeps_memory=True,
         carries=None,
+        automatic=False,
+        runs_others=True,
     )
     options: ClassVar[Mapping[str, Option]] = {
         "backends": Option(tuple, (), "who races: race(native, cpsat); all that take the problem where none is named")
     }
 
-    @staticmethod
-    def missing() -> str | None:
-        return None
-
-    @staticmethod
-    def version() -> str:
-        return "1"
-
-    def refusals(self, problem: Problem, options: Mapping[str, Any] | None = None) -> Iterator[Refusal]:
-        able, refused = _members(problem, options or {})
+    def refusals(self, problem: Problem, options: Mapping[str, Any] = NO_OPTIONS) -> Iterator[Refusal]:
+        able, refused = _members(problem, options)
         if not able:
             yield from refused
         elif _payload(problem) is None:

@@ -168,7 +168,7 @@ def plans(
 
     methods = {} if everybody else {method.name: method for method in asked_backends(request.spec)}
     backends = [registry.get(name) for name in methods] or [
-        backend for backend in registry.all() if everybody or backend.name not in registry.ONLY_WHEN_ASKED
+        backend for backend in registry.all() if everybody or backend.can.automatic
     ]
     if request.proof is not None and not everybody:
         backends = _provers(backends, request.spec)

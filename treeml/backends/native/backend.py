@@ -9,10 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from time import monotonic
-from types import MappingProxyType
 from typing import Any, ClassVar
 
-from treeml.backends.contract import NO_LIMITS, Answer, Capabilities, Carries, Limits, OnProgress, Option, Refusal
+from treeml.backends.contract import (
+    NO_LIMITS,
+    NO_OPTIONS,
+    Answer,
+    BackendBase,
+    Capabilities,
+    Carries,
+    Limits,
+    OnProgress,
+    Option,
+    Refusal,
+)
 from treeml.lang.diagnostic import Diagnostic, RefusedError
 from treeml.native import load
 from treeml.problem.problem import Problem
@@ -92,7 +102,7 @@ def choose_kernel(problem: Problem, options: Mapping[str, Any]) -> tuple[str, st
     return ("numeric" if numeric else "binary"), reason
 
 
-class NativeBackend:
+class NativeBackend(BackendBase):
     name: ClassVar[str] = "native"
     summary: ClassVar[str] = "branch and bound with a cache, in C; for every additive goal"
     can: ClassVar[Capabilities] = Capabilities(
@@ -119,7 +129,7 @@ class NativeBackend:
     def version() -> str:
         return str(load.library().treeml_version().decode())
 
-    def refusals(self, problem: Problem, options: Mapping[str, Any] = MappingProxyType({})) -> Iterator[Refusal]:
+    def refusals(self, problem: Problem, options: Mapping[str, Any] = NO_OPTIONS) -> Iterator[Refusal]:
         from treeml.backends.native.refusals import refusals
 
         yield from _kernel_refusals(problem, options)

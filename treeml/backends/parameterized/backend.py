@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from treeml.backends.claims import Evidence
 from treeml.backends.contract import (
     NO_LIMITS,
+    NO_OPTIONS,
     Answer,
+    BackendBase,
     Capabilities,
     Limits,
     OnProgress,
@@ -31,6 +33,7 @@ from treeml.problem.evaluate import evaluate_goals, meets_all
 from treeml.problem.problem import Bound, Problem
 from treeml.problem.shapes import at_best, groups
 from treeml.problem.tree import Node
+from treeml.version import __version__
 
 if TYPE_CHECKING:
     from treeml.backends.parameterized.instance import Instance
@@ -46,7 +49,7 @@ class _Halt(Exception):
         self.stop = stop
 
 
-class ParameterizedBackend:
+class ParameterizedBackend(BackendBase):
     name: ClassVar[str] = "parameterized"
     summary: ClassVar[str] = "small faultless trees by support sets; fast where rows of different classes differ little"
     can: ClassVar[Capabilities] = Capabilities(
@@ -61,6 +64,7 @@ class ParameterizedBackend:
         reports=True,
         keeps_memory=True,
         carries=None,
+        automatic=False,
     )
     options: ClassVar[Mapping[str, Option]] = {
         "columns": Option(
@@ -78,16 +82,10 @@ class ParameterizedBackend:
     }
 
     @staticmethod
-    def missing() -> str | None:
-        return None
-
-    @staticmethod
     def version() -> str:
-        from treeml import __version__
-
         return __version__
 
-    def refusals(self, problem: Problem) -> Iterator[Refusal]:
+    def refusals(self, problem: Problem, options: Mapping[str, Any] = NO_OPTIONS) -> Iterator[Refusal]:
         if not problem.classes:
             yield Refusal("leaves with numbers", "parameterized finds trees that get every class right")
             return

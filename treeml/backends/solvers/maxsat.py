@@ -52,7 +52,7 @@ class ClauseBackend(SolverBackend):
     def memory_is_kept(self, options: Mapping[str, Any]) -> str:
         return "clauses are counted before they are made, and what the process holds is looked at between two slices"
 
-    def core(self, problem: Problem, limits: Limits) -> list[str] | None:
+    def unsat_core(self, problem: Problem, limits: Limits) -> list[str] | None:
         """Names of bounds, not all of them, that a refutation used; None where it needs all, or time ran out.
 
         Every sum that a bound of one name keeps holds under an assumption of its own. What shapes the model (depth,

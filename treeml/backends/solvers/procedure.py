@@ -6,15 +6,25 @@ What can go wrong on the way is the same for all of them, and is dealt with here
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from time import monotonic
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from treeml.backends.contract import NO_LIMITS, Answer, Capabilities, Limits, OnProgress, Option, Refusal, Status, Stop
+from treeml.backends.contract import (
+    NO_LIMITS,
+    NO_OPTIONS,
+    Answer,
+    BackendBase,
+    Limits,
+    OnProgress,
+    Option,
+    Refusal,
+    Status,
+    Stop,
+)
 from treeml.backends.infeasibility import explained
 from treeml.backends.solvers.encodings.deadline import OutOfTime
 from treeml.backends.solvers.encodings.integer_form import IntegerForm, Unsupported, only_costs, read_problem
@@ -35,7 +45,6 @@ PRESOLVE = Option(
     bool, True, "bound and thin out a cover by exact relaxation first; false: the solver gets all of it and proves all"
 )
 FEW_STEPS = 10**6  # of a squared loss, where a solver that counts in floats cannot take more
-NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +55,7 @@ class Way:
     because: str
 
 
-class SolverBackend(ABC):
-    name: ClassVar[str]
-    summary: ClassVar[str]
-    can: ClassVar[Capabilities]
-    options: ClassVar[Mapping[str, Option]]
+class SolverBackend(BackendBase):
     module: ClassVar[str]  # what is imported,
     package: ClassVar[str]  # what it is called where packages are installed,
     install: ClassVar[str]  # and how

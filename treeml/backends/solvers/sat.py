@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from treeml.backends.claims import Evidence
-from treeml.backends.contract import Capabilities, Option, Refusal, Stop
+from treeml.backends.contract import NO_OPTIONS, Capabilities, Option, Refusal, Stop
 from treeml.backends.solvers.encodings.integer_form import IntegerForm, Unsupported
 from treeml.backends.solvers.maxsat import CLAUSES_CARRY, CONFLICTS, ClauseBackend, open_solver, prepare
-from treeml.backends.solvers.procedure import BOUNDS, EXPLAIN, NO_OPTIONS, Way
+from treeml.backends.solvers.procedure import BOUNDS, EXPLAIN, Way
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Node
 from treeml.system.confinement import MARK
