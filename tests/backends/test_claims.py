@@ -25,8 +25,8 @@ from treeml.backends.oracle.backend import OracleBackend
 from treeml.backends.planning.plan import Plan
 from treeml.backends.run import run
 from treeml.backends.solvers.encodings.integer_form import read_problem
-from treeml.backends.solvers.encodings.solve_state import SolveState
 from treeml.backends.solvers.engines.outcome import Proved
+from treeml.backends.solvers.solve_state import SolveState
 from treeml.lang.diagnostic import BackendError
 from treeml.problem.problem import Bound, Goal, Problem
 from treeml.problem.terms import Leaves, Loss, Sum

@@ -11,9 +11,9 @@ import pytest
 
 from treeml.backends.claims import BOUND, INFEASIBLE, OPTIMAL, Evidence, UnfoundedClaim
 from treeml.backends.contract import Deadline
-from treeml.backends.solvers.encodings.program import FREE, Program
 from treeml.backends.solvers.engines import cpsat, highs, scip
 from treeml.backends.solvers.engines.outcome import Orders, Proved, SolverEnd, SolverOutcome
+from treeml.backends.solvers.engines.program import FREE, Program
 from treeml.backends.solvers.engines.statuses import (
     SAT,
     TABLES,

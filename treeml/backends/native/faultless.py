@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def smallest_faultless(run: NativeRun, bound: Bound) -> Answer | None:
     """None where the bound on predictions is not at the least that any tree can have, or numbers grow too large."""
     from treeml.backends.native.run import STATUS, STOP, tree_of
-    from treeml.backends.solvers.encodings.greedy_start import greedy_for_bound
+    from treeml.backends.solvers.encodings.starts.greedy_start import greedy_for_bound
 
     problem = run.problem
     factor, cost, limit = at_most(bound)

@@ -137,7 +137,7 @@ def _labels(problem: Problem) -> Any:
     """The class of every row, or why the requirements do not say it."""
     import numpy as np
 
-    from treeml.backends.solvers.encodings.faultless import FREE, merged_labels
+    from treeml.backends.solvers.encodings.faultless.question import FREE, merged_labels
 
     numbers = groups(problem)
     label = np.full(int(numbers.max(initial=-1)) + 1, FREE)
@@ -188,7 +188,7 @@ class _Solve:
         return self.told(stop)
 
     def look_for_start(self) -> None:
-        from treeml.backends.solvers.encodings.greedy_start import greedy_for_bound
+        from treeml.backends.solvers.encodings.starts.greedy_start import greedy_for_bound
 
         for tree in (self.start, greedy_for_bound(self.problem)):
             if tree is not None and meets_all(self.problem, tree):
@@ -257,7 +257,7 @@ class _Solve:
         if tree is None:
             return False
         from treeml.backends.solvers.encodings.integer_form import Form
-        from treeml.backends.solvers.encodings.solve_state import trimmed
+        from treeml.backends.solvers.solve_state import trimmed
 
         self.best = None  # what is found now has the least value
         self.offer(trimmed(tree, self.problem, Form()))

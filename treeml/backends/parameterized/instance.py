@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treeml.backends.solvers.encodings.faultless import FREE
+from treeml.backends.solvers.encodings.faultless.question import FREE
 from treeml.backends.solvers.encodings.node_questions import read_choices
 from treeml.problem.problem import Problem
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from treeml.backends.claims import Evidence
 from treeml.backends.contract import Capabilities, Carries, Option, Stop
 from treeml.backends.solvers.encodings.integer_form import LARGEST_SHARE, LARGEST_SUM, IntegerForm
-from treeml.backends.solvers.procedure import BOUNDS, EXPLAIN, GOALS, PRESOLVE, SolverBackend, Way, orders_of
+from treeml.backends.solvers.solver_backend import BOUNDS, EXPLAIN, GOALS, PRESOLVE, SolverBackend, Way, orders_of
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Node
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from treeml.backends.solvers.encodings.program import Program
-    from treeml.backends.solvers.encodings.solve_state import SolveState
     from treeml.backends.solvers.engines.outcome import OnIncumbent, SolverOutcome
+    from treeml.backends.solvers.engines.program import Program
+    from treeml.backends.solvers.solve_state import SolveState
 
     Whole = NDArray[np.int64]
 
@@ -53,8 +53,8 @@ class CpSatBackend(SolverBackend):
     }  # fmt: skip
 
     def way(self, problem: Problem, asked: IntegerForm, options: Mapping[str, Any]) -> Way:
-        from treeml.backends.solvers.encodings.cover import takes_cover
-        from treeml.backends.solvers.encodings.size_estimates import (
+        from treeml.backends.solvers.encodings.cover.cover import takes_cover
+        from treeml.backends.solvers.encodings.encoding_choice import (
             cover_or,
             fitting_literals,
             is_whole,
@@ -79,12 +79,12 @@ class CpSatBackend(SolverBackend):
         return f"CP-SAT has a limit of its own, which is approximate; and {super().memory_is_kept(options)}"
 
     def run(self, search: SolveState, kind: str, start: Node | None) -> Stop:
-        from treeml.backends.solvers.encodings.cover_search import solve_cover
-        from treeml.backends.solvers.encodings.cp_search import search_order, search_rows
-        from treeml.backends.solvers.encodings.greedy_start import first_trees
+        from treeml.backends.solvers.encodings.clauses.order import build_order
+        from treeml.backends.solvers.encodings.cover.cover_search import solve_cover
+        from treeml.backends.solvers.encodings.cpsat.constraints import build_rows
+        from treeml.backends.solvers.encodings.cpsat.cpsat_search import search_order, search_rows
         from treeml.backends.solvers.encodings.node_questions import read_choices
-        from treeml.backends.solvers.encodings.order import build_order
-        from treeml.backends.solvers.encodings.row_literals import build_rows
+        from treeml.backends.solvers.encodings.starts.greedy_start import first_trees
         from treeml.backends.solvers.engines import cpsat
 
         problem, asked, limits = search.problem, search.asked, search.limits

@@ -14,14 +14,14 @@ from treeml.backends.solvers.encodings.integer_form import (
     Unsupported,
     read_problem,
 )
-from treeml.backends.solvers.procedure import BOUNDS, EXPLAIN, GOALS, SolverBackend, Way
+from treeml.backends.solvers.solver_backend import BOUNDS, EXPLAIN, GOALS, SolverBackend, Way
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Node
 
 if TYPE_CHECKING:
-    from treeml.backends.solvers.encodings.order import OrderModel
-    from treeml.backends.solvers.encodings.solve_state import SolveState
+    from treeml.backends.solvers.encodings.clauses.order import OrderModel
     from treeml.backends.solvers.engines.sat import Sat
+    from treeml.backends.solvers.solve_state import SolveState
 
 SOLVERS = ("auto", "g3", "g4", "m22", "mgh", "cadical153", "cadical195")
 ENCODING = Option(
@@ -41,7 +41,7 @@ class ClauseBackend(SolverBackend):
     module, package, install = "pysat", "python-sat", "pip install python-sat"
 
     def way(self, problem: Problem, asked: IntegerForm, options: Mapping[str, Any]) -> Way:
-        from treeml.backends.solvers.encodings.size_estimates import fitting_literals, takes_nodes
+        from treeml.backends.solvers.encodings.encoding_choice import fitting_literals, takes_nodes
 
         takes_nodes(asked)
         kind = options.get("encoding", "order")
@@ -58,12 +58,12 @@ class ClauseBackend(SolverBackend):
         Every sum that a bound of one name keeps holds under an assumption of its own. What shapes the model (depth,
         conditions on leaves, monotony) cannot be assumed away, and is always among the names.
         """
-        from treeml.backends.solvers.encodings.deadline import OutOfTime
+        from treeml.backends.solvers.deadline import OutOfTime
+        from treeml.backends.solvers.encodings.clauses.order import build_order
+        from treeml.backends.solvers.encodings.clauses.order_search import EncodingTooLarge, decide, encode_limits
         from treeml.backends.solvers.encodings.node_questions import read_choices
-        from treeml.backends.solvers.encodings.order import build_order
-        from treeml.backends.solvers.encodings.order_search import EncodingTooLarge, decide, encode_limits
-        from treeml.backends.solvers.encodings.solve_state import SolveState
         from treeml.backends.solvers.engines.sat import Stopped
+        from treeml.backends.solvers.solve_state import SolveState
 
         try:
             asked = read_problem(problem.asking((), problem.bounds))
@@ -124,7 +124,7 @@ class MaxSatBackend(ClauseBackend):
     }  # fmt: skip
 
     def run(self, search: SolveState, kind: str, start: Node | None) -> Stop:
-        from treeml.backends.solvers.encodings.order_search import minimize
+        from treeml.backends.solvers.encodings.clauses.order_search import minimize
 
         model = prepare(search, start)
         if isinstance(model, Stop):
@@ -142,11 +142,11 @@ class MaxSatBackend(ClauseBackend):
 
 def prepare(search: SolveState, start: Node | None) -> OrderModel | Stop:
     """The clauses of the problem, sums included; or a Stop: no tree is so shallow, or there is no room."""
-    from treeml.backends.solvers.encodings.deadline import in_time
-    from treeml.backends.solvers.encodings.greedy_start import first_trees
+    from treeml.backends.solvers.deadline import in_time
+    from treeml.backends.solvers.encodings.clauses.order import build_order, estimate_clauses
+    from treeml.backends.solvers.encodings.clauses.order_search import BYTES_PER_CLAUSE, EncodingTooLarge, encode_limits
     from treeml.backends.solvers.encodings.node_questions import read_choices
-    from treeml.backends.solvers.encodings.order import build_order, estimate_clauses
-    from treeml.backends.solvers.encodings.order_search import BYTES_PER_CLAUSE, EncodingTooLarge, encode_limits
+    from treeml.backends.solvers.encodings.starts.greedy_start import first_trees
 
     problem, asked, limits = search.problem, search.asked, search.limits
     margin = limits.options.get("margin", 1)
@@ -195,7 +195,7 @@ def keep_margin(search: SolveState, margin: int) -> None:
 
 def open_solver(search: SolveState, name: str, clauses: Iterable[list[int]], proof: bool = False) -> Sat:
     from treeml.backends.solvers.engines.sat import Sat
-    from treeml.backends.solvers.procedure import orders_of
+    from treeml.backends.solvers.solver_backend import orders_of
 
     orders = orders_of(search.limits, search.limits.options.get("conflicts"))
     return Sat(name, clauses, orders, stop=lambda: search.stopped, proof=proof)
@@ -203,7 +203,7 @@ def open_solver(search: SolveState, name: str, clauses: Iterable[list[int]], pro
 
 def write_wcnf(model: OrderModel, path: str) -> None:
     """Hard clauses marked h, penalties as soft unit clauses (the format of the MaxSAT evaluations since 2022)."""
-    from treeml.backends.solvers.encodings.pseudo_boolean import normalized
+    from treeml.backends.solvers.encodings.clauses.pseudo_boolean import normalized
     from treeml.system.confinement import MARK
     from treeml.system.writing import replacing
 

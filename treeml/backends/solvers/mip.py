@@ -16,7 +16,7 @@ from treeml.backends.solvers.encodings.integer_form import (
     Unsupported,
     form_range,
 )
-from treeml.backends.solvers.procedure import BOUNDS, EXPLAIN, GOALS, PRESOLVE, SolverBackend, Way, orders_of
+from treeml.backends.solvers.solver_backend import BOUNDS, EXPLAIN, GOALS, PRESOLVE, SolverBackend, Way, orders_of
 from treeml.problem.magnitudes import added
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Node
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from treeml.backends.solvers.encodings.program import Program
-    from treeml.backends.solvers.encodings.solve_state import SolveState
     from treeml.backends.solvers.engines.outcome import OnIncumbent, SolverOutcome
+    from treeml.backends.solvers.engines.program import Program
+    from treeml.backends.solvers.solve_state import SolveState
 
     Whole = NDArray[np.int64]
 
@@ -69,16 +69,16 @@ class MipBackend(SolverBackend):
     }  # fmt: skip
 
     def way(self, problem: Problem, asked: IntegerForm, options: Mapping[str, Any]) -> Way:
-        from treeml.backends.solvers.encodings.binoct import class_weights
-        from treeml.backends.solvers.encodings.cover import couples, takes_cover
-        from treeml.backends.solvers.encodings.node_questions import read_choices
-        from treeml.backends.solvers.encodings.size_estimates import (
+        from treeml.backends.solvers.encodings.cover.cover import couples, takes_cover
+        from treeml.backends.solvers.encodings.encoding_choice import (
             cover_or,
             flow_columns,
             flow_encoding,
             is_whole,
             takes_nodes,
         )
+        from treeml.backends.solvers.encodings.mip.binoct import class_weights
+        from treeml.backends.solvers.encodings.node_questions import read_choices
         from treeml.backends.solvers.engines import gurobi
 
         if options.get("solver") == "gurobi" and gurobi.missing() is not None:
@@ -119,12 +119,12 @@ class MipBackend(SolverBackend):
         return f"{own.get(solver, 'HiGHS has no limit of its own')}; {super().memory_is_kept(options)}"
 
     def run(self, search: SolveState, kind: str, start: Node | None) -> Stop:
-        from treeml.backends.solvers.encodings.binoct import build_binoct
-        from treeml.backends.solvers.encodings.cover_search import solve_cover
-        from treeml.backends.solvers.encodings.flow import build_flow
-        from treeml.backends.solvers.encodings.greedy_start import first_trees
+        from treeml.backends.solvers.encodings.cover.cover_search import solve_cover
+        from treeml.backends.solvers.encodings.mip.binoct import build_binoct
+        from treeml.backends.solvers.encodings.mip.flow import build_flow
+        from treeml.backends.solvers.encodings.mip.mip_search import search_nodes
         from treeml.backends.solvers.encodings.node_questions import read_choices
-        from treeml.backends.solvers.encodings.node_search import search_nodes
+        from treeml.backends.solvers.encodings.starts.greedy_start import first_trees
         from treeml.backends.solvers.engines import gurobi, highs, scip
 
         problem, asked, limits = search.problem, search.asked, search.limits

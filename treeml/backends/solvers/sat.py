@@ -9,17 +9,17 @@ from treeml.backends.claims import Evidence
 from treeml.backends.contract import NO_OPTIONS, Capabilities, Option, Refusal, Stop
 from treeml.backends.solvers.encodings.integer_form import IntegerForm, Unsupported
 from treeml.backends.solvers.maxsat import CLAUSES_CARRY, CONFLICTS, ClauseBackend, open_solver, prepare
-from treeml.backends.solvers.procedure import BOUNDS, EXPLAIN, Way
+from treeml.backends.solvers.solver_backend import BOUNDS, EXPLAIN, Way
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Node
 from treeml.system.confinement import MARK
 
 if TYPE_CHECKING:
-    from treeml.backends.solvers.encodings.faultless import Faultless
-    from treeml.backends.solvers.encodings.hybrid import FaultlessModel
-    from treeml.backends.solvers.encodings.order import OrderModel
-    from treeml.backends.solvers.encodings.pseudo_boolean import Clauses
-    from treeml.backends.solvers.encodings.solve_state import SolveState
+    from treeml.backends.solvers.encodings.clauses.order import OrderModel
+    from treeml.backends.solvers.encodings.clauses.pseudo_boolean import Clauses
+    from treeml.backends.solvers.encodings.faultless.faultless_search import FaultlessModel
+    from treeml.backends.solvers.encodings.faultless.question import Faultless
+    from treeml.backends.solvers.solve_state import SolveState
 
 ENCODINGS = ("auto", "order", "binary", "complete", "partition")
 ANY_TREE = Evidence("no goal")
@@ -75,7 +75,7 @@ class SatBackend(ClauseBackend):
         yield from super().refusals(problem, options)
 
     def way(self, problem: Problem, asked: IntegerForm, options: Mapping[str, Any]) -> Way:
-        from treeml.backends.solvers.encodings.hybrid import MOST_LITERALS, choose, estimate
+        from treeml.backends.solvers.encodings.faultless.faultless_search import MOST_LITERALS, choose, estimate
 
         encoding = options.get("encoding", "auto")
         faultless = _faultless(problem, asked, binary=encoding in ("binary", "complete"))
@@ -109,7 +109,7 @@ class SatBackend(ClauseBackend):
 
 def _faultless(problem: Problem, asked: IntegerForm, binary: bool) -> Faultless | str:
     """The question of a faultless tree, or why the problem is another."""
-    from treeml.backends.solvers.encodings.faultless import read_faultless
+    from treeml.backends.solvers.encodings.faultless.question import read_faultless
     from treeml.backends.solvers.encodings.node_questions import read_choices
 
     if asked.depth < 0:
@@ -119,7 +119,7 @@ def _faultless(problem: Problem, asked: IntegerForm, binary: bool) -> Faultless 
 
 def _first(faultless: Faultless, encoding: str, options: Mapping[str, Any], seed: int) -> list[int]:
     """The groups to begin with. Orders are worth more the more rows they hold; elsewhere many rows wait."""
-    from treeml.backends.solvers.encodings.hybrid import first_rows
+    from treeml.backends.solvers.encodings.faultless.faultless_search import first_rows
 
     rows = options.get("rows", "auto")
     few = encoding in ("order", "binary") or len(faultless.bound_groups) <= FEW_ROWS
@@ -127,9 +127,14 @@ def _first(faultless: Faultless, encoding: str, options: Mapping[str, Any], seed
 
 
 def _find_faultless(search: SolveState, faultless: Faultless, encoding: str) -> Stop:
-    from treeml.backends.solvers.encodings.deadline import in_time
-    from treeml.backends.solvers.encodings.hybrid import BYTES_PER_LITERAL, MOST_LITERALS, answer, build
-    from treeml.backends.solvers.encodings.order_search import EncodingTooLarge
+    from treeml.backends.solvers.deadline import in_time
+    from treeml.backends.solvers.encodings.clauses.order_search import EncodingTooLarge
+    from treeml.backends.solvers.encodings.faultless.faultless_search import (
+        BYTES_PER_LITERAL,
+        MOST_LITERALS,
+        answer,
+        build,
+    )
     from treeml.backends.solvers.engines.sat import Stopped
 
     limits, options = search.limits, search.limits.options
@@ -193,7 +198,7 @@ def _ask(search: SolveState, model: FaultlessModel) -> Node | None:
 
 
 def _decide(search: SolveState, model: OrderModel) -> Stop:
-    from treeml.backends.solvers.encodings.order_search import decide
+    from treeml.backends.solvers.encodings.clauses.order_search import decide
     from treeml.backends.solvers.engines.sat import Stopped
 
     proof = search.limits.options.get("proof", "")

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treeml.backends.contract import Deadline
-from treeml.backends.solvers.encodings.deadline import NO_DEADLINE, in_time
-from treeml.backends.solvers.encodings.program import FREE, Program
+from treeml.backends.solvers.deadline import NO_DEADLINE, in_time
 from treeml.backends.solvers.engines.outcome import LEFT, OnIncumbent, Orders, SolverOutcome, cut_short, run_in_thread
+from treeml.backends.solvers.engines.program import FREE, Program
 from treeml.backends.solvers.engines.statuses import outcome_of, told_bound
 
 if TYPE_CHECKING:

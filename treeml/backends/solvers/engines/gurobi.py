@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treeml.backends.solvers.encodings.integer_form import Unsupported
-from treeml.backends.solvers.encodings.program import FREE, Program
 from treeml.backends.solvers.engines.highs import accept, goal_of
 from treeml.backends.solvers.engines.outcome import LEFT, OnIncumbent, Orders, SolverOutcome, cut_short, run_in_thread
+from treeml.backends.solvers.engines.program import FREE, Program
 from treeml.backends.solvers.engines.statuses import GAP, Accuracy, accuracy_for, outcome_of, told_bound
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ import numpy as np
 
 from treeml.backends.claims import Evidence
 from treeml.backends.contract import Deadline
-from treeml.backends.solvers.encodings.program import FREE, Program
 from treeml.backends.solvers.engines.outcome import (
     LEFT,
     OnIncumbent,
@@ -21,6 +20,7 @@ from treeml.backends.solvers.engines.outcome import (
     cut_short,
     run_in_thread,
 )
+from treeml.backends.solvers.engines.program import FREE, Program
 from treeml.backends.solvers.engines.statuses import GAP, Accuracy, accuracy_for, outcome_of, row_of, told_bound
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from threading import current_thread, main_thread
 from typing import Any
 
 from treeml.backends.contract import Stop
-from treeml.backends.solvers.encodings.deadline import in_time
+from treeml.backends.solvers.deadline import in_time
 from treeml.backends.solvers.engines.outcome import LEFT, Orders, run_in_thread
 from treeml.backends.solvers.engines.statuses import SAT
 from treeml.system.memory import resident

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treeml.backends.contract import Deadline
-from treeml.backends.solvers.encodings.cover_bound import Relaxation
-from treeml.backends.solvers.encodings.cover_rows import Coupling
-from treeml.backends.solvers.encodings.cover_tables import build_cover
-from treeml.backends.solvers.encodings.deadline import NO_DEADLINE
+from treeml.backends.solvers.deadline import NO_DEADLINE
+from treeml.backends.solvers.encodings.cover.coupling_rows import Coupling
+from treeml.backends.solvers.encodings.cover.cover_tables import build_cover
+from treeml.backends.solvers.encodings.cover.relaxation import Relaxation
 from treeml.backends.solvers.encodings.integer_form import Form, IntegerForm
 from treeml.backends.solvers.encodings.node_questions import Choice, NodeQuestions
 from treeml.native.cover import CoverStopped

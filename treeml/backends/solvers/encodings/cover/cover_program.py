@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treeml.backends.solvers.encodings.cover import NEVER, Cover, pair_tree
-from treeml.backends.solvers.encodings.cover_rows import Coupling
-from treeml.backends.solvers.encodings.program import FREE, Program, gather_rows, sorted_rows
+from treeml.backends.solvers.encodings.cover.coupling_rows import Coupling
+from treeml.backends.solvers.encodings.cover.cover import NEVER, Cover, pair_tree
+from treeml.backends.solvers.engines.program import FREE, Program, gather_rows, sorted_rows
 from treeml.problem.tree import Leaf, Node, Split
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from treeml.backends.solvers.encodings.cover import estimate_cells, estimate_states, takes_pairs
+from treeml.backends.solvers.encodings.cover.cover import estimate_cells, estimate_states, takes_pairs
 from treeml.backends.solvers.encodings.integer_form import TOO_LARGE, IntegerForm, Unsupported, parts_of
 from treeml.problem.problem import Problem
 

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from treeml.backends.contract import Deadline, Limits
-from treeml.backends.solvers.encodings.complete import CompleteModel, estimate_complete
-from treeml.backends.solvers.encodings.faultless import Faultless
+from treeml.backends.solvers.encodings.clauses.order import build_order
+from treeml.backends.solvers.encodings.clauses.order_search import encode_limits
+from treeml.backends.solvers.encodings.clauses.pseudo_boolean import Clauses
+from treeml.backends.solvers.encodings.faultless.complete import CompleteModel, estimate_complete
+from treeml.backends.solvers.encodings.faultless.partition import PartitionModel, estimate_partition
+from treeml.backends.solvers.encodings.faultless.question import Faultless
 from treeml.backends.solvers.encodings.integer_form import read_problem
 from treeml.backends.solvers.encodings.node_questions import read_choices
-from treeml.backends.solvers.encodings.order import build_order
-from treeml.backends.solvers.encodings.order_search import encode_limits
-from treeml.backends.solvers.encodings.partition import PartitionModel, estimate_partition
-from treeml.backends.solvers.encodings.pseudo_boolean import Clauses
 from treeml.problem.tree import Leaf, Node
 
 if TYPE_CHECKING:

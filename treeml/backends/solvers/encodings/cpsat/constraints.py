@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treeml.backends.contract import Deadline
-from treeml.backends.solvers.encodings.deadline import NO_DEADLINE, in_time
+from treeml.backends.solvers.deadline import NO_DEADLINE, in_time
+from treeml.backends.solvers.encodings.complete_tree import Nodes
 from treeml.backends.solvers.encodings.integer_form import (
     Form,
     IntegerForm,
@@ -33,7 +34,6 @@ from treeml.backends.solvers.encodings.integer_form import (
     lead_over_share,
 )
 from treeml.backends.solvers.encodings.node_questions import NodeQuestions
-from treeml.backends.solvers.encodings.nodes import Nodes
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Leaf, Node, Split
 

@@ -17,9 +17,10 @@ import numpy as np
 
 from treeml.backends.claims import Contradiction, Evidence
 from treeml.backends.contract import Stop
-from treeml.backends.solvers.encodings.cover import NEVER, Cover, couples
-from treeml.backends.solvers.encodings.cover_bound import PricedCover, Relaxation, ascend
-from treeml.backends.solvers.encodings.cover_program import (
+from treeml.backends.solvers.deadline import in_time
+from treeml.backends.solvers.encodings.cover.coupling_rows import Coupling, couple
+from treeml.backends.solvers.encodings.cover.cover import NEVER, Cover, couples
+from treeml.backends.solvers.encodings.cover.cover_program import (
     BOTTOM,
     LEAF,
     CoverColumns,
@@ -31,17 +32,16 @@ from treeml.backends.solvers.encodings.cover_program import (
     take,
     write_program,
 )
-from treeml.backends.solvers.encodings.cover_rows import Coupling, couple
-from treeml.backends.solvers.encodings.cover_tables import build_cover
-from treeml.backends.solvers.encodings.deadline import in_time
-from treeml.backends.solvers.encodings.greedy_start import first_trees
+from treeml.backends.solvers.encodings.cover.cover_tables import build_cover
+from treeml.backends.solvers.encodings.cover.relaxation import PricedCover, Relaxation, ascend
+from treeml.backends.solvers.encodings.encoding_choice import cover_work, is_whole
 from treeml.backends.solvers.encodings.integer_form import IntegerForm, form_range
 from treeml.backends.solvers.encodings.monotone import broken_pairs
 from treeml.backends.solvers.encodings.node_questions import read_choices
-from treeml.backends.solvers.encodings.program import FREE, Program, gather_rows
-from treeml.backends.solvers.encodings.size_estimates import cover_work, is_whole
-from treeml.backends.solvers.encodings.solve_state import SolveState
+from treeml.backends.solvers.encodings.starts.greedy_start import first_trees
 from treeml.backends.solvers.engines.outcome import OnIncumbent, Proved, SolverEnd, SolverOutcome
+from treeml.backends.solvers.engines.program import FREE, Program, gather_rows
+from treeml.backends.solvers.solve_state import SolveState
 from treeml.native.cover import MEMORY, CoverStopped
 from treeml.problem.tree import Node
 

@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treeml.backends.contract import Deadline
-from treeml.backends.solvers.encodings.deadline import NO_DEADLINE
+from treeml.backends.solvers.deadline import NO_DEADLINE
+from treeml.backends.solvers.encodings.complete_tree import Nodes
 from treeml.backends.solvers.encodings.integer_form import (
     Form,
     IntegerForm,
@@ -34,9 +35,8 @@ from treeml.backends.solvers.encodings.integer_form import (
     lead_over_share,
     parts_of,
 )
+from treeml.backends.solvers.encodings.mip.program_builder import Draft, Terms
 from treeml.backends.solvers.encodings.node_questions import NodeQuestions
-from treeml.backends.solvers.encodings.nodes import Nodes
-from treeml.backends.solvers.encodings.program_builder import Draft, Terms
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Leaf, Node, Split
 

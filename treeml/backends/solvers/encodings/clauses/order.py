@@ -36,11 +36,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treeml.backends.contract import Deadline
-from treeml.backends.solvers.encodings.deadline import NO_DEADLINE
+from treeml.backends.solvers.deadline import NO_DEADLINE
+from treeml.backends.solvers.encodings.clauses.pseudo_boolean import Clauses
+from treeml.backends.solvers.encodings.complete_tree import Nodes
 from treeml.backends.solvers.encodings.integer_form import Form, IntegerForm, LeafRule, Unsupported, parts_of
 from treeml.backends.solvers.encodings.node_questions import NodeQuestions
-from treeml.backends.solvers.encodings.nodes import Nodes
-from treeml.backends.solvers.encodings.pseudo_boolean import Clauses
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Leaf, Node, Split
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from treeml.backends.solvers.encodings.cover import row_forms
+from treeml.backends.solvers.encodings.cover.cover import row_forms
 from treeml.backends.solvers.encodings.integer_form import Form, IntegerForm, form_range, parts_of
 from treeml.problem.problem import Problem
 

@@ -26,7 +26,7 @@ from treeml.backends.contract import (
     Stop,
 )
 from treeml.backends.infeasibility import explained
-from treeml.backends.solvers.encodings.deadline import OutOfTime
+from treeml.backends.solvers.deadline import OutOfTime
 from treeml.backends.solvers.encodings.integer_form import IntegerForm, Unsupported, only_costs, read_problem
 from treeml.lang.diagnostic import Diagnostic, RefusedError
 from treeml.problem.precision import most_leaves, narrowed, smallest_difference
@@ -35,8 +35,8 @@ from treeml.problem.tree import Leaf, Node
 from treeml.system.interrupt import noting
 
 if TYPE_CHECKING:
-    from treeml.backends.solvers.encodings.solve_state import SolveState
     from treeml.backends.solvers.engines.outcome import Orders
+    from treeml.backends.solvers.solve_state import SolveState
 
 GOALS = frozenset(["Predicted", "Leaves", "Depth", "TestCost", "Used", "Largest"])
 BOUNDS = GOALS | {"Support", "Purity", "LeafErrors", "Monotone", "Ratio"}
@@ -116,7 +116,7 @@ class SolverBackend(BackendBase):
         start: Node | None = None,
         on_progress: OnProgress | None = None,
     ) -> Answer:
-        from treeml.backends.solvers.encodings.solve_state import SolveState
+        from treeml.backends.solvers.solve_state import SolveState
 
         began = monotonic()
 

@@ -19,12 +19,12 @@ from __future__ import annotations
 import numpy as np
 
 from treeml.backends.contract import Deadline
-from treeml.backends.solvers.encodings.deadline import NO_DEADLINE
-from treeml.backends.solvers.encodings.flow import NodeProgram, _write_nodes
+from treeml.backends.solvers.deadline import NO_DEADLINE
+from treeml.backends.solvers.encodings.complete_tree import Nodes
 from treeml.backends.solvers.encodings.integer_form import IntegerForm, Unsupported
+from treeml.backends.solvers.encodings.mip.flow import NodeProgram, _write_nodes
+from treeml.backends.solvers.encodings.mip.program_builder import Draft, Terms
 from treeml.backends.solvers.encodings.node_questions import NodeQuestions
-from treeml.backends.solvers.encodings.nodes import Nodes
-from treeml.backends.solvers.encodings.program_builder import Draft, Terms
 from treeml.problem.problem import Problem
 
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from treeml.backends.claims import Evidence
 from treeml.backends.contract import Stop
-from treeml.backends.solvers.encodings.flow import NodeProgram
+from treeml.backends.solvers.encodings.mip.flow import NodeProgram
 from treeml.backends.solvers.encodings.monotone import broken_pairs
-from treeml.backends.solvers.encodings.program import Program
-from treeml.backends.solvers.encodings.solve_state import SolveState
 from treeml.backends.solvers.engines.outcome import OnIncumbent, Proved, SolverEnd, SolverOutcome
+from treeml.backends.solvers.engines.program import Program
+from treeml.backends.solvers.solve_state import SolveState
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -18,11 +18,8 @@ import numpy as np
 
 from treeml.backends.claims import Contradiction, Evidence
 from treeml.backends.contract import Stop
-from treeml.backends.solvers.encodings.coarse_start import coarse_tree
-from treeml.backends.solvers.encodings.greedy_start import mended_tree
-from treeml.backends.solvers.encodings.monotone import Path, broken_pairs
-from treeml.backends.solvers.encodings.order import OrderModel
-from treeml.backends.solvers.encodings.pseudo_boolean import (
+from treeml.backends.solvers.encodings.clauses.order import OrderModel
+from treeml.backends.solvers.encodings.clauses.pseudo_boolean import (
     MOST_TOTALIZER,
     Clauses,
     at_most,
@@ -31,9 +28,12 @@ from treeml.backends.solvers.encodings.pseudo_boolean import (
     normalized,
     totalizer,
 )
-from treeml.backends.solvers.encodings.solve_state import SolveState
+from treeml.backends.solvers.encodings.monotone import Path, broken_pairs
+from treeml.backends.solvers.encodings.starts.coarse_start import coarse_tree
+from treeml.backends.solvers.encodings.starts.greedy_start import mended_tree
 from treeml.backends.solvers.engines.outcome import Proved
 from treeml.backends.solvers.engines.sat import Sat, Stopped
+from treeml.backends.solvers.solve_state import SolveState
 from treeml.problem.tree import Leaf, Node, Split
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treeml.backends.contract import Deadline
-from treeml.backends.solvers.encodings.deadline import NO_DEADLINE
+from treeml.backends.solvers.deadline import NO_DEADLINE
 from treeml.backends.solvers.encodings.integer_form import IntegerForm, LeafRule, form_of
 from treeml.backends.solvers.encodings.node_questions import Choice, NodeQuestions, read_choices
 from treeml.problem.evaluate import answers
