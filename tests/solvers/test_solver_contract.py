@@ -18,8 +18,8 @@ from treeml.backends.claims import Evidence
 from treeml.backends.contract import Answer, Deadline, Limits, Status, Stop
 from treeml.backends.infeasibility import RequiredSum, nearest
 from treeml.backends.registry import get
-from treeml.backends.solvers.encodings.integer_form import read_problem
-from treeml.backends.solvers.encodings.node_questions import read_choices
+from treeml.backends.solvers.encodings.integer_task import read_problem
+from treeml.backends.solvers.encodings.node_questions import read_questions
 from treeml.backends.solvers.encodings.starts.greedy_start import first_trees
 from treeml.backends.solvers.engines.outcome import Proved
 from treeml.backends.solvers.solve_state import SolveState
@@ -515,7 +515,7 @@ def test_a_model_of_single_tests_is_measured_by_its_tests(name: str, options: di
 def test_where_the_greedy_tree_breaks_a_requirement_a_smaller_one_comes_first() -> None:
     problem = raw(depth=2)
     asked = read_problem(problem)
-    trees = list(first_trees(read_choices(problem), asked))
+    trees = list(first_trees(read_questions(problem), asked))
     assert [isinstance(tree, Leaf) for tree in trees] == [False, False, True, True]
     few = Bound(Sum(((ONE, Leaves()),)), "<=", ONE, "few")
     bounded = problem.asking(problem.goals, (*problem.bounds, few))

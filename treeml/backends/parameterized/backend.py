@@ -256,7 +256,7 @@ class _Solve:
     def found(self, tree: Node | None, labels: Any) -> bool:
         if tree is None:
             return False
-        from treeml.backends.solvers.encodings.integer_form import Form
+        from treeml.backends.solvers.encodings.integer_task import Form
         from treeml.backends.solvers.solve_state import trimmed
 
         self.best = None  # what is found now has the least value

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from treeml.backends.claims import Evidence
 from treeml.backends.contract import Capabilities, Carries, Option, Stop
-from treeml.backends.solvers.encodings.integer_form import LARGEST_SHARE, LARGEST_SUM, IntegerForm
+from treeml.backends.solvers.encodings.integer_task import LARGEST_SHARE, LARGEST_SUM, IntegerTask
 from treeml.backends.solvers.solver_backend import BOUNDS, EXPLAIN, GOALS, PRESOLVE, SolverBackend, Way, orders_of
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Node
@@ -52,7 +52,7 @@ class CpSatBackend(SolverBackend):
         "explain": EXPLAIN,
     }  # fmt: skip
 
-    def way(self, problem: Problem, asked: IntegerForm, options: Mapping[str, Any]) -> Way:
+    def way(self, problem: Problem, task: IntegerTask, options: Mapping[str, Any]) -> Way:
         from treeml.backends.solvers.encodings.cover.cover import takes_cover
         from treeml.backends.solvers.encodings.encoding_choice import (
             cover_or,
@@ -65,14 +65,14 @@ class CpSatBackend(SolverBackend):
 
         wanted = options.get("encoding", "auto")
         if wanted in ("rows", "order"):
-            takes_nodes(asked)
-            takes_shares(asked)
-            size = fitting_literals(problem, asked, binary=wanted == "rows")
+            takes_nodes(task)
+            takes_shares(task)
+            size = fitting_literals(problem, task, binary=wanted == "rows")
             return Way(wanted, f"asked for; about {size:,} literals")
         whole = is_whole(options)
-        kind, because = cover_or(problem, asked, wanted == "cover", lambda: node_encoding(problem, asked), whole)
+        kind, because = cover_or(problem, task, wanted == "cover", lambda: node_encoding(problem, task), whole)
         if kind == "cover":
-            takes_cover(problem, asked, whole)
+            takes_cover(problem, task, whole)
         return Way(kind, because)
 
     def memory_is_kept(self, options: Mapping[str, Any]) -> str:
@@ -83,11 +83,11 @@ class CpSatBackend(SolverBackend):
         from treeml.backends.solvers.encodings.cover.cover_search import solve_cover
         from treeml.backends.solvers.encodings.cpsat.constraints import build_rows
         from treeml.backends.solvers.encodings.cpsat.cpsat_search import search_order, search_rows
-        from treeml.backends.solvers.encodings.node_questions import read_choices
+        from treeml.backends.solvers.encodings.node_questions import read_questions
         from treeml.backends.solvers.encodings.starts.greedy_start import first_trees
         from treeml.backends.solvers.engines import cpsat
 
-        problem, asked, limits = search.problem, search.asked, search.limits
+        problem, task, limits = search.problem, search.task, search.limits
         orders = orders_of(limits, limits.options.get("deterministic"))
         path = limits.options.get("write", "")
         if kind == "cover":
@@ -100,10 +100,10 @@ class CpSatBackend(SolverBackend):
 
             return solve_cover(search, start, solver, write if path else None)
         search.offer(start)
-        if asked.depth < 0:
+        if task.depth < 0:
             return search.no_tree(Evidence("counting", "no tree is so shallow"))
-        choices = read_choices(problem, binary=kind == "rows")
-        search.begin_with(first_trees(choices, asked, limits.deadline))
+        questions = read_questions(problem, binary=kind == "rows")
+        search.begin_with(first_trees(questions, task, limits.deadline))
 
         def run(model: Any, variables: list[Any], told: Callable[..., bool]) -> SolverOutcome:
             if path:
@@ -114,9 +114,9 @@ class CpSatBackend(SolverBackend):
             )  # fmt: skip
 
         if kind == "rows":
-            model = build_rows(problem, asked, choices, limits.deadline)
+            model = build_rows(problem, task, questions, limits.deadline)
             search.is_built()
             return search_rows(search, model, run)
-        order = build_order(problem, asked, choices, limits.deadline)
+        order = build_order(problem, task, questions, limits.deadline)
         search.is_built(order.clauses.top, len(order.clauses.clauses))
         return search_order(search, order, run)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from treeml.backends.claims import Evidence
 from treeml.backends.contract import Capabilities, Carries, Limits, Option, Stop
-from treeml.backends.solvers.encodings.integer_form import (
+from treeml.backends.solvers.encodings.integer_task import (
     LARGEST_SHARE,
     LARGEST_SUM,
-    IntegerForm,
+    IntegerTask,
     Unsupported,
     read_problem,
 )
@@ -40,12 +40,12 @@ class ClauseBackend(SolverBackend):
 
     module, package, install = "pysat", "python-sat", "pip install python-sat"
 
-    def way(self, problem: Problem, asked: IntegerForm, options: Mapping[str, Any]) -> Way:
+    def way(self, problem: Problem, task: IntegerTask, options: Mapping[str, Any]) -> Way:
         from treeml.backends.solvers.encodings.encoding_choice import fitting_literals, takes_nodes
 
-        takes_nodes(asked)
+        takes_nodes(task)
         kind = options.get("encoding", "order")
-        size = fitting_literals(problem, asked, binary=kind == "binary")
+        size = fitting_literals(problem, task, binary=kind == "binary")
         said = "columns as they are" if kind == "order" else "every test by itself, as asked for"
         return Way(kind, f"{said}, about {size:,} literals")
 
@@ -61,18 +61,18 @@ class ClauseBackend(SolverBackend):
         from treeml.backends.solvers.deadline import OutOfTime
         from treeml.backends.solvers.encodings.clauses.order import build_order
         from treeml.backends.solvers.encodings.clauses.order_search import EncodingTooLarge, decide, encode_limits
-        from treeml.backends.solvers.encodings.node_questions import read_choices
+        from treeml.backends.solvers.encodings.node_questions import read_questions
         from treeml.backends.solvers.engines.sat import Stopped
         from treeml.backends.solvers.solve_state import SolveState
 
         try:
-            asked = read_problem(problem.asking((), problem.bounds))
-            search = SolveState(problem.asking((), problem.bounds), asked, limits, None)
-            choices = read_choices(problem, binary=limits.options.get("encoding") == "binary")
-            model = build_order(problem, asked, choices, limits.deadline)
-            sums = {item.name for item in asked.requirements if item.name}
+            task = read_problem(problem.asking((), problem.bounds))
+            search = SolveState(problem.asking((), problem.bounds), task, limits, None)
+            questions = read_questions(problem, binary=limits.options.get("encoding") == "binary")
+            model = build_order(problem, task, questions, limits.deadline)
+            sums = {item.name for item in task.requirements if item.name}
             shapes = {bound.name for bound in problem.bounds} - sums
-            shapes |= {rule.name for rule in asked.leaf_rules} | {name for _, name in asked.monotone}
+            shapes |= {rule.name for rule in task.leaf_rules} | {name for _, name in task.monotone}
             chosen = {name: model.clauses.new() for name in sorted(sums - shapes)}
             if not chosen:
                 return None
@@ -145,25 +145,25 @@ def prepare(search: SolveState, start: Node | None) -> OrderModel | Stop:
     from treeml.backends.solvers.deadline import in_time
     from treeml.backends.solvers.encodings.clauses.order import build_order, estimate_clauses
     from treeml.backends.solvers.encodings.clauses.order_search import BYTES_PER_CLAUSE, EncodingTooLarge, encode_limits
-    from treeml.backends.solvers.encodings.node_questions import read_choices
+    from treeml.backends.solvers.encodings.node_questions import read_questions
     from treeml.backends.solvers.encodings.starts.greedy_start import first_trees
 
-    problem, asked, limits = search.problem, search.asked, search.limits
+    problem, task, limits = search.problem, search.task, search.limits
     margin = limits.options.get("margin", 1)
     if margin > 1:
         keep_margin(search, margin)
     search.offer(start)
-    if asked.depth < 0:
+    if task.depth < 0:
         return search.no_tree(Evidence("counting", "no tree is so shallow"))
     in_time(limits.deadline)
-    choices = read_choices(problem, binary=limits.options.get("encoding") == "binary")
-    search.begin_with(first_trees(choices, asked, limits.deadline))
+    questions = read_questions(problem, binary=limits.options.get("encoding") == "binary")
+    search.begin_with(first_trees(questions, task, limits.deadline))
     if search.is_met and not limits.options.get("write"):
         return search.close(Evidence("bound meets tree", "", search.bound_by))
-    if limits.memory is not None and estimate_clauses(asked, choices) * BYTES_PER_CLAUSE > limits.memory:
-        search.notes.append(f"about {estimate_clauses(asked, choices):,} clauses do not fit in the memory allowed")
+    if limits.memory is not None and estimate_clauses(task, questions) * BYTES_PER_CLAUSE > limits.memory:
+        search.notes.append(f"about {estimate_clauses(task, questions):,} clauses do not fit in the memory allowed")
         return Stop.MEMORY
-    model = build_order(problem, asked, choices, limits.deadline, margin)
+    model = build_order(problem, task, questions, limits.deadline, margin)
     try:
         encode_limits(model, limits.memory)
     except EncodingTooLarge as large:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from treeml.backends.claims import Evidence
 from treeml.backends.contract import NO_OPTIONS, Capabilities, Option, Refusal, Stop
-from treeml.backends.solvers.encodings.integer_form import IntegerForm, Unsupported
+from treeml.backends.solvers.encodings.integer_task import IntegerTask, Unsupported
 from treeml.backends.solvers.maxsat import CLAUSES_CARRY, CONFLICTS, ClauseBackend, open_solver, prepare
 from treeml.backends.solvers.solver_backend import BOUNDS, EXPLAIN, Way
 from treeml.problem.problem import Problem
@@ -74,16 +74,16 @@ class SatBackend(ClauseBackend):
             yield Refusal("a goal", "sat answers yes or no", "use maxsat, or `satisfy` with a bound on the goal")
         yield from super().refusals(problem, options)
 
-    def way(self, problem: Problem, asked: IntegerForm, options: Mapping[str, Any]) -> Way:
+    def way(self, problem: Problem, task: IntegerTask, options: Mapping[str, Any]) -> Way:
         from treeml.backends.solvers.encodings.faultless.faultless_search import MOST_LITERALS, choose, estimate
 
         encoding = options.get("encoding", "auto")
-        faultless = _faultless(problem, asked, binary=encoding in ("binary", "complete"))
+        faultless = _faultless(problem, task, binary=encoding in ("binary", "complete"))
         if isinstance(faultless, str):
             if encoding in ("complete", "partition"):
                 because = f"it is for faultless trees only, and here {faultless}"
                 raise Unsupported(f"the encoding {encoding}", because, "use `encoding = order`")
-            return super().way(problem, asked, {**options, "encoding": "order" if encoding == "auto" else encoding})
+            return super().way(problem, task, {**options, "encoding": "order" if encoding == "auto" else encoding})
         kind, because = choose(faultless, encoding, options.get("switch", SWITCH))
         least = estimate(faultless, kind, len(_first(faultless, kind, options, 0)))
         if least > MOST_LITERALS:
@@ -95,7 +95,7 @@ class SatBackend(ClauseBackend):
         return Way(kind, because)
 
     def run(self, search: SolveState, kind: str, start: Node | None) -> Stop:
-        faultless = _faultless(search.problem, search.asked, binary=kind in ("binary", "complete"))
+        faultless = _faultless(search.problem, search.task, binary=kind in ("binary", "complete"))
         if not isinstance(faultless, str):
             search.offer(start)
             return search.close(ANY_TREE) if search.tree is not None else _find_faultless(search, faultless, kind)
@@ -107,14 +107,14 @@ class SatBackend(ClauseBackend):
         return search.close(ANY_TREE) if search.tree is not None else _decide(search, model)
 
 
-def _faultless(problem: Problem, asked: IntegerForm, binary: bool) -> Faultless | str:
+def _faultless(problem: Problem, task: IntegerTask, binary: bool) -> Faultless | str:
     """The question of a faultless tree, or why the problem is another."""
     from treeml.backends.solvers.encodings.faultless.question import read_faultless
-    from treeml.backends.solvers.encodings.node_questions import read_choices
+    from treeml.backends.solvers.encodings.node_questions import read_questions
 
-    if asked.depth < 0:
+    if task.depth < 0:
         return "no tree is so shallow"
-    return read_faultless(problem, asked, read_choices(problem, binary=binary))
+    return read_faultless(problem, task, read_questions(problem, binary=binary))
 
 
 def _first(faultless: Faultless, encoding: str, options: Mapping[str, Any], seed: int) -> list[int]:

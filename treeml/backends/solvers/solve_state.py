@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from treeml.backends.claims import Contradiction, Evidence, Proof, UnfoundedClaim
 from treeml.backends.contract import Answer, Limits, OnProgress, Progress, Status, Stop
-from treeml.backends.solvers.encodings.integer_form import Form, IntegerForm, goal_value
+from treeml.backends.solvers.encodings.integer_task import Form, IntegerTask, goal_value
 from treeml.backends.solvers.engines.outcome import Proved
 from treeml.problem.evaluate import answers, evaluate_goals, meets_all
 from treeml.problem.problem import Problem
@@ -27,7 +27,7 @@ ROW_BY_ROW = Evidence("row by row")
 @dataclass
 class SolveState:
     problem: Problem
-    asked: IntegerForm
+    task: IntegerTask
     limits: Limits
     on_progress: OnProgress | None
     began: float = field(default_factory=monotonic)
@@ -48,7 +48,7 @@ class SolveState:
         """Takes the tree if it meets every bound and is better than the best; False if it does not meet the bounds."""
         if tree is None:
             return False
-        tree = trimmed(tree, self.problem, self.asked.goal)
+        tree = trimmed(tree, self.problem, self.task.goal)
         if not meets_all(self.problem, tree) or not (self.accepts is None or self.accepts(tree)):
             return False
         objective = evaluate_goals(self.problem, tree)
@@ -99,7 +99,7 @@ class SolveState:
         """What is proved of the first goal; a solver that knows less than the costs of the rows tell is not heard."""
         if not self.problem.goals or self.accepts is not None:
             return None
-        told = None if self.least is None else goal_value(self.asked.goal, self.least)
+        told = None if self.least is None else goal_value(self.task.goal, self.least)
         values = [value for value in (told, self.at_best) if value is not None]
         if not values:
             return None
@@ -108,7 +108,7 @@ class SolveState:
     @property
     def bound_by(self) -> Proof:
         """What the bound rests on."""
-        told = None if self.least is None else goal_value(self.asked.goal, self.least)
+        told = None if self.least is None else goal_value(self.task.goal, self.least)
         if told is None or (self.at_best is not None and self.at_best >= told):
             return (ROW_BY_ROW,)
         assert self.least_by is not None
@@ -125,7 +125,7 @@ class SolveState:
             return None
         if not self.objective:
             return 0
-        steps = (self.objective[0] - self.asked.goal.constant) / self.asked.goal.scale
+        steps = (self.objective[0] - self.task.goal.constant) / self.task.goal.scale
         return -(-steps.numerator // steps.denominator)
 
     @property
@@ -211,7 +211,7 @@ class SolveState:
             return
         assert self.least_by is not None
         raise Contradiction(
-            f"its bound {goal_value(self.asked.goal, self.least)} ({self.least_by.text}) lies above its own tree with "
+            f"its bound {goal_value(self.task.goal, self.least)} ({self.least_by.text}) lies above its own tree with "
             f"{self.objective[0]}"
         )
 

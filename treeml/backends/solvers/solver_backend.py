@@ -27,7 +27,7 @@ from treeml.backends.contract import (
 )
 from treeml.backends.infeasibility import explained
 from treeml.backends.solvers.deadline import OutOfTime
-from treeml.backends.solvers.encodings.integer_form import IntegerForm, Unsupported, only_costs, read_problem
+from treeml.backends.solvers.encodings.integer_task import IntegerTask, Unsupported, only_costs, read_problem
 from treeml.lang.diagnostic import Diagnostic, RefusedError
 from treeml.problem.precision import most_leaves, narrowed, smallest_difference
 from treeml.problem.problem import Problem
@@ -78,7 +78,7 @@ class SolverBackend(BackendBase):
             return f"{cls.package} is not installed"
 
     @abstractmethod
-    def way(self, problem: Problem, asked: IntegerForm, options: Mapping[str, Any]) -> Way:
+    def way(self, problem: Problem, task: IntegerTask, options: Mapping[str, Any]) -> Way:
         """The encoding for a problem: the one asked for, or the best by estimated size; else raises Unsupported."""
 
     @abstractmethod
@@ -120,9 +120,9 @@ class SolverBackend(BackendBase):
 
         began = monotonic()
 
-        def once(asked: IntegerForm, begin: Node | None) -> Answer:
-            way = self.way(problem, asked, limits.options)
-            search = SolveState(problem, asked, limits, on_progress, began)
+        def once(task: IntegerTask, begin: Node | None) -> Answer:
+            way = self.way(problem, task, limits.options)
+            search = SolveState(problem, task, limits, on_progress, began)
             search.notes.append(f"{self.word} {way.kind}")
             if limits.memory is not None:
                 search.notes.append(f"memory: {self.memory_is_kept(limits.options)}")
@@ -150,7 +150,7 @@ class SolverBackend(BackendBase):
 
 
 def refined(
-    problem: Problem, limits: Limits, answer: Answer, once: Callable[[IntegerForm, Node | None], Answer]
+    problem: Problem, limits: Limits, answer: Answer, once: Callable[[IntegerTask, Node | None], Answer]
 ) -> Answer:
     """A best tree that rounding leaves in doubt is sought again, in steps that are a share of its own value, until the
     doubt is small beside it, or none."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treeml.backends.solvers.encodings.integer_form import Unsupported
+from treeml.backends.solvers.encodings.integer_task import Unsupported
 from treeml.backends.solvers.engines.highs import accept, goal_of
 from treeml.backends.solvers.engines.outcome import LEFT, OnIncumbent, Orders, SolverOutcome, cut_short, run_in_thread
 from treeml.backends.solvers.engines.program import FREE, Program

@@ -39,7 +39,7 @@ from treeml.backends.contract import Deadline
 from treeml.backends.solvers.deadline import NO_DEADLINE
 from treeml.backends.solvers.encodings.clauses.pseudo_boolean import Clauses
 from treeml.backends.solvers.encodings.complete_tree import Nodes
-from treeml.backends.solvers.encodings.integer_form import Form, IntegerForm, LeafRule, Unsupported, parts_of
+from treeml.backends.solvers.encodings.integer_task import Form, IntegerTask, LeafRule, Unsupported, parts_of
 from treeml.backends.solvers.encodings.node_questions import NodeQuestions
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Leaf, Node, Split
@@ -68,8 +68,8 @@ class OrderModel:
     """Clauses, sums to be kept, and a sum to be minimized."""
 
     problem: Problem
-    asked: IntegerForm
-    choices: NodeQuestions
+    task: IntegerTask
+    questions: NodeQuestions
     nodes: Nodes
     clauses: Clauses = field(default_factory=Clauses)
     limits: list[AtMost] = field(default_factory=list)
@@ -99,11 +99,11 @@ class OrderModel:
                 return Leaf(self._label_of(node - self.nodes.branches, true))
             if self.split is not None and not true[self.split[node]]:
                 return grow(2 * node + 1)
-            asked = np.flatnonzero(true[self.ask[node]])
-            if not len(asked):
+            asks = np.flatnonzero(true[self.ask[node]])
+            if not len(asks):
                 return grow(2 * node + 1)
             yes = true[self.side[node]]
-            found = self.choices.decode(self.choices.choices[int(asked[0])], yes)
+            found = self.questions.decode(self.questions[int(asks[0])], yes)
             if found is None:
                 return grow(2 * node + 1 if yes.any() else 2 * node + 2)
             test, swapped = found
@@ -122,29 +122,29 @@ class OrderModel:
         return int(np.flatnonzero(true[self.label[leaf]])[0])
 
 
-def estimate_clauses(asked: IntegerForm, choices: NodeQuestions) -> int:
+def estimate_clauses(task: IntegerTask, questions: NodeQuestions) -> int:
     """About so many clauses, before any is made."""
-    nodes = Nodes(asked.depth)
-    per_node = sum(2 * choices.groups if choice.kind != "test" else choices.groups for choice in choices.choices)
-    leaves = nodes.leaves * choices.groups * (2 + sum(1 for _ in asked.forms))
-    shape = nodes.leaves * choices.groups * (asked.depth + 1) if asked.counts_shape else 0
+    nodes = Nodes(task.depth)
+    per_node = sum(2 * questions.groups if question.kind != "test" else questions.groups for question in questions)
+    leaves = nodes.leaves * questions.groups * (2 + sum(1 for _ in task.forms))
+    shape = nodes.leaves * questions.groups * (task.depth + 1) if task.counts_shape else 0
     return nodes.branches * per_node + leaves + shape
 
 
 def build_order(
-    problem: Problem, asked: IntegerForm, choices: NodeQuestions, deadline: Deadline = NO_DEADLINE, margin: int = 1
+    problem: Problem, task: IntegerTask, questions: NodeQuestions, deadline: Deadline = NO_DEADLINE, margin: int = 1
 ) -> OrderModel:
     """Raises Unsupported for what the directions cannot express, OutOfTime at the deadline."""
-    depth = asked.depth if choices.choices else 0
+    depth = task.depth if questions else 0
     clauses = Clauses(deadline=deadline)
-    model = OrderModel(problem, asked, choices, Nodes(max(0, depth)), clauses, margin=margin)
+    model = OrderModel(problem, task, questions, Nodes(max(0, depth)), clauses, margin=margin)
     _write_nodes(model)
     if margin > 1:
         _write_margin(model)
     _write_labels(model)
     presence = _Presence(model)
     _write_shape(model, presence)
-    for rule in asked.leaf_rules:
+    for rule in task.leaf_rules:
         if rule.some:
             _write_some_leaf(model, presence, rule)
         else:
@@ -158,10 +158,10 @@ def build_order(
 
 def _write_nodes(model: OrderModel) -> None:
     """One block of variables per node: what it asks, where the groups go, and whether it is split."""
-    choices, nodes, clauses = model.choices, model.nodes, model.clauses
-    kinds, groups = len(choices.choices), choices.groups
+    questions, nodes, clauses = model.questions, model.nodes, model.clauses
+    kinds, groups = len(questions), questions.groups
     # Where no test leaves the margin, a node has to be able to ask nothing.
-    free = model.asked.counts_shape or model.margin > 1
+    free = model.task.counts_shape or model.margin > 1
     block = kinds + groups + int(free)
     first = clauses.top + 1
     clauses.fresh(block * nodes.branches)
@@ -170,25 +170,25 @@ def _write_nodes(model: OrderModel) -> None:
     model.side = base + kinds + np.arange(groups)[None, :]
     if free:
         model.split = base[:, 0] + kinds + groups
-    template = _template(choices, kinds)
+    template = _template(questions, kinds)
     for node in range(nodes.branches):
         for clause_array in template:
             shift = np.sign(clause_array) * (int(base[node, 0]) - 1)
             clauses.extend((clause_array + shift).tolist())
-        asked = model.ask[node].tolist()
+        asks = model.ask[node].tolist()
         if model.split is None:
-            clauses.add(*asked)
+            clauses.add(*asks)
         else:
             split = int(model.split[node])
-            clauses.add(-split, *asked)
-            clauses.extend([-literal, split] for literal in asked)
+            clauses.add(-split, *asks)
+            clauses.extend([-literal, split] for literal in asks)
             clauses.extend([split, literal] for literal in model.side[node].tolist())
             if node:
                 clauses.add(-split, int(model.split[(node - 1) // 2]))
-        clauses.at_most_one(asked)
+        clauses.at_most_one(asks)
 
 
-def _template(choices: NodeQuestions, kinds: int) -> list[Whole]:
+def _template(questions: NodeQuestions, kinds: int) -> list[Whole]:
     """The clauses of one node over variables 1 .. kinds (asks) and kinds + 1 .. kinds + groups (sides)."""
     twos: list[Whole] = []
     threes: list[Whole] = []
@@ -200,16 +200,16 @@ def _template(choices: NodeQuestions, kinds: int) -> list[Whole]:
         """Where `after` holds so does `before`."""
         threes.append(np.stack([np.full(len(before), -ask), before, -after], axis=1))
 
-    for place, choice in enumerate(choices.choices):
+    for place, question in enumerate(questions):
         ask = place + 1
-        sides = kinds + 1 + np.arange(choices.groups)
-        if choice.kind == "test":
-            assert choice.yes is not None
-            implied(ask, np.where(choice.yes, sides, -sides))
+        sides = kinds + 1 + np.arange(questions.groups)
+        if question.kind == "test":
+            assert question.yes is not None
+            implied(ask, np.where(question.yes, sides, -sides))
             continue
-        assert choice.codes is not None
-        order = np.argsort(choice.codes, kind="stable")
-        codes = choice.codes[order]
+        assert question.codes is not None
+        order = np.argsort(question.codes, kind="stable")
+        codes = question.codes[order]
         known = codes >= 0
         lost, order, codes = order[~known], order[known], codes[known]
         if len(lost) > 1:
@@ -217,7 +217,7 @@ def _template(choices: NodeQuestions, kinds: int) -> list[Whole]:
             chained(ask, sides[lost[1:]], sides[lost[:-1]])
         same = codes[1:] == codes[:-1]
         ahead, behind = sides[order[:-1]], sides[order[1:]]
-        if choice.kind == "order":
+        if question.kind == "order":
             chained(ask, ahead, behind)
             chained(ask, behind[same], ahead[same])
             if not len(lost):
@@ -230,24 +230,24 @@ def _template(choices: NodeQuestions, kinds: int) -> list[Whole]:
 
 def _write_margin(model: OrderModel) -> None:
     """Of all rows, those that do not reach the node too, at least so many answer yes, and as many no."""
-    choices, clauses, margin = model.choices, model.clauses, model.margin
-    count, total = choices.count, int(choices.count.sum())
+    questions, clauses, margin = model.questions, model.clauses, model.margin
+    count, total = questions.count, int(questions.count.sum())
     for node in range(model.nodes.branches):
         sides = model.side[node]
-        for place, choice in enumerate(choices.choices):
+        for place, question in enumerate(questions):
             ask = int(model.ask[node, place])
-            if choice.kind == "test":
-                held = int(count[choice.yes].sum())
+            if question.kind == "test":
+                held = int(count[question.yes].sum())
                 if min(held, total - held) < margin:
                     clauses.add(-ask)
-            elif choice.kind == "order" and choice.codes is not None and choice.codes.min() >= 0:
-                below = np.cumsum(np.bincount(choice.codes, weights=count).astype(np.int64))
+            elif question.kind == "order" and question.codes is not None and question.codes.min() >= 0:
+                below = np.cumsum(np.bincount(question.codes, weights=count).astype(np.int64))
                 cuts = np.flatnonzero((below >= margin) & (total - below >= margin))
                 if not len(cuts):
                     clauses.add(-ask)
                     continue
-                clauses.extend([-ask, int(side)] for side in sides[choice.codes <= cuts[0]])
-                clauses.extend([-ask, -int(side)] for side in sides[choice.codes > cuts[-1]])
+                clauses.extend([-ask, int(side)] for side in sides[question.codes <= cuts[0]])
+                clauses.extend([-ask, -int(side)] for side in sides[question.codes > cuts[-1]])
             else:
                 weights = [(int(weight), int(side)) for weight, side in zip(count, sides, strict=True)]
                 model.limits.append(AtMost(weights, total - margin, (ask,)))
@@ -268,7 +268,7 @@ def _write_labels(model: OrderModel) -> None:
 def _away(model: OrderModel, path: Sequence[tuple[int, bool]]) -> Whole:
     """groups x steps: literals, one of which holds for a group that is not on the path."""
     columns = [-model.side[node] if yes else model.side[node] for node, yes in path]
-    return np.stack(columns, axis=1) if columns else np.zeros((model.choices.groups, 0), np.int64)
+    return np.stack(columns, axis=1) if columns else np.zeros((model.questions.groups, 0), np.int64)
 
 
 # -- shape ----------------------------------------------------------------------------
@@ -284,7 +284,7 @@ class _Presence:
     def get(self) -> Whole:
         if self.literals is None:
             model = self.model
-            groups, leaves = model.choices.groups, model.nodes.leaves
+            groups, leaves = model.questions.groups, model.nodes.leaves
             made = np.array(list(model.clauses.fresh(groups * leaves)), np.int64).reshape(leaves, groups)
             for leaf, path in enumerate(model.nodes.paths):
                 away = _away(model, path)
@@ -304,8 +304,8 @@ def _write_shape(model: OrderModel, presence: _Presence) -> None:
     """Leaves that exist hold a group, and enough rows."""
     if model.split is None or not model.nodes.branches:
         return
-    support = max(1, model.asked.support)
-    count = model.choices.count
+    support = max(1, model.task.support)
+    count = model.questions.count
     for leaf in range(model.nodes.leaves):
         here = presence.get()[leaf]
         exists = _exists(model, leaf)
@@ -317,14 +317,14 @@ def _write_shape(model: OrderModel, presence: _Presence) -> None:
 
 def _write_leaf_rule(model: OrderModel, presence: _Presence, rule: LeafRule) -> None:
     if rule.kind == "support":
-        if int(model.choices.count.sum()) < rule.limit:
+        if int(model.questions.count.sum()) < rule.limit:
             model.clauses.never()
         return
     assert rule.cost is not None
     if rule.kind == "purity" and rule.limit > 1:
         model.clauses.never()
         return
-    sums = model.choices.summed(rule.cost)
+    sums = model.questions.summed(rule.cost)
     for leaf in range(model.nodes.leaves):
         here = presence.get()[leaf].tolist()
         exists = _exists(model, leaf)
@@ -356,11 +356,11 @@ def _write_some_leaf(model: OrderModel, presence: _Presence, rule: LeafRule) -> 
         here = presence.get()[leaf].tolist()
         model.clauses.extend([-literal, exists] for exists in _exists(model, leaf))
         if rule.kind == "support":
-            counts = model.choices.count.tolist()
+            counts = model.questions.count.tolist()
             model.limits.append(AtMost(list(zip(counts, here, strict=True)), int(rule.limit), (literal,)))
             continue
         assert rule.cost is not None
-        sums = model.choices.summed(rule.cost)
+        sums = model.questions.summed(rule.cost)
         total = sums.sum(axis=1)
         for label in range(model.problem.classes):
             if rule.kind == "errors":
@@ -385,7 +385,7 @@ class _Quantities:
         self.shared = shared
         self.predicted: Whole | None = None
         self.used: dict[int, int] = {}
-        self.asked: dict[tuple[int, int], int | None] = {}
+        self.asks: dict[tuple[int, int], int | None] = {}
         self.depths: list[int] | None = None
         self.paid: dict[int, Whole] = {}
 
@@ -396,7 +396,7 @@ class _Quantities:
         if form.losses:
             raise Unsupported("a loss", "clauses count, they do not average", "the cover encoding takes it")
         if form.predicted is not None:
-            more, fixed = self._predicted(sign * self.model.choices.summed(form.predicted))
+            more, fixed = self._predicted(sign * self.model.questions.summed(form.predicted))
             terms += more
             constant += fixed
         if form.leaves:
@@ -407,7 +407,7 @@ class _Quantities:
             terms += [(sign * form.depth, literal) for literal in self._depths()]
         terms += [(sign * factor, self._used(feature)) for feature, factor in form.used.items()]
         for feature, cost in form.test_costs.items():
-            counts = self.model.choices.count
+            counts = self.model.questions.count
             paid = self._paid(feature, sign * cost < 0)
             terms += [(sign * cost * int(n), int(q)) for n, q in zip(counts, paid, strict=True)]
         for factor, parts in form.largest:
@@ -439,7 +439,7 @@ class _Quantities:
         if self.predicted is not None:
             return self.predicted
         model, classes = self.model, self.model.problem.classes
-        groups, clauses = model.choices.groups, model.clauses
+        groups, clauses = model.questions.groups, model.clauses
         if classes == 2:
             made = np.array(list(clauses.fresh(groups)), np.int64)
         else:
@@ -488,27 +488,27 @@ class _Quantities:
                 clauses.extend(block.tolist())
         return terms
 
-    def _feature_asked(self, node: int, feature: int) -> int | None:
+    def _asks_feature(self, node: int, feature: int) -> int | None:
         """A literal that holds where the node tests the feature."""
         key = (node, feature)
-        if key not in self.asked:
+        if key not in self.asks:
             model = self.model
-            places = [k for k, choice in enumerate(model.choices.choices) if choice.feature == feature]
+            places = [k for k, question in enumerate(model.questions) if question.feature == feature]
             literals = [int(model.ask[node, place]) for place in places]
             if len(literals) > 1:
                 one = model.clauses.new()
                 model.clauses.extend([-literal, one] for literal in literals)
                 model.clauses.add(-one, *literals)
                 literals = [one]
-            self.asked[key] = literals[0] if literals else None
-        return self.asked[key]
+            self.asks[key] = literals[0] if literals else None
+        return self.asks[key]
 
     def _used(self, feature: int) -> int:
         if feature not in self.used:
             model = self.model
             literal = model.clauses.new()
-            asked = [self._feature_asked(node, feature) for node in range(model.nodes.branches)]
-            present = [one for one in asked if one is not None]
+            asks = [self._asks_feature(node, feature) for node in range(model.nodes.branches)]
+            present = [one for one in asks if one is not None]
             model.clauses.extend([-one, literal] for one in present)
             model.clauses.add(-literal, *present)
             self.used[feature] = literal
@@ -532,13 +532,13 @@ class _Quantities:
             return self._paid_at_most(feature)
         if feature not in self.paid:
             model = self.model
-            made = np.array(list(model.clauses.fresh(model.choices.groups)), np.int64)
+            made = np.array(list(model.clauses.fresh(model.questions.groups)), np.int64)
             for node in range(model.nodes.branches):
-                asked = self._feature_asked(node, feature)
-                if asked is None:
+                asks = self._asks_feature(node, feature)
+                if asks is None:
                     continue
                 away = _away(model, model.nodes.path(node))
-                block = np.concatenate([away, np.full((len(made), 1), -asked), made[:, None]], axis=1)
+                block = np.concatenate([away, np.full((len(made), 1), -asks), made[:, None]], axis=1)
                 model.clauses.extend(block.tolist())
             self.paid[feature] = made
         return self.paid[feature]
@@ -546,17 +546,17 @@ class _Quantities:
     def _paid_at_most(self, feature: int) -> Whole:
         """q[u, f] that holds only where a node on the way of u tests f."""
         model, clauses = self.model, self.model.clauses
-        made = np.array(list(clauses.fresh(model.choices.groups)), np.int64)
+        made = np.array(list(clauses.fresh(model.questions.groups)), np.int64)
         reasons: list[list[int]] = [[-int(literal)] for literal in made]
         for node in range(model.nodes.branches):
-            asked = self._feature_asked(node, feature)
-            if asked is None:
+            asks = self._asks_feature(node, feature)
+            if asks is None:
                 continue
             away = _away(model, model.nodes.path(node))
             for group, reason in enumerate(reasons):
                 here = clauses.new()
                 reason.append(here)
-                clauses.add(-here, asked)
+                clauses.add(-here, asks)
                 clauses.extend([-here, -int(literal)] for literal in away[group])
         clauses.extend(reasons)
         return made
@@ -587,12 +587,12 @@ class _Quantities:
 
 
 def _write_forms(model: OrderModel) -> None:
-    asked = model.asked
-    sums = [part for form in asked.forms for part in parts_of(form) if part.predicted is not None]
-    two_sided = any(item.low is not None and item.high is not None for item in asked.requirements)
+    task = model.task
+    sums = [part for form in task.forms for part in parts_of(form) if part.predicted is not None]
+    two_sided = any(item.low is not None and item.high is not None for item in task.requirements)
     quantities = _Quantities(model, shared=len(sums) > 1 or two_sided)
-    model.goal, model.goal_constant = quantities.small(asked.goal, 1)
-    for item in asked.requirements:
+    model.goal, model.goal_constant = quantities.small(task.goal, 1)
+    for item in task.requirements:
         for sign, limit in ((1, item.high), (-1, item.low)):
             if limit is not None:
                 terms, constant = quantities.small(item.form, sign)

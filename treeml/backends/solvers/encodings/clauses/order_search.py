@@ -120,7 +120,7 @@ def _offer(search: SolveState, model: OrderModel, sat: Sat) -> list[list[int]]:
     tree = model.decode(true)
     if search.offer(tree):
         return []
-    terms = tuple(term for term, _ in search.asked.monotone)
+    terms = tuple(term for term, _ in search.task.monotone)
     clauses = [excluding(model, true, one, other) for one, other in broken_pairs(tree, model.problem, terms)]
     if not clauses:
         raise AssertionError("a tree of the clauses does not meet the requirements")
@@ -213,10 +213,10 @@ class _Runner:
         if self._without_penalty():
             return self.finish("no penalty")
         self.prove(1, "no model without penalties")
-        choices, asked = self.model.choices, self.search.asked
+        questions, task = self.model.questions, self.search.task
         deadline = self.search.limits.deadline
-        self.search.offer(coarse_tree(choices, asked, deadline))
-        self.search.offer(mended_tree(choices, asked, self.search.tree, deadline))
+        self.search.offer(coarse_tree(questions, task, deadline))
+        self.search.offer(mended_tree(questions, task, self.search.tree, deadline))
         upper, total = self.upper(), sum(weight for weight, _ in self.items)
         cap = total if upper is None else min(upper, total)
         outputs, extra = _count(self.items, cap, Clauses(self.model.clauses.top, deadline))
@@ -326,8 +326,8 @@ def start_literals(model: OrderModel, tree: Node) -> list[int]:
     from treeml.problem.evaluate import answers
 
     literals: list[int] = []
-    rows = np.zeros(model.choices.groups, np.int64)
-    rows[model.choices.group] = np.arange(model.problem.rows)
+    rows = np.zeros(model.questions.groups, np.int64)
+    rows[model.questions.group] = np.arange(model.problem.rows)
     known: dict[int, NDArray[np.bool_]] = {}
 
     def mark(node: Node, place: int) -> None:
@@ -343,8 +343,8 @@ def start_literals(model: OrderModel, tree: Node) -> list[int]:
             yes = known[node.test]
             feature = model.problem.tests[node.test].feature
             literals.extend(np.where(yes, model.side[place], -model.side[place]).tolist())
-            for number, choice in enumerate(model.choices.choices):
-                same = choice.test == node.test if choice.kind == "test" else choice.feature == feature
+            for number, question in enumerate(model.questions):
+                same = question.test == node.test if question.kind == "test" else question.feature == feature
                 literals.append(int(model.ask[place, number]) * (1 if same else -1))
             mark(node.yes, 2 * place + 1)
             mark(node.no, 2 * place + 2)
@@ -364,13 +364,13 @@ def excluding(model: OrderModel, true: NDArray[np.bool_], one: Path, other: Path
         node = 0
         for _, answer in path:
             place = int(np.flatnonzero(true[model.ask[node]])[0])
-            choice = model.choices.choices[place]
+            question = model.questions[place]
             clause.add(-int(model.ask[node, place]))
-            if choice.kind != "test":
-                assert choice.codes is not None
+            if question.kind != "test":
+                assert question.codes is not None
                 sides = model.side[node]
-                for code in np.unique(choice.codes):
-                    group = int(np.flatnonzero(choice.codes == code)[0])
+                for code in np.unique(question.codes):
+                    group = int(np.flatnonzero(question.codes == code)[0])
                     clause.add(-int(sides[group]) if true[sides[group]] else int(sides[group]))
             swapped = _is_swapped(model, true, node, place)
             node = 2 * node + (1 if answer != swapped else 2)
@@ -385,5 +385,5 @@ def excluding(model: OrderModel, true: NDArray[np.bool_], one: Path, other: Path
 
 
 def _is_swapped(model: OrderModel, true: NDArray[np.bool_], node: int, place: int) -> bool:
-    found = model.choices.decode(model.choices.choices[place], true[model.side[node]])
+    found = model.questions.decode(model.questions[place], true[model.side[node]])
     return found is not None and found[1]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from treeml.backends.solvers.encodings.cover.cover import row_forms
-from treeml.backends.solvers.encodings.integer_form import Form, IntegerForm, form_range, parts_of
+from treeml.backends.solvers.encodings.integer_task import Form, IntegerTask, form_range, parts_of
 from treeml.problem.problem import Problem
 
 
@@ -42,19 +42,19 @@ class Coupling:
     told_apart: bool = False  # do columns of equal effect differ otherwise, by region or by what was rounded?
 
 
-def couple(problem: Problem, asked: IntegerForm) -> Coupling:
-    losses = any(part.losses for item in asked.requirements for part in parts_of(item.form))
-    made = Coupling(told_apart=bool(asked.monotone) or losses)
-    number = {id(form): place for place, form in enumerate((asked.goal, *row_forms(asked)))}
-    wanted = _wanted(asked)
+def couple(problem: Problem, task: IntegerTask) -> Coupling:
+    losses = any(part.losses for item in task.requirements for part in parts_of(item.form))
+    made = Coupling(told_apart=bool(task.monotone) or losses)
+    number = {id(form): place for place, form in enumerate((task.goal, *row_forms(task)))}
+    wanted = _wanted(task)
     place: dict[tuple[str, int], int] = {}
-    for feature in sorted(asked.watched):
+    for feature in sorted(task.watched):
         small, large = wanted.get(("used", feature), (False, False))
         place["used", feature] = len(made.extras)
         made.extras.append(Extra("used", feature, 0, 1, small, large))
     if ("depth", 0) in wanted:
         small, large = wanted["depth", 0]
-        for level in range(1, asked.depth + 1):
+        for level in range(1, task.depth + 1):
             place["depth", level] = len(made.extras)
             made.extras.append(Extra("depth", level, 0, 1, small, large))
 
@@ -64,14 +64,14 @@ def couple(problem: Problem, asked: IntegerForm) -> Coupling:
         for feature, value in form.used.items():
             found[place["used", feature]] = value
         if form.depth:
-            for level in range(1, asked.depth + 1):
+            for level in range(1, task.depth + 1):
                 found[place["depth", level]] = form.depth
         for factor, parts in form.largest:
             found[largest(parts, small if factor > 0 else large, large if factor > 0 else small)] = factor
         return found
 
     def largest(parts: tuple[Form, ...], small: bool, large: bool) -> int:
-        ranges = [form_range(part, problem, asked) for part in parts]
+        ranges = [form_range(part, problem, task) for part in parts]
         top = len(made.extras)
         lower, upper = max(low for low, _ in ranges), max(high for _, high in ranges)
         made.extras.append(Extra("largest", 0, lower, upper, small, large))
@@ -90,17 +90,17 @@ def couple(problem: Problem, asked: IntegerForm) -> Coupling:
             made.rows.append(Row(None, dict.fromkeys(choice, 1), 1, 1))
         return top
 
-    made.goal = extras_of(asked.goal, True, False)
-    for requirement in asked.requirements:
+    made.goal = extras_of(task.goal, True, False)
+    for requirement in task.requirements:
         extras = extras_of(requirement.form, requirement.high is not None, requirement.low is not None)
         made.rows.append(Row(number[id(requirement.form)], extras, requirement.low, requirement.high, requirement.name))
-    some = [rule for rule in asked.leaf_rules if rule.some]
+    some = [rule for rule in task.leaf_rules if rule.some]
     for index, rule in enumerate(some, start=len(number)):
         made.rows.append(Row(index, {}, 1, None, rule.name))
     return made
 
 
-def _wanted(asked: IntegerForm) -> dict[tuple[str, int], tuple[bool, bool]]:
+def _wanted(task: IntegerTask) -> dict[tuple[str, int], tuple[bool, bool]]:
     """For `used` and `depth`: does a smaller, does a larger value help somewhere?"""
     found: dict[tuple[str, int], tuple[bool, bool]] = {}
 
@@ -115,7 +115,7 @@ def _wanted(asked: IntegerForm) -> dict[tuple[str, int], tuple[bool, bool]]:
                 # A largest value is held from both sides where more of it helps.
                 note(part, True, large if factor > 0 else small)
 
-    note(asked.goal, True, False)
-    for requirement in asked.requirements:
+    note(task.goal, True, False)
+    for requirement in task.requirements:
         note(requirement.form, requirement.high is not None, requirement.low is not None)
     return found

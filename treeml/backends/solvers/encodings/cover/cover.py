@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treeml.backends.solvers.encodings.integer_form import Form, IntegerForm, Unsupported, parts_of
+from treeml.backends.solvers.encodings.integer_task import Form, IntegerTask, Unsupported, parts_of
 from treeml.native import cover as native
 from treeml.problem.problem import Problem
 from treeml.problem.terms import Loss
@@ -94,31 +94,31 @@ def pair_tree(cover: Cover, state: int) -> Node:
     return Leaf(-1) if root < 0 else Split(int(cover.tests[root]), side(yes), side(no))
 
 
-def couples(asked: IntegerForm) -> bool:
+def couples(task: IntegerTask) -> bool:
     """Does anything but one sum over leaves matter?"""
-    forms = [item for item in asked.requirements if item.low is not None or item.high is not None]
-    some = any(rule.some for rule in asked.leaf_rules)
-    return bool(forms) or some or bool(asked.monotone) or not asked.goal.additive
+    forms = [item for item in task.requirements if item.low is not None or item.high is not None]
+    some = any(rule.some for rule in task.leaf_rules)
+    return bool(forms) or some or bool(task.monotone) or not task.goal.additive
 
 
-def takes_pairs(asked: IntegerForm, whole: bool = False) -> bool:
+def takes_pairs(task: IntegerTask, whole: bool = False) -> bool:
     """Are depth-2 subtrees priced as one?"""
     if whole:
         return False
-    goal = asked.goal
+    goal = task.goal
     plain = goal.additive and not (goal.test_costs or goal.losses) and goal.leaves >= 0
-    only_support = all(rule.kind == "support" and not rule.some for rule in asked.leaf_rules)
-    return asked.depth >= 2 and plain and only_support and not couples(asked)
+    only_support = all(rule.kind == "support" and not rule.some for rule in task.leaf_rules)
+    return task.depth >= 2 and plain and only_support and not couples(task)
 
 
-def takes_cover(problem: Problem, asked: IntegerForm, whole: bool = False) -> None:
+def takes_cover(problem: Problem, task: IntegerTask, whole: bool = False) -> None:
     """Raises Unsupported where a number of the tables would be too large, or classes too many.
 
     No set of rows loses more than all rows together, so what a single leaf costs bounds every entry.
     """
-    if takes_pairs(asked, whole) and problem.classes > 64:
+    if takes_pairs(task, whole) and problem.classes > 64:
         raise Unsupported("more than 64 classes", "depth-2 subtrees are counted for at most 64")
-    for form in (asked.goal, *row_forms(asked)):
+    for form in (task.goal, *row_forms(task)):
         total = Fraction(0)
         for factor, loss in form.losses:
             if loss.kind == "squared":
@@ -132,7 +132,7 @@ def takes_cover(problem: Problem, asked: IntegerForm, whole: bool = False) -> No
         if form.predicted is not None:
             total += int(np.abs(form.predicted).max(axis=1, initial=0).sum())
         total += int(problem.count.sum()) * sum(abs(cost) for cost in form.test_costs.values())
-        if total >= NEVER // 64 or (2**asked.depth) * abs(form.leaves) >= NEVER // 64:
+        if total >= NEVER // 64 or (2**task.depth) * abs(form.leaves) >= NEVER // 64:
             raise Unsupported(
                 "numbers of this size", "their sum is beyond what solvers handle exactly", "round targets or weights"
             )
@@ -155,23 +155,23 @@ def estimate_states(tests: int, levels: int) -> int:
     return sum(comb(tests, k) << k for k in range(max(1, levels)))
 
 
-def estimate_cells(problem: Problem, asked: IntegerForm, whole: bool = False) -> int:
+def estimate_cells(problem: Problem, task: IntegerTask, whole: bool = False) -> int:
     """At most so many numbers in the tables: what building takes in time and, times eight, in memory."""
     tests, labels = len(problem.tests), max(1, problem.classes)
     words = -(-problem.rows // 64)
-    if takes_pairs(asked, whole):
-        return estimate_states(tests, asked.depth - 1) * (words + labels) + tests * tests * labels
-    states = estimate_states(tests, asked.depth)
-    return states * (words + tests * labels * (len(asked.requirements) + 1) * 2)
+    if takes_pairs(task, whole):
+        return estimate_states(tests, task.depth - 1) * (words + labels) + tests * tests * labels
+    states = estimate_states(tests, task.depth)
+    return states * (words + tests * labels * (len(task.requirements) + 1) * 2)
 
 
-def row_forms(asked: IntegerForm) -> tuple[Form, ...]:
+def row_forms(task: IntegerTask) -> tuple[Form, ...]:
     """The forms of rows, those under a largest value among them, each once."""
     found: list[Form] = []
-    for part in parts_of(asked.goal):
-        if part is not asked.goal:
+    for part in parts_of(task.goal):
+        if part is not task.goal:
             found.append(part)
-    for requirement in asked.requirements:
+    for requirement in task.requirements:
         found.extend(parts_of(requirement.form))
     return tuple(found)
 

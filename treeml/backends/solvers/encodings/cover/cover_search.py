@@ -35,9 +35,9 @@ from treeml.backends.solvers.encodings.cover.cover_program import (
 from treeml.backends.solvers.encodings.cover.cover_tables import build_cover
 from treeml.backends.solvers.encodings.cover.relaxation import PricedCover, Relaxation, ascend
 from treeml.backends.solvers.encodings.encoding_choice import cover_work, is_whole
-from treeml.backends.solvers.encodings.integer_form import IntegerForm, form_range
+from treeml.backends.solvers.encodings.integer_task import IntegerTask, form_range
 from treeml.backends.solvers.encodings.monotone import broken_pairs
-from treeml.backends.solvers.encodings.node_questions import read_choices
+from treeml.backends.solvers.encodings.node_questions import read_questions
 from treeml.backends.solvers.encodings.starts.greedy_start import first_trees
 from treeml.backends.solvers.engines.outcome import OnIncumbent, Proved, SolverEnd, SolverOutcome
 from treeml.backends.solvers.engines.program import FREE, Program, gather_rows
@@ -65,33 +65,33 @@ Excluded = tuple[tuple[int, int, int, int], ...]  # columns that no answer uses 
 def solve_cover(
     search: SolveState, start: Node | None, solver: Solver, write: Callable[[Program], None] | None
 ) -> Stop:
-    problem, asked, limits = search.problem, search.asked, search.limits
+    problem, task, limits = search.problem, search.task, search.limits
     whole = is_whole(limits.options)
     search.offer(start)
-    if asked.depth < 0 or int(problem.count.sum()) < asked.support:
+    if task.depth < 0 or int(problem.count.sum()) < task.support:
         return search.no_tree(Evidence("counting", "no tree is so shallow, or has so many rows in a leaf"))
-    if search.tree is None and cover_work(problem, asked, whole) > LONG_WORK:
-        search.begin_with(first_trees(read_choices(problem), asked, limits.deadline))
+    if search.tree is None and cover_work(problem, task, whole) > LONG_WORK:
+        search.begin_with(first_trees(read_questions(problem), task, limits.deadline))
     try:
-        cover = build_cover(problem, asked, limits.deadline, limits.memory or 0, limits.threads, whole)
+        cover = build_cover(problem, task, limits.deadline, limits.memory or 0, limits.threads, whole)
     except CoverStopped as stopped:
         search.is_built()
         if stopped.code == MEMORY:
             search.notes.append("the states of the cover do not fit in the memory allowed")
         return Stop.MEMORY if stopped.code == MEMORY else Stop.TIME
-    coupling = couple(problem, asked)
+    coupling = couple(problem, task)
     search.statistics["states"] = float(cover.states.size)
-    if any(loss.kind == "squared" for _, loss in asked.goal.losses):
+    if any(loss.kind == "squared" for _, loss in task.goal.losses):
         # Every leaf is rounded down by less than a step, and all of them together by floats by less than another.
-        leaves = min(2**asked.depth, problem.rows)
-        prices = leaves + (int(problem.count.sum()) + 2) * asked.depth + len(asked.goal.used) if asked.goal.rough else 0
-        search.tolerance = asked.goal.scale * (leaves + 1 + prices)
+        leaves = min(2**task.depth, problem.rows)
+        prices = leaves + (int(problem.count.sum()) + 2) * task.depth + len(task.goal.used) if task.goal.rough else 0
+        search.tolerance = task.goal.scale * (leaves + 1 + prices)
     if write is not None:
-        write(write_program(cover, _every_column(cover, coupling, asked), coupling))
+        write(write_program(cover, _every_column(cover, coupling, task), coupling))
     asks = _Asks(search, cover, coupling, solver)
     if not limits.options.get("presolve", True):
         return _everything(asks)
-    stop = _by_thresholds(asks) if couples(asked) else _whole_flow(asks)
+    stop = _by_thresholds(asks) if couples(task) else _whole_flow(asks)
     if stop is Stop.PROVED and not asks.calls:
         search.notes.append("proved by counting and an exact relaxation of the cover: no solver was called")
     return stop
@@ -139,12 +139,12 @@ class _Asks:
 
 def _everything(asks: _Asks) -> Stop:
     """Every column goes to the solver."""
-    return _flow_of(asks, _every_column(asks.cover, asks.coupling, asks.search.asked))
+    return _flow_of(asks, _every_column(asks.cover, asks.coupling, asks.search.task))
 
 
-def _every_column(cover: Cover, coupling: Coupling, asked: IntegerForm) -> CoverColumns:
+def _every_column(cover: Cover, coupling: Coupling, task: IntegerTask) -> CoverColumns:
     """Of columns between which only their price could decide (labels of a leaf, last splits) the cheapest."""
-    return take(cover, all_columns(cover) if couples(asked) else best_columns(cover), coupling)
+    return take(cover, all_columns(cover) if couples(task) else best_columns(cover), coupling)
 
 
 def _flow_of(asks: _Asks, columns: CoverColumns, complete: bool = True) -> Stop:
@@ -189,8 +189,8 @@ def _whole_flow(asks: _Asks) -> Stop:
 def _by_thresholds(asks: _Asks) -> Stop:
     search, cover, coupling = asks.search, asks.cover, asks.coupling
     relaxation = Relaxation(cover, coupling, search.limits.deadline)
-    priced_by_loss = bool(search.asked.goal.losses)
-    ceiling = None if priced_by_loss else form_range(search.asked.goal, search.problem, search.asked)[1]
+    priced_by_loss = bool(search.task.goal.losses)
+    ceiling = None if priced_by_loss else form_range(search.task.goal, search.problem, search.task)[1]
 
     def offer(tree: Node) -> int | None:
         search.offer(tree)
@@ -357,7 +357,7 @@ def _exclude(
     if search.offer(tree):
         return False
     chosen = [int(c) for c in np.flatnonzero(outcome.values[: columns.size])]
-    terms = tuple(term for term, _ in search.asked.monotone)
+    terms = tuple(term for term, _ in search.task.monotone)
     paths = _paths(cover, columns, chosen)
     found = False
     for one, other in broken_pairs(tree, search.problem, terms):

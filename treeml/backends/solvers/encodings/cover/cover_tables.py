@@ -13,7 +13,7 @@ import numpy as np
 from treeml.backends.contract import Deadline
 from treeml.backends.solvers.deadline import NO_DEADLINE, in_time
 from treeml.backends.solvers.encodings.cover.cover import Cover, couples, moved_targets, row_forms, takes_pairs
-from treeml.backends.solvers.encodings.integer_form import Form, IntegerForm, LeafRule, parts_of
+from treeml.backends.solvers.encodings.integer_task import Form, IntegerTask, LeafRule, parts_of
 from treeml.native import cover as native
 from treeml.problem.magnitudes import product_at_least
 from treeml.problem.problem import Problem
@@ -30,27 +30,27 @@ MOST_BYTES = 8 * 2**30  # where no limit on memory is given
 
 def build_cover(
     problem: Problem,
-    asked: IntegerForm,
+    task: IntegerTask,
     deadline: Deadline = NO_DEADLINE,
     memory: int = 0,
     threads: int = 1,
     whole: bool = False,
 ) -> Cover:
     """Raises native.CoverStopped where memory or time is not enough, OutOfTime at the deadline."""
-    used_tests = _useful_tests(problem, asked)
+    used_tests = _useful_tests(problem, task)
     bits = native.pack_bits(problem.bits[used_tests])
     feature = np.array([problem.tests[j].feature for j in used_tests], np.int32)
-    support = max(1, asked.support)
-    paid = sorted({f for form in asked.forms for part in parts_of(form) for f in part.test_costs})
-    watched = asked.watched
-    pairs = takes_pairs(asked, whole)
-    levels = max(1, asked.depth - 1 if pairs else asked.depth)
+    support = max(1, task.support)
+    paid = sorted({f for form in task.forms for part in parts_of(form) for f in part.test_costs})
+    watched = task.watched
+    pairs = takes_pairs(task, whole)
+    levels = max(1, task.depth - 1 if pairs else task.depth)
     group = np.array([f + 1 if f in watched else 0 for f in feature], np.int32)
     settle = None
-    only_support = all(rule.kind == "support" and not rule.some for rule in asked.leaf_rules)
-    goal = asked.goal
+    only_support = all(rule.kind == "support" and not rule.some for rule in task.leaf_rules)
+    goal = task.goal
     splits_never_pay_by_themselves = goal.leaves >= 0 and all(cost >= 0 for cost in goal.test_costs.values())
-    if not couples(asked) and only_support and not goal.losses and splits_never_pay_by_themselves and problem.classes:
+    if not couples(task) and only_support and not goal.losses and splits_never_pay_by_themselves and problem.classes:
         settle = cost_matrix(goal, problem)
     states = native.enumerate_states(
         bits,
@@ -58,19 +58,19 @@ def build_cover(
         levels,
         support=support,
         group=group,
-        tags=_tags(problem, asked, feature, paid),
+        tags=_tags(problem, task, feature, paid),
         cost=settle,
         max_bytes=memory or MOST_BYTES,
         seconds=seconds_left(deadline),
     )
-    forms, labels = 1 + len(row_forms(asked)), max(1, problem.classes)
+    forms, labels = 1 + len(row_forms(task)), max(1, problem.classes)
     if not pairs and _table_bytes(states, len(used_tests), labels, forms) > (memory or MOST_BYTES):
         raise native.CoverStopped(native.MEMORY)
-    splits_last = asked.depth > 0 and len(used_tests) > 0
+    splits_last = task.depth > 0 and len(used_tests) > 0
     count = Counting(problem, states, bits, splits_last and not pairs, threads, deadline)
     if splits_last and pairs:
-        return pair_tables(count, asked, used_tests, feature)
-    return split_tables(count, asked, used_tests, feature, paid)
+        return pair_tables(count, task, used_tests, feature)
+    return split_tables(count, task, used_tests, feature, paid)
 
 
 def _table_bytes(states: native.States, tests: int, labels: int, forms: int) -> int:
@@ -115,17 +115,17 @@ class Counting:
         return whole, yes, whole[self.last :, None, :][: len(self.keys)] - yes
 
 
-def _useful_tests(problem: Problem, asked: IntegerForm) -> NDArray[np.int64]:
+def _useful_tests(problem: Problem, task: IntegerTask) -> NDArray[np.int64]:
     """Tests that split the rows: with monotony required all of them, else each split once per counted feature."""
     seen: set[tuple[bytes, int]] = set()
     kept = []
-    special = asked.watched | {f for form in asked.forms for part in parts_of(form) for f in part.test_costs}
+    special = task.watched | {f for form in task.forms for part in parts_of(form) for f in part.test_costs}
     for number, answers in enumerate(problem.bits):
         if answers.all() or not answers.any():
             continue
         feature = problem.tests[number].feature
         side = answers if answers[0] else ~answers
-        key = (side.tobytes(), number if asked.monotone else feature if feature in special else -1)
+        key = (side.tobytes(), number if task.monotone else feature if feature in special else -1)
         if key not in seen:
             seen.add(key)
             kept.append(number)
@@ -133,11 +133,11 @@ def _useful_tests(problem: Problem, asked: IntegerForm) -> NDArray[np.int64]:
 
 
 def _tags(
-    problem: Problem, asked: IntegerForm, feature: NDArray[np.int32], paid: list[int]
+    problem: Problem, task: IntegerTask, feature: NDArray[np.int32], paid: list[int]
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]] | None:
     """What a path must remember beside its rows: features paid for; and, for monotony, its very answers."""
     tests = len(feature)
-    if asked.monotone:
+    if task.monotone:
         yes, no = np.zeros((tests, 2 * tests), bool), np.zeros((tests, 2 * tests), bool)
         yes[np.arange(tests), 2 * np.arange(tests)] = True
         no[np.arange(tests), 2 * np.arange(tests) + 1] = True
@@ -165,20 +165,20 @@ def cost_matrix(form: Form, problem: Problem) -> Whole:
     return form.predicted
 
 
-def pair_tables(count: Counting, asked: IntegerForm, tests: NDArray[np.int64], feature: NDArray[np.int32]) -> Cover:
+def pair_tables(count: Counting, task: IntegerTask, tests: NDArray[np.int64], feature: NDArray[np.int32]) -> Cover:
     """States priced by the best tree of depth two on them, where nothing couples the subtrees."""
     problem, states, labels = count.problem, count.states, max(1, count.problem.classes)
-    cost = cost_matrix(asked.goal, problem)
+    cost = cost_matrix(task.goal, problem)
     least = cost.min(axis=1, keepdims=True)
     last = count.last
     best = native.best_pairs(
-        count.bits, states.keys[last:], problem.rows, cost - least, problem.count, max(1, asked.support),
-        asked.goal.leaves, count.threads, count.pause,
+        count.bits, states.keys[last:], problem.rows, cost - least, problem.count, max(1, task.support),
+        task.goal.leaves, count.threads, count.pause,
     )  # fmt: skip
-    leaf = count.whole(cost - least)[None] + asked.goal.leaves
+    leaf = count.whole(cost - least)[None] + task.goal.leaves
     none = np.zeros((1, 0, len(tests), labels), np.int64)
     return Cover(
-        states, tests.astype(np.int32), feature, labels, bool(problem.classes), last, False, (asked.goal,), leaf,
+        states, tests.astype(np.int32), feature, labels, bool(problem.classes), last, False, (task.goal,), leaf,
         np.ones((states.size, labels), bool), none, none, none[0].astype(bool), none[0].astype(bool),
         np.zeros((1, len(states.parent)), np.int64), np.zeros((1, 0, len(tests)), np.int64), best, False,
         int(least.sum()),
@@ -186,12 +186,12 @@ def pair_tables(count: Counting, asked: IntegerForm, tests: NDArray[np.int64], f
 
 
 def split_tables(
-    count: Counting, asked: IntegerForm, tests: NDArray[np.int64], feature: NDArray[np.int32], paid: list[int]
+    count: Counting, task: IntegerTask, tests: NDArray[np.int64], feature: NDArray[np.int32], paid: list[int]
 ) -> Cover:
     """What leaves and splits add to every form, and which of them are allowed."""
     problem, states, labels = count.problem, count.states, max(1, count.problem.classes)
-    forms = (asked.goal, *row_forms(asked))
-    width = len(forms) + sum(rule.some for rule in asked.leaf_rules)
+    forms = (task.goal, *row_forms(task))
+    width = len(forms) + sum(rule.some for rule in task.leaf_rules)
     leaf = np.zeros((width, states.size, labels), np.int64)
     yes = np.zeros((width, len(count.keys), len(tests), labels), np.int64)
     no = np.zeros_like(yes)
@@ -209,14 +209,14 @@ def split_tables(
             leaf[number] += whole[:, None]
             yes[number] += sides[:, :, 0, None]
             no[number] += sides[:, :, 1, None]
-    some = [rule for rule in asked.leaf_rules if rule.some]
+    some = [rule for rule in task.leaf_rules if rule.some]
     for number, rule in enumerate(some, start=len(forms)):
         values = problem.count[:, None] if rule.kind == "support" or rule.cost is None else rule.cost
         tables = (_meets_some(rule, table, labels) for table in count.all_three(values))
         leaf[number], yes[number], no[number] = tables
     held, held_yes, held_no = (table[..., 0] for table in count.all_three(problem.count[:, None]))
-    allowed = _allowed(count, asked, held, held_yes, held_no)
-    arc_price, bottom_price = _prices(count, asked, feature, forms, paid, held)
+    allowed = _allowed(count, task, held, held_yes, held_no)
+    arc_price, bottom_price = _prices(count, task, feature, forms, paid, held)
     return Cover(
         states, tests.astype(np.int32), feature, labels, bool(problem.classes), count.last, count.splits_last, forms,
         leaf, allowed[0], yes, no, allowed[1], allowed[2], arc_price, bottom_price, None, rounded, 0,
@@ -271,17 +271,17 @@ def _squared(count: Counting, loss: Loss, factor: Fraction, ceiling: int | None)
 
 
 def _allowed(
-    count: Counting, asked: IntegerForm, held: Whole, held_yes: Whole, held_no: Whole
+    count: Counting, task: IntegerTask, held: Whole, held_yes: Whole, held_no: Whole
 ) -> tuple[Bits, Bits, Bits]:
     """Which leaves meet the conditions on every leaf: states x labels, and the two sides of splits of the last ones."""
     labels = max(1, count.problem.classes)
-    support = max(1, asked.support)
+    support = max(1, task.support)
     leaf = np.repeat((held >= support)[:, None], labels, axis=1)
     # Both sides hold rows, or the split is none.
     both = (held_yes >= 1) & (held_no >= 1)
     yes = np.repeat(((held_yes >= support) & both)[:, :, None], labels, axis=2)
     no = np.repeat(((held_no >= support) & both)[:, :, None], labels, axis=2)
-    for rule in asked.leaf_rules:
+    for rule in task.leaf_rules:
         if rule.some or rule.kind == "support" or rule.cost is None:
             continue
         whole, below, above = count.all_three(rule.cost)
@@ -316,12 +316,12 @@ def _meets_some(rule: LeafRule, sums: Whole, labels: int) -> Bits:
 
 
 def _paid_already(
-    problem: Problem, asked: IntegerForm, states: native.States, feature: NDArray[np.int32], paid: list[int]
+    problem: Problem, task: IntegerTask, states: native.States, feature: NDArray[np.int32], paid: list[int]
 ) -> Bits:
     """states x paid features: was it tested above?"""
     words = max(1, -(-problem.rows // 64))
     marks = np.unpackbits(np.ascontiguousarray(states.keys[:, words:]).view(np.uint8), axis=1, bitorder="little")
-    if not asked.monotone:
+    if not task.monotone:
         return marks[:, : len(paid)].astype(bool)
     pairs = marks[:, : 2 * len(feature)].reshape(states.size, len(feature), 2)
     answered: Bits = (pairs != 0).any(axis=2)
@@ -333,7 +333,7 @@ def _paid_already(
 
 def _prices(
     count: Counting,
-    asked: IntegerForm,
+    task: IntegerTask,
     feature: NDArray[np.int32],
     forms: tuple[Form, ...],
     paid: list[int],
@@ -341,13 +341,13 @@ def _prices(
 ) -> tuple[Whole, Whole]:
     """What tests cost: forms x arcs, and forms x last states x tests."""
     states, last, lasts = count.states, count.last, len(count.keys)
-    width = len(forms) + sum(rule.some for rule in asked.leaf_rules)
+    width = len(forms) + sum(rule.some for rule in task.leaf_rules)
     arcs = np.zeros((width, len(states.parent)), np.int64)
     bottoms = np.zeros((width, lasts, len(feature)), np.int64)
     if not paid:
         return arcs, bottoms
     place = {f: i for i, f in enumerate(paid)}
-    known = _paid_already(count.problem, asked, states, feature, paid)
+    known = _paid_already(count.problem, task, states, feature, paid)
     column = np.array([place.get(int(f), -1) for f in feature])
     priced = column >= 0
     for number, form in enumerate(forms):

@@ -25,9 +25,9 @@ import numpy as np
 from treeml.backends.contract import Deadline
 from treeml.backends.solvers.deadline import NO_DEADLINE, in_time
 from treeml.backends.solvers.encodings.complete_tree import Nodes
-from treeml.backends.solvers.encodings.integer_form import (
+from treeml.backends.solvers.encodings.integer_task import (
     Form,
-    IntegerForm,
+    IntegerTask,
     LeafRule,
     Unsupported,
     form_range,
@@ -43,16 +43,16 @@ if TYPE_CHECKING:
     Whole = NDArray[np.int64]
 
 
-def estimate_literals(asked: IntegerForm, choices: NodeQuestions) -> int:
-    nodes = Nodes(max(0, asked.depth))
-    return nodes.leaves * choices.groups * (1 + len(choices.choices)) * max(1, asked.depth)
+def estimate_literals(task: IntegerTask, questions: NodeQuestions) -> int:
+    nodes = Nodes(max(0, task.depth))
+    return nodes.leaves * questions.groups * (1 + len(questions)) * max(1, task.depth)
 
 
 @dataclass
 class RowsModel:
     problem: Problem
-    asked: IntegerForm
-    choices: NodeQuestions
+    task: IntegerTask
+    questions: NodeQuestions
     nodes: Nodes
     model: Any
     ask: list[list[Any]] = field(default_factory=list)  # nodes x tests
@@ -67,7 +67,7 @@ class RowsModel:
         return [v for row in self.ask for v in row] + self.leave + [v for row in self.label for v in row]
 
     def decode(self, values: Whole) -> Node:
-        tests, classes = len(self.choices.choices), len(self.label[0]) if self.label else 0
+        tests, classes = len(self.questions), len(self.label[0]) if self.label else 0
         branches = self.nodes.branches
         ask = values[: branches * tests].reshape(branches, tests)
         leave = values[branches * tests : branches * tests + len(self.leave)]
@@ -78,8 +78,8 @@ class RowsModel:
                 return Leaf(int(label[node - branches].argmax()) if classes else -1)
             if len(leave) and leave[node]:
                 return grow(2 * node + 1)
-            choice = self.choices.choices[int(ask[node].argmax())]
-            return Split(choice.test, grow(2 * node + 1), grow(2 * node + 2))
+            question = self.questions[int(ask[node].argmax())]
+            return Split(question.test, grow(2 * node + 1), grow(2 * node + 2))
 
         return grow(0)
 
@@ -89,22 +89,22 @@ class RowsModel:
 
 
 def build_rows(
-    problem: Problem, asked: IntegerForm, choices: NodeQuestions, deadline: Deadline = NO_DEADLINE
+    problem: Problem, task: IntegerTask, questions: NodeQuestions, deadline: Deadline = NO_DEADLINE
 ) -> RowsModel:
     """`choices` are single tests. Raises Unsupported for what the rows cannot express, OutOfTime."""
     from ortools.sat.python import cp_model
 
-    depth = asked.depth if choices.choices else 0
-    model = RowsModel(problem, asked, choices, Nodes(max(0, depth)), cp_model.CpModel())
+    depth = task.depth if questions else 0
+    model = RowsModel(problem, task, questions, Nodes(max(0, depth)), cp_model.CpModel())
     _write_tree(model, deadline)
     _write_leaf_rules(model)
-    for rule in asked.leaf_rules:
+    for rule in task.leaf_rules:
         if rule.some:
             _write_some_leaf(model, rule)
     in_time(deadline)
     quantities = _Quantities(model)
-    model.goal = quantities.value(asked.goal, True, False)
-    for item in asked.requirements:
+    model.goal = quantities.value(task.goal, True, False)
+    for item in task.requirements:
         in_time(deadline)
         value = quantities.value(item.form, item.high is not None, item.low is not None)
         if item.high is not None:
@@ -114,7 +114,7 @@ def build_rows(
     if not isinstance(model.goal, int):
         model.model.minimize(model.goal)
     # Labels follow from small sums by themselves; with huge ones the search would try value by value.
-    decided = model.ask if _is_small(asked.goal) else [*model.ask, *model.label]
+    decided = model.ask if _is_small(task.goal) else [*model.ask, *model.label]
     strategy = [literal for row in decided for literal in row]
     if strategy:
         model.model.add_decision_strategy(strategy, cp_model.CHOOSE_FIRST, cp_model.SELECT_MAX_VALUE)
@@ -126,16 +126,16 @@ def _is_small(form: Form) -> bool:
 
 
 def _write_tree(rows: RowsModel, deadline: Deadline) -> None:
-    model, nodes, choices = rows.model, rows.nodes, rows.choices
-    groups, tests = choices.groups, choices.choices
-    free = rows.asked.counts_shape
+    model, nodes, questions = rows.model, rows.nodes, rows.questions
+    groups, tests = questions.groups, questions
+    free = rows.task.counts_shape
     rows.place = [[model.new_bool_var("") for _ in range(nodes.leaves)] for _ in range(groups)]
     for place in rows.place:
         model.add_exactly_one(place)
     for node in range(nodes.branches):
-        asked = [model.new_bool_var("") for _ in tests]
-        rows.ask.append(asked)
-        options = list(asked)
+        asks = [model.new_bool_var("") for _ in tests]
+        rows.ask.append(asks)
+        options = list(asks)
         if free:
             rows.leave.append(model.new_bool_var(""))
             options.append(rows.leave[node])
@@ -143,11 +143,11 @@ def _write_tree(rows: RowsModel, deadline: Deadline) -> None:
         left, right = nodes.under(2 * node + 1), nodes.under(2 * node + 2)
         if nodes.level(node) + 1 == nodes.depth:
             left, right = range(left.start, left.start + 1), range(right.start, right.start + 1)
-        for literal, choice in zip(asked, tests, strict=True):
-            assert choice.yes is not None
+        for literal, question in zip(asks, tests, strict=True):
+            assert question.yes is not None
             in_time(deadline)
             wrong = [
-                rows.place[u][leaf].negated() for u in range(groups) for leaf in (right if choice.yes[u] else left)
+                rows.place[u][leaf].negated() for u in range(groups) for leaf in (right if question.yes[u] else left)
             ]
             model.add_bool_and(wrong).only_enforce_if(literal)
         if free:
@@ -170,12 +170,12 @@ def _write_tree(rows: RowsModel, deadline: Deadline) -> None:
 def _write_symmetries(rows: RowsModel) -> None:
     nodes, model = rows.nodes, rows.model
     for path in nodes.paths:
-        for test in range(len(rows.choices.choices)):
+        for test in range(len(rows.questions)):
             model.add_at_most_one(rows.ask[node][test] for node, _ in path)
     for node in range(nodes.branches):
         if nodes.level(node) + 2 != nodes.depth:
             continue
-        for test in range(len(rows.choices.choices)):
+        for test in range(len(rows.questions)):
             for other in range(test):
                 below = (rows.ask[2 * node + 1][other], rows.ask[2 * node + 2][other])
                 model.add_bool_or([rows.ask[node][test].negated(), *(literal.negated() for literal in below)])
@@ -183,24 +183,24 @@ def _write_symmetries(rows: RowsModel) -> None:
 
 def _write_leaf_rules(rows: RowsModel) -> None:
     if not rows.leave:
-        if int(rows.choices.count.sum()) < rows.asked.support:
+        if int(rows.questions.count.sum()) < rows.task.support:
             rows.model.add_bool_or([])
             return
         if rows.nodes.depth:
             return
-    model, groups = rows.model, range(rows.choices.groups)
-    support = max(1, rows.asked.support)
+    model, groups = rows.model, range(rows.questions.groups)
+    support = max(1, rows.task.support)
     for leaf in range(rows.nodes.leaves):
         here = [rows.place[u][leaf] for u in groups]
         exists = rows.exists(leaf)
-        total = sum(int(n) * literal for n, literal in zip(rows.choices.count, here, strict=True))
+        total = sum(int(n) * literal for n, literal in zip(rows.questions.count, here, strict=True))
         model.add(total >= support).only_enforce_if(exists)
         model.add_bool_or([*here, *(literal.negated() for literal in exists)])
-        for rule in rows.asked.leaf_rules:
+        for rule in rows.task.leaf_rules:
             if rule.kind == "support" or rule.some:
                 continue
             assert rule.cost is not None
-            sums = rows.choices.summed(rule.cost)
+            sums = rows.questions.summed(rule.cost)
             if rule.kind == "errors":
                 for label, literal in enumerate(rows.label[leaf]):
                     wrong = sum(int(cost) * one for cost, one in zip(sums[:, label], here, strict=True))
@@ -218,7 +218,7 @@ def _write_leaf_rules(rows: RowsModel) -> None:
 
 def _write_some_leaf(rows: RowsModel, rule: LeafRule) -> None:
     """One leaf that exists meets the condition; which one is a choice of its own."""
-    model, groups = rows.model, range(rows.choices.groups)
+    model, groups = rows.model, range(rows.questions.groups)
     chosen = [model.new_bool_var("") for _ in range(rows.nodes.leaves)]
     model.add_bool_or(chosen)
     for leaf, literal in enumerate(chosen):
@@ -226,11 +226,11 @@ def _write_some_leaf(rows: RowsModel, rule: LeafRule) -> None:
         for exists in rows.exists(leaf):
             model.add_implication(literal, exists)
         if rule.kind == "support":
-            total = sum(int(n) * one for n, one in zip(rows.choices.count, here, strict=True))
+            total = sum(int(n) * one for n, one in zip(rows.questions.count, here, strict=True))
             model.add(total <= int(rule.limit)).only_enforce_if(literal)
             continue
         assert rule.cost is not None
-        sums = rows.choices.summed(rule.cost)
+        sums = rows.questions.summed(rule.cost)
         weight = sums.sum(axis=1)
         for label, predicted in enumerate(rows.label[leaf]):
             if rule.kind == "errors":
@@ -249,7 +249,7 @@ class _Quantities:
 
     def __init__(self, rows: RowsModel) -> None:
         self.rows = rows
-        self.asked: dict[tuple[int, int], Any] = {}
+        self.asks: dict[tuple[int, int], Any] = {}
         self.used: dict[int, Any] = {}
         self.depths: list[Any] | None = None
         self.paid: dict[int, list[Any]] = {}
@@ -261,7 +261,7 @@ class _Quantities:
         rows = self.rows
         total: Any = form.offset
         if form.predicted is not None:
-            total += self._predicted(rows.choices.summed(form.predicted), small, large)
+            total += self._predicted(rows.questions.summed(form.predicted), small, large)
         if form.leaves:
             total += form.leaves
             for literal in rows.leave:
@@ -272,7 +272,7 @@ class _Quantities:
         for feature, factor in form.used.items():
             total += factor * self._used(feature)
         for feature, cost in form.test_costs.items():
-            for count, literal in zip(rows.choices.count, self._paid(feature), strict=True):
+            for count, literal in zip(rows.questions.count, self._paid(feature), strict=True):
                 total += cost * int(count) * literal
         for factor, parts in form.largest:
             up, down = (small, large) if factor > 0 else (large, small)
@@ -284,7 +284,7 @@ class _Quantities:
         return total
 
     def _range(self, parts: tuple[Form, ...]) -> tuple[int, int]:
-        ranges = [form_range(part, self.rows.problem, self.rows.asked) for part in parts]
+        ranges = [form_range(part, self.rows.problem, self.rows.task) for part in parts]
         return min(low for low, _ in ranges), max(high for _, high in ranges)
 
     def _predicted(self, cost: Whole, small: bool, large: bool) -> Any:
@@ -307,26 +307,26 @@ class _Quantities:
             model.add(total >= int(cost.min(axis=1).sum()))
         return total
 
-    def _asked(self, node: int, feature: int) -> Any | None:
+    def _asks_feature(self, node: int, feature: int) -> Any | None:
         key = (node, feature)
-        if key not in self.asked:
-            choices = self.rows.choices.choices
-            literals = [self.rows.ask[node][k] for k, choice in enumerate(choices) if choice.feature == feature]
+        if key not in self.asks:
+            questions = self.rows.questions
+            literals = [self.rows.ask[node][k] for k, question in enumerate(questions) if question.feature == feature]
             if len(literals) > 1:
                 one = self.rows.model.new_bool_var("")
                 self.rows.model.add_bool_or(literals).only_enforce_if(one)
                 for literal in literals:
                     self.rows.model.add_implication(literal, one)
                 literals = [one]
-            self.asked[key] = literals[0] if literals else None
-        return self.asked[key]
+            self.asks[key] = literals[0] if literals else None
+        return self.asks[key]
 
     def _used(self, feature: int) -> Any:
         if feature not in self.used:
             model = self.rows.model
             literal = model.new_bool_var("")
-            asked = [self._asked(node, feature) for node in range(self.rows.nodes.branches)]
-            present = [one for one in asked if one is not None]
+            asks = [self._asks_feature(node, feature) for node in range(self.rows.nodes.branches)]
+            present = [one for one in asks if one is not None]
             model.add_bool_or([*present, literal.negated()])
             for one in present:
                 model.add_implication(one, literal)
@@ -349,17 +349,17 @@ class _Quantities:
     def _paid(self, feature: int) -> list[Any]:
         if feature not in self.paid:
             rows = self.rows
-            made = [rows.model.new_bool_var("") for _ in range(rows.choices.groups)]
+            made = [rows.model.new_bool_var("") for _ in range(rows.questions.groups)]
             for node in range(rows.nodes.branches):
-                asked = self._asked(node, feature)
-                if asked is None:
+                asks = self._asks_feature(node, feature)
+                if asks is None:
                     continue
                 for u, literal in enumerate(made):
                     for leaf in rows.nodes.under(node):
-                        rows.model.add_bool_or([asked.negated(), rows.place[u][leaf].negated(), literal])
+                        rows.model.add_bool_or([asks.negated(), rows.place[u][leaf].negated(), literal])
             # And only then: where u ends in a leaf, one of the nodes above it asks.
             for leaf, path in enumerate(rows.nodes.paths):
-                above = [one for one in (self._asked(node, feature) for node, _ in path) if one is not None]
+                above = [one for one in (self._asks_feature(node, feature) for node, _ in path) if one is not None]
                 for u, literal in enumerate(made):
                     rows.model.add_bool_or([literal.negated(), rows.place[u][leaf].negated(), *above])
             self.paid[feature] = made

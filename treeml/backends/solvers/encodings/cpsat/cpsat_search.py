@@ -110,7 +110,7 @@ def _search(
         if outcome.values is not None:
             tree = decode(outcome.values)
             if not search.offer(tree):
-                terms = tuple(term for term, _ in search.asked.monotone)
+                terms = tuple(term for term, _ in search.task.monotone)
                 pairs = list(broken_pairs(tree, search.problem, terms))
                 if not pairs:
                     raise AssertionError("a tree of the model does not meet the requirements")
@@ -135,7 +135,7 @@ def _search(
 
 def _facts(rows: RowsModel, values: Whole, path: Path) -> set[int]:
     """The places, among the variables, of what makes the leaf at the end of a path: questions, no split, the label."""
-    node, tests, branches = 0, len(rows.choices.choices), rows.nodes.branches
+    node, tests, branches = 0, len(rows.questions), rows.nodes.branches
     found = set()
     for _, answer in path:
         found.add(node * tests + int(values[node * tests : (node + 1) * tests].argmax()))

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class CompleteModel:
-    """The choices must be single tests: `read_choices(problem, binary=True)`."""
+    """The choices must be single tests: `read_questions(problem, binary=True)`."""
 
     def __init__(self, faultless: Faultless, groups: Sequence[int], deadline: Deadline = NO_DEADLINE) -> None:
         self.faultless, self.deadline = faultless, deadline
@@ -46,14 +46,14 @@ class CompleteModel:
 
     def _write(self) -> None:
         clauses, nodes, count = self.clauses, self.nodes, len(self.groups)
-        choices = self.faultless.choices.choices
+        questions = self.faultless.questions
         self.ask = _matrix(clauses, nodes.branches, len(self.tests))
         self.side = _matrix(clauses, count, nodes.depth)
-        self.digits = max(1, (max(1, self.faultless.choices.problem.classes) - 1).bit_length())
+        self.digits = max(1, (max(1, self.faultless.questions.problem.classes) - 1).bit_length())
         self.label = _matrix(clauses, nodes.leaves, self.digits)
         says = np.zeros((count, len(self.tests)), bool)
         for place, test in enumerate(self.tests):
-            says[:, place] = _yes(choices[test].yes)[self.groups]
+            says[:, place] = _yes(questions[test].yes)[self.groups]
         for node in range(nodes.branches):
             in_time(self.deadline)
             self._write_node(node, says)
@@ -72,18 +72,18 @@ class CompleteModel:
 
     def _write_node(self, node: int, says: Bits) -> None:
         """`says`: groups x tests."""
-        level, asked = self.nodes.level(node), self.ask[node]
-        self.clauses.add(*asked.tolist())
-        self.clauses.at_most_one(asked.tolist())
+        level, asks = self.nodes.level(node), self.ask[node]
+        self.clauses.add(*asks.tolist())
+        self.clauses.at_most_one(asks.tolist())
         # A node below a leaf repeats a test, so as to part nothing; where leaves are counted it must be able to.
         if self.faultless.leaves is None and len(self.tests) >= self.nodes.depth:
             for above, _ in self.nodes.path(node):
-                self.clauses.extend(np.stack([-self.ask[above], -asked], axis=1).tolist())
+                self.clauses.extend(np.stack([-self.ask[above], -asks], axis=1).tolist())
         away = self._away(self.nodes.path(node))
         count, tests = says.shape
         block = np.empty((count, tests, level + 2), np.int64)
         block[:, :, :level] = away[:, None, :]
-        block[:, :, level] = -asked[None, :]
+        block[:, :, level] = -asks[None, :]
         block[:, :, level + 1] = np.where(says, 1, -1) * self.side[:, level][:, None]
         self.clauses.extend(block.reshape(-1, level + 2).tolist())
 
@@ -93,14 +93,14 @@ class CompleteModel:
         return np.stack(columns, axis=1) if columns else np.zeros((len(self.groups), 0), np.int64)
 
     def decode(self, true: Bits) -> Node:
-        choices = self.faultless.choices.choices
-        classes = self.faultless.choices.problem.classes
+        questions = self.faultless.questions
+        classes = self.faultless.questions.problem.classes
 
         def grow(node: int) -> Node:
             if node >= self.nodes.branches:
                 digits = true[self.label[node - self.nodes.branches]]
                 return Leaf(min(classes - 1, sum(1 << place for place in np.flatnonzero(digits).tolist())))
-            test = choices[self.tests[int(np.flatnonzero(true[self.ask[node]])[0])]].test
+            test = questions[self.tests[int(np.flatnonzero(true[self.ask[node]])[0])]].test
             return Split(test, grow(2 * node + 1), grow(2 * node + 2))
 
         return grow(0)
@@ -115,8 +115,8 @@ def distinct_tests(faultless: Faultless, groups: Whole) -> list[int]:
     """Places of choices that part these groups, each way of parting them once; the sides of a node can be swapped."""
     seen: set[bytes] = set()
     kept = []
-    for place, choice in enumerate(faultless.choices.choices):
-        yes = _yes(choice.yes)[groups]
+    for place, question in enumerate(faultless.questions):
+        yes = _yes(question.yes)[groups]
         if yes.all() or not yes.any():
             continue
         key = (yes ^ yes[0]).tobytes()

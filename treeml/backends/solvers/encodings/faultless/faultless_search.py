@@ -20,8 +20,8 @@ from treeml.backends.solvers.encodings.clauses.pseudo_boolean import Clauses
 from treeml.backends.solvers.encodings.faultless.complete import CompleteModel, estimate_complete
 from treeml.backends.solvers.encodings.faultless.partition import PartitionModel, estimate_partition
 from treeml.backends.solvers.encodings.faultless.question import Faultless
-from treeml.backends.solvers.encodings.integer_form import read_problem
-from treeml.backends.solvers.encodings.node_questions import read_choices
+from treeml.backends.solvers.encodings.integer_task import read_problem
+from treeml.backends.solvers.encodings.node_questions import read_questions
 from treeml.problem.tree import Leaf, Node
 
 if TYPE_CHECKING:
@@ -46,12 +46,12 @@ def choose(faultless: Faultless, encoding: str, switch: int) -> tuple[str, str]:
     """The encoding, and why; the choices are the columns as they are."""
     if encoding != "auto":
         return encoding, "as asked"
-    depth, choices = faultless.depth, faultless.choices
+    depth, questions = faultless.depth, faultless.questions
     if depth >= switch:
         return "partition", f"depth {depth} is not below the switch at {switch}"
-    tests, native = len(choices.problem.tests), any(choice.kind != "test" for choice in choices.choices)
-    if native and tests > MOST_TESTS_PER_COLUMN * len(choices.choices):
-        return "order", f"{tests:,} tests on {len(choices.choices):,} columns, which are taken as they are"
+    tests, native = len(questions.problem.tests), any(question.kind != "test" for question in questions)
+    if native and tests > MOST_TESTS_PER_COLUMN * len(questions):
+        return "order", f"{tests:,} tests on {len(questions):,} columns, which are taken as they are"
     return "complete", f"{tests:,} tests, and depth {depth} is below the switch at {switch}"
 
 
@@ -61,18 +61,18 @@ def build(faultless: Faultless, encoding: str, groups: Sequence[int], deadline: 
     if encoding == "partition":
         return PartitionModel(faultless, groups, deadline)
     part = faultless.restricted(groups)
-    model = build_order(part, read_problem(part), read_choices(part, binary=encoding == "binary"), deadline)
+    model = build_order(part, read_problem(part), read_questions(part, binary=encoding == "binary"), deadline)
     encode_limits(model, None)
     return model
 
 
 def estimate(faultless: Faultless, encoding: str, rows: int) -> int:
     """Occurrences of literals with so many rows."""
-    kinds, depth = len(faultless.choices.choices), faultless.depth
+    kinds, depth = len(faultless.questions), faultless.depth
     if encoding == "partition":
         return estimate_partition(rows, kinds, depth)
     if encoding == "complete":
-        return estimate_complete(rows, kinds, depth, faultless.choices.problem.classes)
+        return estimate_complete(rows, kinds, depth, faultless.questions.problem.classes)
     return (rows * (3 * kinds + 2 * depth)) << depth
 
 

@@ -29,7 +29,7 @@ from treeml.backends.contract import Deadline
 from treeml.backends.solvers.deadline import NO_DEADLINE, in_time
 from treeml.backends.solvers.encodings.clauses.pseudo_boolean import Clauses, at_most
 from treeml.backends.solvers.encodings.faultless.question import Faultless
-from treeml.backends.solvers.encodings.node_questions import Choice
+from treeml.backends.solvers.encodings.node_questions import Question
 from treeml.problem.tree import Leaf, Node, Split
 
 if TYPE_CHECKING:
@@ -43,14 +43,14 @@ class PartitionModel:
     def __init__(self, faultless: Faultless, groups: Sequence[int], deadline: Deadline = NO_DEADLINE) -> None:
         self.faultless, self.deadline = faultless, deadline
         self.groups = np.asarray(groups, np.int64)
-        self.asked = [place for place, choice in enumerate(faultless.choices.choices) if _parts(choice, self.groups)]
-        self.depth = faultless.depth if self.asked else 0
+        self.useful = [place for place, question in enumerate(faultless.questions) if _parts(question, self.groups)]
+        self.depth = faultless.depth if self.useful else 0
         self.clauses = Clauses()
         self._write()
 
     def _write(self) -> None:
         clauses, count, depth = self.clauses, len(self.groups), self.depth
-        kinds = len(self.asked)
+        kinds = len(self.useful)
         self.first, self.second = np.triu_indices(count, 1)
         pairs = len(self.first)
         self.together = _block(clauses, depth + 1, pairs)
@@ -78,27 +78,27 @@ class PartitionModel:
         ):
             clauses.extend(np.stack(columns, axis=1).tolist())
         clauses.extend(self.asks[level].tolist())
-        for place, number in enumerate(self.asked):
+        for place, number in enumerate(self.useful):
             in_time(self.deadline)
             asks = self.asks[level][:, place]
             clauses.extend(np.stack([-here, -asks[first], asks[second]], axis=1).tolist())
-            self._write_choice(self.faultless.choices.choices[number], asks, here, side)
+            self._write_question(self.faultless.questions[number], asks, here, side)
 
-    def _write_choice(self, choice: Choice, asks: Whole, here: Whole, side: Whole) -> None:
+    def _write_question(self, question: Question, asks: Whole, here: Whole, side: Whole) -> None:
         clauses, first, second = self.clauses, self.first, self.second
-        if choice.kind == "test":
-            assert choice.yes is not None
-            sign = np.where(choice.yes[self.groups], 1, -1)
+        if question.kind == "test":
+            assert question.yes is not None
+            sign = np.where(question.yes[self.groups], 1, -1)
             clauses.extend(np.stack([-asks, sign * side], axis=1).tolist())
             return
-        assert choice.codes is not None
-        codes = choice.codes[self.groups]
+        assert question.codes is not None
+        codes = question.codes[self.groups]
         alike = codes[first] == codes[second]
         known = (codes[first] >= 0) & (codes[second] >= 0)
         # q of the first row of a pair implies q of the second where they are together: one of the two is enough.
         for one, other, where in (
-            (first, second, alike | (known & (codes[first] < codes[second]) & (choice.kind == "order"))),
-            (second, first, alike | (known & (codes[first] > codes[second]) & (choice.kind == "order"))),
+            (first, second, alike | (known & (codes[first] < codes[second]) & (question.kind == "order"))),
+            (second, first, alike | (known & (codes[first] > codes[second]) & (question.kind == "order"))),
         ):
             columns = (-here[where], -asks[first[where]], -side[other[where]], side[one[where]])
             clauses.extend(np.stack(columns, axis=1).tolist())
@@ -117,7 +117,7 @@ class PartitionModel:
         def grow(rows: Whole, level: int) -> Node:
             if level == self.depth:
                 return Leaf(int(labels[rows[0]]))
-            number = self.asked[int(np.flatnonzero(true[self.asks[level, rows[0]]])[0])]
+            number = self.useful[int(np.flatnonzero(true[self.asks[level, rows[0]]])[0])]
             yes = true[self.side[level, rows]]
             if yes.all() or not yes.any():
                 return grow(rows, level + 1)
@@ -129,15 +129,15 @@ class PartitionModel:
 
     def _test(self, number: int, rows: Whole, yes: Bits) -> tuple[int, bool]:
         """The test that parts these rows so; groups elsewhere are put where a test of the column can put them."""
-        choice = self.faultless.choices.choices[number]
-        if choice.kind == "test":
-            return choice.test, False
-        assert choice.codes is not None
-        codes = choice.codes[self.groups[rows]]
+        question = self.faultless.questions[number]
+        if question.kind == "test":
+            return question.test, False
+        assert question.codes is not None
+        codes = question.codes[self.groups[rows]]
         chosen = codes[yes]
-        everywhere = choice.codes <= chosen.max() if choice.kind == "order" else np.isin(choice.codes, chosen)
-        everywhere[choice.codes < 0] = bool((chosen < 0).any())
-        found = self.faultless.choices.decode(choice, everywhere)
+        everywhere = question.codes <= chosen.max() if question.kind == "order" else np.isin(question.codes, chosen)
+        everywhere[question.codes < 0] = bool((chosen < 0).any())
+        found = self.faultless.questions.decode(question, everywhere)
         assert found is not None, "rows that were parted are not"
         return found
 
@@ -147,8 +147,8 @@ def estimate_partition(rows: int, kinds: int, depth: int) -> int:
     return rows * rows // 2 * depth * (3 * kinds + 16)
 
 
-def _parts(choice: Choice, groups: Whole) -> bool:
-    values = choice.yes if choice.kind == "test" else choice.codes
+def _parts(question: Question, groups: Whole) -> bool:
+    values = question.yes if question.kind == "test" else question.codes
     assert values is not None
     return bool((values[groups] != values[groups[0]]).any()) if len(groups) else False
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treeml.backends.solvers.encodings.integer_form import Form, IntegerForm, parts_of
+from treeml.backends.solvers.encodings.integer_task import Form, IntegerTask, parts_of
 from treeml.backends.solvers.encodings.node_questions import NodeQuestions
 from treeml.problem.evaluate import answers
 from treeml.problem.problem import Bound, Problem
@@ -33,7 +33,7 @@ FREE = -1  # the label of a group that may get any class
 class Faultless:
     """Is there a tree of at most this depth, with at most so many leaves, that gives every group its class?"""
 
-    choices: NodeQuestions
+    questions: NodeQuestions
     label: Whole  # per group
     row: Whole  # per group a row of it
     depth: int
@@ -46,20 +46,20 @@ class Faultless:
 
     def wrong(self, tree: Node) -> Whole:
         """Groups that the tree gives another class than theirs."""
-        predicted = np.full(self.choices.groups, FREE)
-        waiting: list[tuple[Node, Whole]] = [(tree, np.arange(self.choices.groups))]
+        predicted = np.full(self.questions.groups, FREE)
+        waiting: list[tuple[Node, Whole]] = [(tree, np.arange(self.questions.groups))]
         while waiting:
             node, here = waiting.pop()
             if isinstance(node, Leaf):
                 predicted[here] = node.label
                 continue
-            yes = answers(self.choices.problem, node.test, self.row[here])
+            yes = answers(self.questions.problem, node.test, self.row[here])
             waiting += [(node.yes, here[yes]), (node.no, here[~yes])]
         return np.flatnonzero((self.label != FREE) & (predicted != self.label))
 
     def restricted(self, groups: Sequence[int]) -> Problem:
         """The same question about one row of each of these groups, for an encoding that takes problems."""
-        problem = self.choices.problem
+        problem = self.questions.problem
         rows = self.row[np.asarray(groups, np.int64)]
         features = tuple(
             feature if feature.codes is None else replace(feature, codes=feature.codes[rows])
@@ -77,29 +77,29 @@ class Faultless:
         return Problem(features, problem.tests, count, problem.classes, (), tuple(bounds), given)
 
 
-def read_faultless(problem: Problem, asked: IntegerForm, choices: NodeQuestions) -> Faultless | str:
+def read_faultless(problem: Problem, task: IntegerTask, questions: NodeQuestions) -> Faultless | str:
     """The question, or why the problem is another one."""
     if problem.goals or not problem.classes:
         return "something is minimized" if problem.goals else "the leaves hold numbers"
-    if asked.monotone or any(rule.kind != "support" or rule.some or rule.limit > 1 for rule in asked.leaf_rules):
+    if task.monotone or any(rule.kind != "support" or rule.some or rule.limit > 1 for rule in task.leaf_rules):
         return "single leaves have requirements of their own"
-    label = np.full(choices.groups, FREE)
+    label = np.full(questions.groups, FREE)
     leaves: int | None = None
-    for requirement in asked.requirements:
+    for requirement in task.requirements:
         form = requirement.form
         if _counts_leaves(form) and requirement.low is None and requirement.high is not None:
             most = requirement.high // form.leaves
             leaves = most if leaves is None else min(leaves, most)
         elif form.predicted is not None and _only_predictions(form) and requirement.high is not None:
-            found = _labels(choices.summed(form.predicted), requirement.low, requirement.high)
+            found = _labels(questions.summed(form.predicted), requirement.low, requirement.high)
             if found is None or not _agree(label, found):
                 return "the requirement on predictions leaves room for different classes of a row"
             label = np.where(label == FREE, found, label)
         else:
             return "more is required than classes, depth and size"
-    row = np.zeros(choices.groups, np.int64)
-    row[choices.group] = np.arange(problem.rows)
-    return Faultless(choices, label, row, asked.depth, leaves)
+    row = np.zeros(questions.groups, np.int64)
+    row[questions.group] = np.arange(problem.rows)
+    return Faultless(questions, label, row, task.depth, leaves)
 
 
 def merged_labels(total: Sum, group: Whole, label: Whole) -> Whole | None:

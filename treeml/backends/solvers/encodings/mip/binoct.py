@@ -21,7 +21,7 @@ import numpy as np
 from treeml.backends.contract import Deadline
 from treeml.backends.solvers.deadline import NO_DEADLINE
 from treeml.backends.solvers.encodings.complete_tree import Nodes
-from treeml.backends.solvers.encodings.integer_form import IntegerForm, Unsupported
+from treeml.backends.solvers.encodings.integer_task import IntegerTask, Unsupported
 from treeml.backends.solvers.encodings.mip.flow import NodeProgram, _write_nodes
 from treeml.backends.solvers.encodings.mip.program_builder import Draft, Terms
 from treeml.backends.solvers.encodings.node_questions import NodeQuestions
@@ -29,26 +29,26 @@ from treeml.problem.problem import Problem
 
 
 def build_binoct(
-    problem: Problem, asked: IntegerForm, choices: NodeQuestions, deadline: Deadline = NO_DEADLINE
+    problem: Problem, task: IntegerTask, questions: NodeQuestions, deadline: Deadline = NO_DEADLINE
 ) -> NodeProgram:
-    weight, fixed = class_weights(problem, asked, choices)
-    depth = asked.depth if choices.choices else 0
-    model = NodeProgram(problem, asked, choices, Nodes(max(0, depth)), Draft(deadline))
+    weight, fixed = class_weights(problem, task, questions)
+    depth = task.depth if questions else 0
+    model = NodeProgram(problem, task, questions, Nodes(max(0, depth)), Draft(deadline))
     draft, nodes = model.draft, model.nodes
     _write_nodes(model)
-    place = [draft.columns(nodes.leaves) for _ in range(choices.groups)]
+    place = [draft.columns(nodes.leaves) for _ in range(questions.groups)]
     for row in place:
         draft.row([(1, column) for column in row], 1, 1)
     for node in range(nodes.branches):
         sides = []
         for child in (2 * node + 1, 2 * node + 2):
             sides.append(list(nodes.under(child)) if child < nodes.branches else [child - nodes.branches])
-        for column, choice in zip(model.ask[node], choices.choices, strict=True):
-            assert choice.yes is not None
+        for column, question in zip(model.ask[node], questions, strict=True):
+            assert question.yes is not None
             terms: Terms = [
-                (1, place[u][leaf]) for u in range(choices.groups) for leaf in sides[1 if choice.yes[u] else 0]
+                (1, place[u][leaf]) for u in range(questions.groups) for leaf in sides[1 if question.yes[u] else 0]
             ]
-            draft.row([*terms, (choices.groups, column)], None, choices.groups)
+            draft.row([*terms, (questions.groups, column)], None, questions.groups)
     errors: Terms = []
     for leaf in range(nodes.leaves):
         for label in range(problem.classes):
@@ -61,15 +61,15 @@ def build_binoct(
     return model
 
 
-def class_weights(problem: Problem, asked: IntegerForm, choices: NodeQuestions) -> tuple[np.ndarray, int]:
+def class_weights(problem: Problem, task: IntegerTask, questions: NodeQuestions) -> tuple[np.ndarray, int]:
     """groups x classes, with which predicting c costs the weight of all classes but c; and what is lost anyway.
 
     Raises Unsupported for what is no sum of errors under a depth bound.
     """
-    goal = asked.goal
-    if asked.requirements or asked.counts_shape or not goal.additive or goal.predicted is None or not problem.classes:
+    goal = task.goal
+    if task.requirements or task.counts_shape or not goal.additive or goal.predicted is None or not problem.classes:
         raise Unsupported("this problem", "BinOCT minimizes errors under a depth bound, no more", "formulation = flow")
-    cost = choices.summed(goal.predicted)
+    cost = questions.summed(goal.predicted)
     if problem.classes == 1:
         return np.zeros_like(cost), int(cost.sum()) + goal.offset
     # cost[u, c] = total[u] - weight[u, c], so total = sum of cost / (classes - 1).

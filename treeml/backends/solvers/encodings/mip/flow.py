@@ -26,9 +26,9 @@ import numpy as np
 from treeml.backends.contract import Deadline
 from treeml.backends.solvers.deadline import NO_DEADLINE
 from treeml.backends.solvers.encodings.complete_tree import Nodes
-from treeml.backends.solvers.encodings.integer_form import (
+from treeml.backends.solvers.encodings.integer_task import (
     Form,
-    IntegerForm,
+    IntegerTask,
     LeafRule,
     Unsupported,
     form_range,
@@ -51,8 +51,8 @@ class NodeProgram:
     """A program over nodes, with what is needed to read a tree from it and to exclude one."""
 
     problem: Problem
-    asked: IntegerForm
-    choices: NodeQuestions
+    task: IntegerTask
+    questions: NodeQuestions
     nodes: Nodes
     draft: Draft = field(default_factory=Draft)
     ask: list[list[int]] = field(default_factory=list)
@@ -67,7 +67,7 @@ class NodeProgram:
             chosen = np.flatnonzero(values[self.ask[node]])
             if not len(chosen):
                 return grow(2 * node + 1)
-            test = self.choices.choices[int(chosen[0])].test
+            test = self.questions[int(chosen[0])].test
             return Split(test, grow(2 * node + 1), grow(2 * node + 2))
 
         return grow(0)
@@ -96,20 +96,20 @@ class NodeProgram:
 
 
 def build_flow(
-    problem: Problem, asked: IntegerForm, choices: NodeQuestions, deadline: Deadline = NO_DEADLINE
+    problem: Problem, task: IntegerTask, questions: NodeQuestions, deadline: Deadline = NO_DEADLINE
 ) -> NodeProgram:
-    depth = asked.depth if choices.choices else 0
-    model = NodeProgram(problem, asked, choices, Nodes(max(0, depth)), Draft(deadline), free=asked.counts_shape)
-    sums = [part for form in asked.forms for part in parts_of(form) if part.predicted is not None]
-    projected = not asked.requirements and len(sums) <= 1 and (not sums or sums[0] is asked.goal) and not model.free
+    depth = task.depth if questions else 0
+    model = NodeProgram(problem, task, questions, Nodes(max(0, depth)), Draft(deadline), free=task.counts_shape)
+    sums = [part for form in task.forms for part in parts_of(form) if part.predicted is not None]
+    projected = not task.requirements and len(sums) <= 1 and (not sums or sums[0] is task.goal) and not model.free
     _write_nodes(model)
-    if not model.free and len(choices.choices) >= model.nodes.depth:
+    if not model.free and len(questions) >= model.nodes.depth:
         _write_symmetries(model)
     if projected:
         _write_projected(model)
         return model
     flow = _write_flow(model)
-    for rule in asked.leaf_rules:
+    for rule in task.leaf_rules:
         _write_leaf_rule(model, flow, rule)
     _write_forms(model, flow)
     return model
@@ -118,12 +118,12 @@ def build_flow(
 def _write_nodes(model: NodeProgram) -> None:
     draft, nodes = model.draft, model.nodes
     for node in range(nodes.branches):
-        asked = draft.columns(len(model.choices.choices))
-        model.ask.append(asked)
-        draft.row([(1, column) for column in asked], 0 if model.free else 1, 1)
+        asks = draft.columns(len(model.questions))
+        model.ask.append(asks)
+        draft.row([(1, column) for column in asks], 0 if model.free else 1, 1)
         if model.free and node:
             above = model.ask[(node - 1) // 2]
-            draft.row([*((1, c) for c in asked), *((-1, c) for c in above)], None, 0)
+            draft.row([*((1, c) for c in asks), *((-1, c) for c in above)], None, 0)
     for _ in range(nodes.leaves):
         labels = draft.columns(model.problem.classes)
         model.label.append(labels)
@@ -133,7 +133,7 @@ def _write_nodes(model: NodeProgram) -> None:
 
 def _write_symmetries(model: NodeProgram) -> None:
     draft, nodes = model.draft, model.nodes
-    tests = range(len(model.choices.choices))
+    tests = range(len(model.questions))
     for path in nodes.paths:
         for test in tests:
             draft.row([(1, model.ask[node][test]) for node, _ in path], None, 1)
@@ -149,9 +149,9 @@ def _write_symmetries(model: NodeProgram) -> None:
 def _answers(model: NodeProgram, node: int, group: int, yes: bool) -> Terms:
     """The columns of the tests that send a group to this side."""
     found: Terms = []
-    for column, choice in zip(model.ask[node], model.choices.choices, strict=True):
-        assert choice.yes is not None
-        if bool(choice.yes[group]) == yes:
+    for column, question in zip(model.ask[node], model.questions, strict=True):
+        assert question.yes is not None
+        if bool(question.yes[group]) == yes:
             found.append((1, column))
     return found
 
@@ -176,13 +176,13 @@ def _write_routes(model: NodeProgram, group: int, at_leaf: list[Terms]) -> None:
 
 def _write_projected(model: NodeProgram) -> None:
     draft = model.draft
-    form = model.asked.goal
+    form = model.task.goal
     if form.predicted is None:
         return
-    cost = model.choices.summed(form.predicted)
+    cost = model.questions.summed(form.predicted)
     worst = cost.max(axis=1)
     draft.offset += int(worst.sum()) + form.offset
-    for group in range(model.choices.groups):
+    for group in range(model.questions.groups):
         worth = [(label, int(worst[group] - value)) for label, value in enumerate(cost[group]) if value < worst[group]]
         at_leaf: list[Terms] = [[] for _ in range(model.nodes.leaves)]
         everything: Terms = []
@@ -202,7 +202,7 @@ def _write_flow(model: NodeProgram) -> list[list[list[int]]]:
     """groups x leaves x labels: columns of conserved flow."""
     draft = model.draft
     flow: list[list[list[int]]] = []
-    for group in range(model.choices.groups):
+    for group in range(model.questions.groups):
         labels = max(1, model.problem.classes)
         here = [draft.columns(labels, whole=False) for _ in range(model.nodes.leaves)]
         flow.append(here)
@@ -219,12 +219,12 @@ def _write_flow(model: NodeProgram) -> list[list[list[int]]]:
 
 def _write_support(model: NodeProgram, flow: list[list[list[int]]]) -> None:
     """Leaves that exist hold enough rows, and at least one."""
-    support = max(1, model.asked.support)
+    support = max(1, model.task.support)
     for leaf in range(model.nodes.leaves):
         condition, needed = model.exists(leaf)
         terms = [
             (-int(count), column)
-            for count, here in zip(model.choices.count, flow, strict=True)
+            for count, here in zip(model.questions.count, flow, strict=True)
             for column in here[leaf]
         ]
         if condition or needed == 0:
@@ -239,7 +239,7 @@ def _write_leaf_rule(model: NodeProgram, flow: list[list[list[int]]], rule: Leaf
     if rule.kind == "purity" and not rule.some and rule.limit > 1:
         draft.row([], 1, None)
         return
-    sums = model.choices.summed(model.problem.count[:, None] if rule.cost is None else rule.cost)
+    sums = model.questions.summed(model.problem.count[:, None] if rule.cost is None else rule.cost)
     total = sums.sum(axis=1)
     chosen = draft.columns(model.nodes.leaves) if rule.some else []
     if rule.some:
@@ -287,27 +287,27 @@ class _Quantities:
             raise Unsupported("a loss", "flows count, they do not average", "the cover formulation takes it")
         model, terms, constant = self.model, [], form.offset
         if form.predicted is not None:
-            cost = model.choices.summed(form.predicted)
+            cost = model.questions.summed(form.predicted)
             for group, here in enumerate(self.flow):
                 for row in here:
                     terms += [(int(cost[group, k]), column) for k, column in enumerate(row) if cost[group, k]]
         if form.leaves:
             constant += form.leaves
-            terms += [(form.leaves, column) for asked in model.ask for column in asked]
+            terms += [(form.leaves, column) for asks in model.ask for column in asks]
         if form.depth:
             terms += [(form.depth, column) for column in self._depths()]
         terms += [(factor, self._used(feature)) for feature, factor in form.used.items()]
         for feature, cost_of_test in form.test_costs.items():
             paid = self._paid(feature)
-            terms += [(cost_of_test * int(n), q) for n, q in zip(model.choices.count, paid, strict=True)]
+            terms += [(cost_of_test * int(n), q) for n, q in zip(model.questions.count, paid, strict=True)]
         for factor, parts in form.largest:
             up, down = (small, large) if factor > 0 else (large, small)
             terms.append((factor, self._largest(parts, up, down)))
         return terms, constant
 
-    def _asked(self, node: int, feature: int) -> Terms:
-        choices = self.model.choices.choices
-        return [(1, self.model.ask[node][k]) for k, choice in enumerate(choices) if choice.feature == feature]
+    def _asks_feature(self, node: int, feature: int) -> Terms:
+        questions = self.model.questions
+        return [(1, self.model.ask[node][k]) for k, question in enumerate(questions) if question.feature == feature]
 
     def _used(self, feature: int) -> int:
         if feature not in self.used:
@@ -315,9 +315,9 @@ class _Quantities:
             column = draft.column()
             everywhere: Terms = []
             for node in range(self.model.nodes.branches):
-                asked = self._asked(node, feature)
-                everywhere += asked
-                draft.row([*asked, (-1, column)], None, 0)
+                asks = self._asks_feature(node, feature)
+                everywhere += asks
+                draft.row([*asks, (-1, column)], None, 0)
             draft.row([(1, column), *((-f, c) for f, c in everywhere)], None, 0)
             self.used[feature] = column
         return self.used[feature]
@@ -341,22 +341,22 @@ class _Quantities:
         """q[u, f]: one where a node on the way of u tests f, and only there."""
         if feature not in self.paid:
             model, draft = self.model, self.model.draft
-            self.paid[feature] = draft.columns(model.choices.groups)
+            self.paid[feature] = draft.columns(model.questions.groups)
             for group, column in enumerate(self.paid[feature]):
                 for node in range(model.nodes.branches):
-                    asked = self._asked(node, feature)
+                    asks = self._asks_feature(node, feature)
                     here = [(1, c) for leaf in model.nodes.under(node) for c in self.flow[group][leaf]]
-                    if asked:
-                        draft.row([*asked, *here, (-1, column)], None, 1)
+                    if asks:
+                        draft.row([*asks, *here, (-1, column)], None, 1)
                 for leaf, path in enumerate(model.nodes.paths):
-                    above = [(-f, c) for node, _ in path for f, c in self._asked(node, feature)]
+                    above = [(-f, c) for node, _ in path for f, c in self._asks_feature(node, feature)]
                     flow = [(1, c) for c in self.flow[group][leaf]]
                     draft.row([(1, column), *flow, *above], None, 1)
         return self.paid[feature]
 
     def _largest(self, parts: tuple[Form, ...], small: bool, large: bool) -> int:
         model, draft = self.model, self.model.draft
-        ranges = [form_range(part, model.problem, model.asked) for part in parts]
+        ranges = [form_range(part, model.problem, model.task) for part in parts]
         low, high = max(low for low, _ in ranges), max(high for _, high in ranges)
         top = draft.column(low, high)
         values = [self.value(part, True, True) for part in parts]
@@ -374,9 +374,9 @@ class _Quantities:
 
 def _write_forms(model: NodeProgram, flow: list[list[list[int]]]) -> None:
     quantities = _Quantities(model, flow)
-    terms, constant = quantities.value(model.asked.goal, True, False)
+    terms, constant = quantities.value(model.task.goal, True, False)
     model.draft.minimize(terms, constant)
-    for item in model.asked.requirements:
+    for item in model.task.requirements:
         terms, constant = quantities.value(item.form, item.high is not None, item.low is not None)
         low = None if item.low is None else item.low - constant
         high = None if item.high is None else item.high - constant

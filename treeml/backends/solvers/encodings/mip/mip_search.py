@@ -45,7 +45,7 @@ def search_nodes(search: SolveState, model: NodeProgram, run: Run, write: Callab
         if outcome.values is not None:
             tree = model.decode(outcome.values)
             if not search.offer(tree):
-                terms = tuple(term for term, _ in search.asked.monotone)
+                terms = tuple(term for term, _ in search.task.monotone)
                 pairs = list(broken_pairs(tree, search.problem, terms))
                 if not pairs:
                     # A tree of the program that is none: the solver's tolerances were exceeded.

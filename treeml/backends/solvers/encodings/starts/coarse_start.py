@@ -15,8 +15,8 @@ from treeml.backends.solvers.deadline import NO_DEADLINE
 from treeml.backends.solvers.encodings.cover.coupling_rows import Coupling
 from treeml.backends.solvers.encodings.cover.cover_tables import build_cover
 from treeml.backends.solvers.encodings.cover.relaxation import Relaxation
-from treeml.backends.solvers.encodings.integer_form import Form, IntegerForm
-from treeml.backends.solvers.encodings.node_questions import Choice, NodeQuestions
+from treeml.backends.solvers.encodings.integer_task import Form, IntegerTask
+from treeml.backends.solvers.encodings.node_questions import NodeQuestions, Question
 from treeml.native.cover import CoverStopped
 from treeml.problem.problem import Problem, Test
 from treeml.problem.tree import Leaf, Node, Split
@@ -29,21 +29,21 @@ if TYPE_CHECKING:
 MOST_TESTS = {1: 2_000, 2: 600, 3: 240, 4: 70}  # by depth
 
 
-def coarse_tree(choices: NodeQuestions, asked: IntegerForm, deadline: Deadline = NO_DEADLINE) -> Node | None:
+def coarse_tree(questions: NodeQuestions, task: IntegerTask, deadline: Deadline = NO_DEADLINE) -> Node | None:
     """None where the goal says nothing about predictions, or the depth is beyond counting."""
-    depth = min(asked.depth, max(MOST_TESTS))
-    if asked.goal.predicted is None or depth < 1 or not choices.choices or choices.problem.classes > 64:
+    depth = min(task.depth, max(MOST_TESTS))
+    if task.goal.predicted is None or depth < 1 or not questions or questions.problem.classes > 64:
         return None
-    each = max(1, MOST_TESTS[depth] // len(choices.choices))
-    cuts = [(choice, yes) for choice in choices.choices for yes in _cuts(choice, each)][: MOST_TESTS[depth]]
+    each = max(1, MOST_TESTS[depth] // len(questions))
+    cuts = [(question, yes) for question in questions for yes in _cuts(question, each)][: MOST_TESTS[depth]]
     if not cuts:
         return None
-    problem = choices.problem
+    problem = questions.problem
     bits = np.array([yes for _, yes in cuts])
-    cost = choices.summed(asked.goal.predicted)
-    small = Problem((), (Test(0, "true"),) * len(cuts), choices.count, problem.classes, (), (), bits)
-    goal = Form(predicted=cost, leaves=max(0, asked.goal.leaves))
-    plain = IntegerForm(depth, goal, (), tuple(rule for rule in asked.leaf_rules if rule.kind == "support"), ())
+    cost = questions.summed(task.goal.predicted)
+    small = Problem((), (Test(0, "true"),) * len(cuts), questions.count, problem.classes, (), (), bits)
+    goal = Form(predicted=cost, leaves=max(0, task.goal.leaves))
+    plain = IntegerTask(depth, goal, (), tuple(rule for rule in task.leaf_rules if rule.kind == "support"), ())
     try:
         relaxation = Relaxation(build_cover(small, plain, deadline), Coupling())
     except CoverStopped:
@@ -55,7 +55,7 @@ def coarse_tree(choices: NodeQuestions, asked: IntegerForm, deadline: Deadline =
     def lifted(node: Node) -> Node:
         if isinstance(node, Leaf):
             return node
-        decoded = choices.decode(*cuts[node.test])
+        decoded = questions.decode(*cuts[node.test])
         if decoded is None:
             return lifted(node.yes)
         yes, no = lifted(node.yes), lifted(node.no)
@@ -64,16 +64,16 @@ def coarse_tree(choices: NodeQuestions, asked: IntegerForm, deadline: Deadline =
     return lifted(found[0])
 
 
-def _cuts(choice: Choice, most: int) -> list[Bits]:
+def _cuts(question: Question, most: int) -> list[Bits]:
     """At most so many ways for a choice to send the groups, evenly spread over them."""
-    if choice.kind == "test":
-        assert choice.yes is not None
-        return [choice.yes]
-    assert choice.codes is not None
-    present = np.unique(choice.codes[choice.codes >= 0])
-    if choice.kind == "equal":
-        return [choice.codes == code for code in present[:most]]
-    ordered = np.sort(choice.codes[choice.codes >= 0])
+    if question.kind == "test":
+        assert question.yes is not None
+        return [question.yes]
+    assert question.codes is not None
+    present = np.unique(question.codes[question.codes >= 0])
+    if question.kind == "equal":
+        return [question.codes == code for code in present[:most]]
+    ordered = np.sort(question.codes[question.codes >= 0])
     places = np.linspace(0, len(ordered) - 1, min(most, len(present)) + 2)[1:-1].astype(int)
     chosen = np.unique(ordered[places]) if len(present) > most else present
-    return [(choice.codes >= 0) & (choice.codes <= code) for code in chosen[chosen < present[-1]]]
+    return [(question.codes >= 0) & (question.codes <= code) for code in chosen[chosen < present[-1]]]

@@ -16,8 +16,8 @@ import numpy as np
 
 from treeml.backends.contract import Deadline
 from treeml.backends.solvers.deadline import NO_DEADLINE
-from treeml.backends.solvers.encodings.integer_form import IntegerForm, LeafRule, form_of
-from treeml.backends.solvers.encodings.node_questions import Choice, NodeQuestions, read_choices
+from treeml.backends.solvers.encodings.integer_task import IntegerTask, LeafRule, form_of
+from treeml.backends.solvers.encodings.node_questions import NodeQuestions, Question, read_questions
 from treeml.problem.evaluate import answers
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Leaf, Node, Split
@@ -32,48 +32,48 @@ MOST_CELLS = 5_000_000  # groups times choices of a tree that is grown in passin
 LARGEST_DEPTH = 200  # a greedy tree is grown by calls within calls
 
 
-def greedy_tree(choices: NodeQuestions, asked: IntegerForm, deadline: Deadline = NO_DEADLINE) -> Node | None:
+def greedy_tree(questions: NodeQuestions, task: IntegerTask, deadline: Deadline = NO_DEADLINE) -> Node | None:
     """None where the goal says nothing about predictions; at the deadline nothing is split any more."""
-    if asked.goal.predicted is None or asked.depth < 0:
+    if task.goal.predicted is None or task.depth < 0:
         return None
-    cost = choices.summed(asked.goal.predicted)
+    cost = questions.summed(task.goal.predicted)
     gain = cost.max(axis=1, keepdims=True) - cost
-    support = max(1, asked.support)
+    support = max(1, task.support)
 
     def grow(rows: Whole, depth: int) -> Node:
         here = cost[rows].sum(axis=0)
         leaf = Leaf(int(here.argmin()))
         if depth == 0 or deadline.passed or here.min() == cost[rows].min(axis=1).sum():
             return leaf
-        best: tuple[float, Choice, Bits] | None = None
-        for choice in choices.choices:
+        best: tuple[float, Question, Bits] | None = None
+        for question in questions:
             if deadline.passed:
                 return leaf
-            found = _best_cut(choice, rows, cost if depth == 1 else gain, choices.count, support, depth == 1)
+            found = _best_cut(question, rows, cost if depth == 1 else gain, questions.count, support, depth == 1)
             if found is not None and (best is None or found[0] < best[0]):
-                best = (found[0], choice, found[1])
+                best = (found[0], question, found[1])
         if best is None or (depth == 1 and best[0] >= here.min()):
             return leaf
-        decoded = choices.decode(best[1], best[2])
+        decoded = questions.decode(best[1], best[2])
         if decoded is None:
             return leaf
         test, swapped = decoded
         yes, no = grow(rows[best[2][rows]], depth - 1), grow(rows[~best[2][rows]], depth - 1)
         return Split(test, no, yes) if swapped else Split(test, yes, no)
 
-    return grow(np.arange(choices.groups), asked.depth)
+    return grow(np.arange(questions.groups), task.depth)
 
 
-def first_trees(choices: NodeQuestions, asked: IntegerForm, deadline: Deadline = NO_DEADLINE) -> Iterator[Node]:
+def first_trees(questions: NodeQuestions, task: IntegerTask, deadline: Deadline = NO_DEADLINE) -> Iterator[Node]:
     """The greedy tree, then smaller and smaller ones: a requirement that a tree breaks may hold for one with less."""
-    depth = asked.depth
+    depth = task.depth
     while depth > 0 and not deadline.passed:
-        tree = greedy_tree(choices, replace(asked, depth=depth), deadline)
+        tree = greedy_tree(questions, replace(task, depth=depth), deadline)
         if tree is None:
             break
         yield tree
         depth //= 2
-    yield from map(Leaf, range(choices.problem.classes) if choices.problem.classes else (-1,))
+    yield from map(Leaf, range(questions.problem.classes) if questions.problem.classes else (-1,))
 
 
 def greedy_for_bound(problem: Problem) -> Node | None:
@@ -84,29 +84,29 @@ def greedy_for_bound(problem: Problem) -> Node | None:
         deep = LARGEST_DEPTH if problem.max_depth is None else min(problem.max_depth, LARGEST_DEPTH)
         support = problem.bound_on("Support", ">=")
         rule = () if support is None else (LeafRule("support", ">=", support, False, ""),)
-        asked = IntegerForm(deep, form_of(bound.sum, "a requirement"), (), rule, ())
-        choices = read_choices(problem)
-        return greedy_tree(choices, asked) if choices.groups * len(choices.choices) <= MOST_CELLS else None
+        task = IntegerTask(deep, form_of(bound.sum, "a requirement"), (), rule, ())
+        questions = read_questions(problem)
+        return greedy_tree(questions, task) if questions.groups * len(questions) <= MOST_CELLS else None
     return None
 
 
 def mended_tree(
-    choices: NodeQuestions, asked: IntegerForm, tree: Node | None, deadline: Deadline = NO_DEADLINE, rounds: int = 20
+    questions: NodeQuestions, task: IntegerTask, tree: Node | None, deadline: Deadline = NO_DEADLINE, rounds: int = 20
 ) -> Node | None:
     """The tree, or a better one after choosing its cuts anew in turn; from a few disturbed trees as well.
 
     Only the goal's costs of predictions are looked at; whether the rest is met is for the caller to see.
     """
-    if tree is None or asked.goal.predicted is None or isinstance(tree, Leaf) or not choices.choices:
+    if tree is None or task.goal.predicted is None or isinstance(tree, Leaf) or not questions:
         return tree
-    cost = choices.summed(asked.goal.predicted)
-    rows = np.zeros(choices.groups, np.int64)
-    rows[choices.group] = np.arange(choices.problem.rows)
+    cost = questions.summed(task.goal.predicted)
+    rows = np.zeros(questions.groups, np.int64)
+    rows[questions.group] = np.arange(questions.problem.rows)
     known: dict[int, Bits] = {}
 
     def says_yes(test: int) -> Bits:
         if test not in known:
-            known[test] = answers(choices.problem, test, rows)
+            known[test] = answers(questions.problem, test, rows)
         return known[test]
 
     def total(node: Node, here: Whole) -> int:
@@ -133,11 +133,11 @@ def mended_tree(
         yes = says_yes(node.test)[here]
         sides = np.stack([outcome(node.no, here[~yes], here), outcome(node.yes, here[yes], here)], axis=1)
         best: tuple[float, Split] | None = None
-        values = np.zeros((choices.groups, 2), np.int64)
+        values = np.zeros((questions.groups, 2), np.int64)
         values[here] = sides
-        for choice in choices.choices:
-            found = _best_route(choice, here, values)
-            decoded = None if found is None else choices.decode(choice, found[1])
+        for question in questions:
+            found = _best_route(question, here, values)
+            decoded = None if found is None else questions.decode(question, found[1])
             if found is None or decoded is None or (best is not None and found[0] >= best[0]):
                 continue
             test, swapped = decoded
@@ -152,19 +152,19 @@ def mended_tree(
             return node
         test = node.test
         if make.random() < 0.5:
-            test = int(make.integers(0, len(choices.problem.tests)))
+            test = int(make.integers(0, len(questions.problem.tests)))
         return Split(test, disturbed(node.yes, make), disturbed(node.no, make))
 
     restarts = 10
-    everything = np.arange(choices.groups)
+    everything = np.arange(questions.groups)
     make = np.random.default_rng(0)
-    full = _filled(tree, asked.depth)
+    full = _filled(tree, task.depth)
     best: Node = tree
     least = total(tree, everything)
     for restart in range(restarts + 1):
         if deadline.passed:
             break
-        here: Node = full if restart == 0 else disturbed(_filled(best, asked.depth), make)
+        here: Node = full if restart == 0 else disturbed(_filled(best, task.depth), make)
         value = total(here, everything)
         for _ in range(rounds):
             if deadline.passed:
@@ -199,42 +199,42 @@ def _labeled(node: Node, here: Whole, cost: Whole, says_yes: Callable[[int], Bit
     return one if isinstance(one, Leaf) and one == other else Split(node.test, one, other)
 
 
-def _best_route(choice: Choice, here: Whole, values: Whole) -> tuple[float, Bits] | None:
+def _best_route(question: Question, here: Whole, values: Whole) -> tuple[float, Bits] | None:
     """The cut for which the rows here cost least, values[:, 0] being what they cost on the no side, [:, 1] on yes."""
-    if choice.kind == "test":
-        assert choice.yes is not None
-        yes = choice.yes[here]
-        return float(values[here[yes], 1].sum() + values[here[~yes], 0].sum()), choice.yes
-    assert choice.codes is not None
-    present, inverse = np.unique(choice.codes[here], return_inverse=True)
+    if question.kind == "test":
+        assert question.yes is not None
+        yes = question.yes[here]
+        return float(values[here[yes], 1].sum() + values[here[~yes], 0].sum()), question.yes
+    assert question.codes is not None
+    present, inverse = np.unique(question.codes[here], return_inverse=True)
     gain = np.zeros(len(present))
     np.add.at(gain, inverse, values[here, 1] - values[here, 0])
     base = float(values[here, 0].sum())
-    if choice.kind == "equal":
+    if question.kind == "equal":
         chosen = present[gain < 0]
-        return base + float(gain[gain < 0].sum()), np.isin(choice.codes, chosen)
+        return base + float(gain[gain < 0].sum()), np.isin(question.codes, chosen)
     if present[0] < 0:
         present, gain = present[1:], gain[1:]
     if not len(present):
         return None
     sums = np.cumsum(gain)
     place = int(sums.argmin())
-    return base + float(sums[place]), (choice.codes >= 0) & (choice.codes <= present[place])
+    return base + float(sums[place]), (question.codes >= 0) & (question.codes <= present[place])
 
 
 def _best_cut(
-    choice: Choice, rows: Whole, values: Whole, count: Whole, support: int, last: bool
+    question: Question, rows: Whole, values: Whole, count: Whole, support: int, last: bool
 ) -> tuple[float, Bits] | None:
     """The least score of a cut, and which groups, here and elsewhere, it sends to the yes side."""
-    if choice.kind == "test":
-        assert choice.yes is not None
-        yes = choice.yes[rows]
+    if question.kind == "test":
+        assert question.yes is not None
+        yes = question.yes[rows]
         if not yes.any() or yes.all() or min(count[rows][yes].sum(), count[rows][~yes].sum()) < support:
             return None
         above, below = values[rows][yes].sum(axis=0), values[rows][~yes].sum(axis=0)
-        return float(_score(above[None], last)[0] + _score(below[None], last)[0]), choice.yes
-    assert choice.codes is not None
-    codes = choice.codes[rows]
+        return float(_score(above[None], last)[0] + _score(below[None], last)[0]), question.yes
+    assert question.codes is not None
+    codes = question.codes[rows]
     present, inverse = np.unique(codes, return_inverse=True)
     if len(present) < 2:
         return None
@@ -243,7 +243,7 @@ def _best_cut(
     np.add.at(sums, inverse, values[rows])
     np.add.at(counts, inverse, count[rows])
     order = np.arange(len(present))
-    if choice.kind == "equal":
+    if question.kind == "equal":
         order = np.argsort(sums[:, 0] / np.maximum(1, sums.sum(axis=1)))
     elif present[0] < 0:
         order = order[1:]  # a missing value stays on the no side
@@ -257,9 +257,9 @@ def _best_cut(
     if not len(score) or not np.isfinite(score[place]):
         return None
     chosen = present[order[: place + 1]]
-    if choice.kind == "order":
-        return float(score[place]), (choice.codes >= 0) & (choice.codes <= chosen.max())
-    return float(score[place]), np.isin(choice.codes, chosen)
+    if question.kind == "order":
+        return float(score[place]), (question.codes >= 0) & (question.codes <= chosen.max())
+    return float(score[place]), np.isin(question.codes, chosen)
 
 
 def _score(sums: NDArray[np.float64] | Whole, last: bool) -> NDArray[np.float64]:

@@ -122,7 +122,7 @@ class LeafRule:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class IntegerForm:
+class IntegerTask:
     """All that is asked of a tree."""
 
     depth: int
@@ -172,7 +172,7 @@ class IntegerForm:
         )
 
 
-def read_problem(problem: Problem, most: Fraction | None = None, steps: int = STEPS_OF_A_LOSS) -> IntegerForm:
+def read_problem(problem: Problem, most: Fraction | None = None, steps: int = STEPS_OF_A_LOSS) -> IntegerTask:
     """Raises Unsupported for what no encoding can express.
 
     Trees whose goal is above `most` are of no interest: a squared loss in it is rounded to a share, 1 / `steps`, of it.
@@ -212,19 +212,19 @@ def read_problem(problem: Problem, most: Fraction | None = None, steps: int = ST
         raise Unsupported("unbounded depth", "the model has one variable per node", "add `require depth <= ...`")
     depth = max(-1, min(depths))
     merged = tuple(_eased(item, depth) for item in _merged(requirements))
-    asked = IntegerForm(depth, goal, merged, tuple(rules), tuple(monotone))
-    _check_sizes(asked, problem)
-    return asked
+    task = IntegerTask(depth, goal, merged, tuple(rules), tuple(monotone))
+    _check_sizes(task, problem)
+    return task
 
 
-def _check_sizes(asked: IntegerForm, problem: Problem) -> None:
+def _check_sizes(task: IntegerTask, problem: Problem) -> None:
     """Refuses what would not stay exact in a solver."""
-    for form in asked.forms:
-        if max(map(abs, form_range(form, problem, asked))) > LARGEST_SUM:
+    for form in task.forms:
+        if max(map(abs, form_range(form, problem, task))) > LARGEST_SUM:
             raise Unsupported("numbers of this size", TOO_LARGE)
-    if asked.largest_share > LARGEST_SHARE:
+    if task.largest_share > LARGEST_SHARE:
         raise Unsupported("a purity of so many digits beside such weights", TOO_LARGE)
-    for rule in asked.leaf_rules:
+    for rule in task.leaf_rules:
         most = LARGEST_WEIGHT if rule.kind == "purity" else LARGEST_SUM
         if rule.cost is not None and _beyond(rule.cost, most):
             raise Unsupported("weights of this size", TOO_LARGE)
@@ -234,14 +234,14 @@ def _beyond(cost: Whole, most: int) -> bool:
     return largest(cost) * cost.size > most and added(np.abs(cost).ravel()) > most
 
 
-def form_range(form: Form, problem: Problem, asked: IntegerForm) -> tuple[int, int]:
+def form_range(form: Form, problem: Problem, task: IntegerTask) -> tuple[int, int]:
     """Whole numbers between which the form lies for every tree, real losses left out."""
     low = high = form.offset
     if form.predicted is not None:
         least, most = row_ends(form.predicted)
         low, high = low + least, high + most
-    leaves = leaves_at(max(0, asked.depth), problem)
-    for value, least, most in ((form.leaves, 1, leaves), (form.depth, 0, max(0, asked.depth))):
+    leaves = leaves_at(max(0, task.depth), problem)
+    for value, least, most in ((form.leaves, 1, leaves), (form.depth, 0, max(0, task.depth))):
         low += min(value * least, value * most)
         high += max(value * least, value * most)
     total = added(problem.count)
@@ -249,7 +249,7 @@ def form_range(form: Form, problem: Problem, asked: IntegerForm) -> tuple[int, i
         low += min(0, value)
         high += max(0, value)
     for factor, parts in form.largest:
-        ranges = [form_range(part, problem, asked) for part in parts]
+        ranges = [form_range(part, problem, task) for part in parts]
         ends = (factor * max(least for least, _ in ranges), factor * max(most for _, most in ranges))
         low += min(ends)
         high += max(ends)
