@@ -24,7 +24,7 @@ from treeml.backends.contract import NO_LIMITS, Answer, Limits, OnProgress, Prog
 from treeml.backends.oracle.backend import OracleBackend
 from treeml.backends.planning.plan import Plan
 from treeml.backends.run import run
-from treeml.backends.solvers.encodings.integer_task import read_problem
+from treeml.backends.solvers.encodings.read_problem import read_problem
 from treeml.backends.solvers.engines.outcome import Proved
 from treeml.backends.solvers.solve_state import SolveState
 from treeml.lang.diagnostic import BackendError

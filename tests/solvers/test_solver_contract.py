@@ -18,8 +18,8 @@ from treeml.backends.claims import Evidence
 from treeml.backends.contract import Answer, Deadline, Limits, Status, Stop
 from treeml.backends.infeasibility import RequiredSum, nearest
 from treeml.backends.registry import get
-from treeml.backends.solvers.encodings.integer_task import read_problem
 from treeml.backends.solvers.encodings.node_questions import read_questions
+from treeml.backends.solvers.encodings.read_problem import read_problem
 from treeml.backends.solvers.encodings.starts.greedy_start import first_trees
 from treeml.backends.solvers.engines.outcome import Proved
 from treeml.backends.solvers.solve_state import SolveState
@@ -459,11 +459,11 @@ def test_memory_that_a_solver_takes_ends_its_search(name: str, options: dict[str
     """The process seems to grow by a gigabyte whenever it is looked at: no solver can finish before that is seen."""
     from itertools import count
 
-    from treeml.backends.solvers.engines import outcome, sat
+    from treeml.backends.solvers.engines import running, sat
     from treeml.system import memory
 
     grown = count(1)
-    for module in (memory, outcome, sat):
+    for module in (memory, running, sat):
         monkeypatch.setattr(module, "resident", lambda: next(grown) * 2**30)
     answer = get(name).solve(hard(60), Limits(Deadline.after(120.0), memory=3 * 2**30, options=options))
     assert answer.stop is Stop.MEMORY

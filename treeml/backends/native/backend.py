@@ -23,6 +23,7 @@ from treeml.backends.contract import (
     Option,
     Refusal,
 )
+from treeml.backends.native.kernel_choice import choose_kernel, option_tables
 from treeml.lang.diagnostic import Diagnostic, RefusedError
 from treeml.native import load
 from treeml.problem.problem import Problem
@@ -43,7 +44,7 @@ class _Options(Mapping[str, Option]):
     def _table(self) -> dict[str, Option]:
         if load.missing() is not None:
             return {}
-        tables = _tables()
+        tables = option_tables()
         own = {
             name: Option(int, initial, text, low=low, high=high)
             for table in tables.values()
@@ -65,41 +66,6 @@ class _Options(Mapping[str, Option]):
 
     def __len__(self) -> int:
         return len(self._table())
-
-
-def _tables() -> dict[str, dict[str, tuple[int, int, int, str]]]:
-    from treeml.native import numeric
-
-    return {"binary": load.options(), "numeric": numeric.options()}
-
-
-def choose_kernel(problem: Problem, options: Mapping[str, Any]) -> tuple[str, str]:
-    """Which kernel runs, and the sentence that says why; a Refusal's text is raised as ValueError."""
-    from treeml.backends.native.thresholds import can_take, prefer_numeric
-
-    if not options:
-        numeric, reason = prefer_numeric(problem)
-        return ("numeric" if numeric else "binary"), reason
-    asked = options.get("kernel", "auto")
-    binary_table, numeric_table = _tables().values()
-    only = {
-        "binary": sorted(set(options) & (set(binary_table) - set(numeric_table))),
-        "numeric": sorted(set(options) & (set(numeric_table) - set(binary_table))),
-    }
-    for kernel, other in (("binary", "numeric"), ("numeric", "binary")):
-        if asked == kernel and only[other]:
-            raise ValueError(f"`{only[other][0]}` is an option of the {other} kernel")
-    if asked == "binary":
-        return "binary", "the binary kernel runs, as asked"
-    obstacle = can_take(problem)
-    if asked == "numeric" or (only["numeric"] and not only["binary"]):
-        if obstacle is not None:
-            raise ValueError(f"the numeric kernel cannot take this problem: {obstacle}")
-        return "numeric", "the numeric kernel runs, as asked"
-    if only["binary"]:
-        return "binary", f"the binary kernel runs: `{only['binary'][0]}` is an option of it"
-    numeric, reason = prefer_numeric(problem)
-    return ("numeric" if numeric else "binary"), reason
 
 
 class NativeBackend(BackendBase):

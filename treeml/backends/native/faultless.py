@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treeml.backends.contract import Answer, Status, Stop
+from treeml.backends.native.flat_tree import STATUS, STOP, tree_of
 from treeml.backends.native.goals import at_most, floor, objective_of
+from treeml.backends.native.inputs import make_solver, search_settings
 from treeml.problem.evaluate import evaluate_goals, meets_all
 from treeml.problem.problem import Bound, Goal
 from treeml.problem.shapes import at_best
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
 
 def smallest_faultless(run: NativeRun, bound: Bound) -> Answer | None:
     """None where the bound on predictions is not at the least that any tree can have, or numbers grow too large."""
-    from treeml.backends.native.run import STATUS, STOP, tree_of
     from treeml.backends.solvers.encodings.starts.greedy_start import greedy_for_bound
 
     problem = run.problem
@@ -40,10 +41,13 @@ def smallest_faultless(run: NativeRun, bound: Bound) -> Answer | None:
         joined = objective_of(both)
     except OverflowError:
         return None
-    settings = {**run.settings(joined), "upper": joined.first_weighs * (int(least) + 1) + joined.later_most}
+    settings = {
+        **search_settings(problem, joined, run.limits, run.kernel),
+        "upper": joined.first_weighs * (int(least) + 1) + joined.later_most,
+    }
     start = greedy_for_bound(problem) if run.start is None else run.start
     inner = replace(run, problem=both, start=start, on_progress=None, trace=[])
-    found = inner.run(inner.solver(joined), joined, settings)
+    found = inner.run(make_solver(both, joined, run.kernel), joined, settings)
     assert found is not None
     tree = tree_of(found, problem) if len(found.test) else None
     if tree is None or not meets_all(problem, tree):

@@ -14,37 +14,29 @@ import numpy as np
 from treeml.backends.claims import Evidence, Proof
 from treeml.backends.contract import Answer, Limits, OnProgress, Progress, Status, Stop
 from treeml.backends.native.faultless import smallest_faultless
+from treeml.backends.native.flat_tree import STATUS, STOP, flat_tree, tree_of
 from treeml.backends.native.goals import (
     NativeObjective,
     at_most,
-    centred,
     floor,
     in_64_bits,
     kind,
-    limit_of,
     objective_of,
     scaled_cost,
 )
+from treeml.backends.native.inputs import is_impossible, make_solver, search_settings
 from treeml.problem.evaluate import evaluate_goals
 from treeml.problem.precision import CLOSE, most_leaves, narrowed, smallest_difference
 from treeml.problem.problem import Problem
-from treeml.problem.terms import LeafErrors, Predicted, Purity, Used
-from treeml.problem.tree import Leaf, Node, Split
+from treeml.problem.terms import Predicted
+from treeml.problem.tree import Node
 
 if TYPE_CHECKING:
-    from treeml.backends.native.thresholds import ThresholdSolver
+    from treeml.backends.native.numeric_kernel import ThresholdSolver
     from treeml.native.solver import Found, Solver
 
-STATUS = {
-    "optimal": Status.OPTIMAL,
-    "feasible": Status.FEASIBLE,
-    "infeasible": Status.INFEASIBLE,
-    "unknown": Status.UNKNOWN,
-}
-DEEPEST = 1_000_000  # the solver goes no deeper where depth is not bounded
 MOST_CASES = 20_000_000  # up to here doubts of a fast search are settled by a slow one, in about a second
 ROUNDING = Fraction(1, 2**40)  # of an amount beside a loss, at most, over all leaves of a tree
-STOP = {"proved": Stop.PROVED, "time": Stop.TIME, "interrupted": Stop.INTERRUPTED, "memory": Stop.MEMORY}
 
 
 @dataclass
@@ -74,8 +66,8 @@ class NativeRun:
         objective = objective_of(problem)
         bounded = [bound for bound in problem.bounds if kind(bound) is Predicted]
         only_leaves = bool(problem.goals) and problem.goals[0].sum.kinds() == {"Leaves"} and len(problem.goals) == 1
-        settings = self.settings(objective)
-        if self.impossible(settings):
+        settings = search_settings(problem, objective, self.limits, self.kernel)
+        if is_impossible(self.problem, settings):
             return self.answered(None, objective)
         if only_leaves and len(bounded) == 1:
             answer = smallest_faultless(self, bounded[0])
@@ -85,7 +77,7 @@ class NativeRun:
             factor, cost, _ = at_most(bounded[0])
             objective = NativeObjective(cost=np.asarray(cost) * (1 if factor > 0 else -1))
             limit = in_64_bits(min(floor(most / abs(factor)) for factor, _, most in map(at_most, bounded)))
-            solver = self.solver(objective)
+            solver = make_solver(self.problem, objective, self.kernel)
             settings |= {"upper": limit + 1, "enough": limit + 1, "leaf_price": 0}
             return self.fewest_leaves(solver, objective, settings) if only_leaves else self.any_tree(solver, settings)
         if bounded:
@@ -93,7 +85,7 @@ class NativeRun:
             mine = scaled_cost(problem.goals[0].sum)
             assert mine is not None
             settings["upper"] = in_64_bits(floor(most * abs(mine[0]) * objective.scale)) + 1
-        found = self.run(self.solver(objective), objective, settings)
+        found = self.run(make_solver(self.problem, objective, self.kernel), objective, settings)
         if objective.loss is not None and objective.beside is not None:
             return self.refined(found, objective, settings)
         return self.answered(found, objective)
@@ -114,7 +106,11 @@ class NativeRun:
             if smaller is None:
                 # Numbers cannot be smaller: leaves that cost more than the tree need not be told apart.
                 objective.most = float((answer.objective[0] - objective.constant) * objective.scale)
-            found = self.run(self.solver(objective), objective, {**settings, "leaf_price": objective.price})
+            found = self.run(
+                make_solver(self.problem, objective, self.kernel),
+                objective,
+                {**settings, "leaf_price": objective.price},
+            )
             if found is None or STATUS[found.status] is not Status.OPTIMAL:
                 break
             answer = self.answered(found, objective)
@@ -125,108 +121,14 @@ class NativeRun:
         depth = min(most_leaves(self.problem), 2 ** min(62, self.problem.max_depth or 62)).bit_length() - 1
         return self.problem.rows * int(len(self.problem.tests) ** min(depth, 64))
 
-    def solver(self, objective: NativeObjective) -> Solver | ThresholdSolver:
-        from treeml.native.solver import Solver
-
-        problem = self.problem
-        if self.kernel == "numeric" and objective.most == inf:
-            return self.threshold_solver(objective)
-        given: dict[str, Any] = {"columns": np.array([test.feature for test in problem.tests], dtype=np.int32)}
-        support = problem.bound_on("Support", ">=")
-        if (support is not None and support > 1) or objective.column_cost is not None:
-            given["count"] = problem.count
-        if objective.column_cost is not None:
-            given["column_cost"] = objective.column_cost
-        forbidden = self.forbidden()
-        if forbidden:
-            given["forbidden"] = np.array([test.feature in forbidden for test in problem.tests], dtype=np.uint8)
-        for bound in problem.bounds:
-            term = bound.sum.parts[0][1]
-            if isinstance(term, Purity):
-                share = min(max(limit_of(bound), Fraction(0)), Fraction(2))
-                given["purity"] = (term.weight, max(share, given["purity"][1] if "purity" in given else share))
-            elif isinstance(term, LeafErrors):
-                most = in_64_bits(floor(limit_of(bound) / term.scale))
-                given["leaf_limit"] = (term.cost, min(most, given["leaf_limit"][1] if "leaf_limit" in given else most))
-        if objective.beside is not None:
-            given |= {"beside": objective.beside, "most": objective.most}
-        if objective.loss is not None:
-            loss = objective.loss
-            levels = (loss.level,) if loss.kind == "quantile" else ()
-            given["weight"] = loss.weight * objective.factor
-            return Solver(problem.bits, targets=centred(loss.targets), loss=loss.kind, levels=levels, **given)
-        if objective.custom is not None:
-            function = objective.custom.function
-            return Solver(problem.bits, custom=lambda sets: [float(function(rows)) for rows in sets], **given)
-        cost = objective.cost
-        if cost is None:
-            cost = np.zeros((problem.rows, max(1, problem.classes)), dtype=np.int64)
-        return Solver(problem.bits, cost=cost, **given)
-
-    def threshold_solver(self, objective: NativeObjective) -> ThresholdSolver:
-        from treeml.backends.native.thresholds import ThresholdSolver
-
-        problem, loss, cost = self.problem, objective.loss, objective.cost
-        if loss is not None:
-            return ThresholdSolver(
-                problem,
-                targets=centred(loss.targets),
-                weight=loss.weight,
-                beside=objective.beside or 0.0,
-                count=problem.count,
-                forbidden=self.forbidden(),
-            )
-        if cost is None:
-            cost = np.zeros((problem.rows, max(1, problem.classes)), dtype=np.int64)
-        return ThresholdSolver(problem, cost=cost, count=problem.count, forbidden=self.forbidden())
-
-    def forbidden(self) -> frozenset[int]:
-        return frozenset().union(
-            *(
-                bound.sum.parts[0][1].features
-                for bound in self.problem.bounds
-                if isinstance(bound.sum.parts[0][1], Used) and limit_of(bound) < 1
-            )
-        )
-
-    def settings(self, objective: NativeObjective) -> dict[str, Any]:
-        problem, limits = self.problem, self.limits
-        settings: dict[str, Any] = {"threads": limits.threads, "leaf_price": objective.price}
-        depth, leaves = problem.max_depth, problem.bound_on("Leaves", "<=")
-        if depth is not None and depth < problem.rows:  # beyond, it bounds nothing
-            settings["depth"] = min(depth, DEEPEST)
-        if leaves is not None and leaves < problem.rows:
-            settings["leaves"] = floor(leaves)
-        support = problem.bound_on("Support", ">=")
-        if support is not None:
-            settings["support"] = in_64_bits(max(1, -floor(-support)))
-        if limits.memory is not None:
-            settings["memory"] = limits.memory
-        chosen = {name: int(value) for name, value in limits.options.items() if name != "kernel"}
-        if "instructions" in chosen:
-            chosen["kernel"] = chosen.pop("instructions")
-        settings["options"] = chosen if self.kernel == "numeric" else {"seed": limits.seed, **chosen}
-        return settings
-
-    def impossible(self, settings: Mapping[str, Any]) -> bool:
-        """A bound that no tree meets, whatever the rows."""
-        used = [bound for bound in self.problem.bounds if kind(bound) is Used]
-        pure = [bound for bound in self.problem.bounds if kind(bound) is Purity]
-        return (
-            settings.get("depth", 0) < 0
-            or settings.get("leaves", 1) < 1
-            or any(limit_of(bound) < 0 for bound in used)
-            or any(limit_of(bound) > 1 for bound in pure)
-        )
-
     def run(
         self, solver: Solver | ThresholdSolver, objective: NativeObjective, settings: Mapping[str, Any]
     ) -> Found | None:
         """None where the bounds contradict themselves."""
-        if self.impossible(settings):
+        if is_impossible(self.problem, settings):
             return None
         left = self.limits.deadline.left()
-        start = None if self.start is None else _flat(self.start)
+        start = None if self.start is None else flat_tree(self.start)
         return solver.solve(
             **settings,
             seconds=left,
@@ -396,31 +298,3 @@ def _within(moment: Progress, value: Fraction, is_best: bool) -> Progress:
     if is_best and reached is not None:
         reached = (max(reached[0], value), *reached[1:])
     return replace(moment, objective=reached, bound=None if bound is None else min(bound, value))
-
-
-def _flat(tree: Node) -> tuple[list[int], list[int], list[int]]:
-    """A tree as arrays, every child after its parent."""
-    test: list[int] = []
-    yes: list[int] = []
-    no: list[int] = []
-    waiting: list[tuple[Node, list[int] | None, int]] = [(tree, None, 0)]
-    while waiting:
-        node, side, parent = waiting.pop()
-        if side is not None:
-            side[parent] = len(test)
-        test.append(node.test if isinstance(node, Split) else -1)
-        yes.append(-1)
-        no.append(-1)
-        if isinstance(node, Split):
-            waiting += [(node.yes, yes, len(test) - 1), (node.no, no, len(test) - 1)]
-    return test, yes, no
-
-
-def tree_of(found: Found, problem: Problem) -> Node:
-    nodes: list[Node] = [Leaf(-1)] * len(found.test)
-    for at in range(len(nodes) - 1, -1, -1):
-        if found.test[at] >= 0:
-            nodes[at] = Split(int(found.test[at]), nodes[found.left[at]], nodes[found.right[at]])
-        else:
-            nodes[at] = Leaf(max(0, int(found.label[at])) if problem.classes else -1)
-    return nodes[0]

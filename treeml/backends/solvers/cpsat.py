@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from treeml.backends.claims import Evidence
 from treeml.backends.contract import Capabilities, Carries, Option, Stop
 from treeml.backends.solvers.encodings.integer_task import LARGEST_SHARE, LARGEST_SUM, IntegerTask
-from treeml.backends.solvers.solver_backend import BOUNDS, EXPLAIN, GOALS, PRESOLVE, SolverBackend, Way, orders_of
+from treeml.backends.solvers.solver_backend import (
+    BOUNDS,
+    EXPLAIN,
+    GOALS,
+    PRESOLVE,
+    EncodingChoice,
+    SolverBackend,
+    run_limits_of,
+)
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Node
 
@@ -52,7 +60,7 @@ class CpSatBackend(SolverBackend):
         "explain": EXPLAIN,
     }  # fmt: skip
 
-    def way(self, problem: Problem, task: IntegerTask, options: Mapping[str, Any]) -> Way:
+    def choose_encoding(self, problem: Problem, task: IntegerTask, options: Mapping[str, Any]) -> EncodingChoice:
         from treeml.backends.solvers.encodings.cover.cover import takes_cover
         from treeml.backends.solvers.encodings.encoding_choice import (
             cover_or,
@@ -68,17 +76,17 @@ class CpSatBackend(SolverBackend):
             takes_nodes(task)
             takes_shares(task)
             size = fitting_literals(problem, task, binary=wanted == "rows")
-            return Way(wanted, f"asked for; about {size:,} literals")
+            return EncodingChoice(wanted, f"asked for; about {size:,} literals")
         whole = is_whole(options)
-        kind, because = cover_or(problem, task, wanted == "cover", lambda: node_encoding(problem, task), whole)
-        if kind == "cover":
+        encoding, because = cover_or(problem, task, wanted == "cover", lambda: node_encoding(problem, task), whole)
+        if encoding == "cover":
             takes_cover(problem, task, whole)
-        return Way(kind, because)
+        return EncodingChoice(encoding, because)
 
-    def memory_is_kept(self, options: Mapping[str, Any]) -> str:
-        return f"CP-SAT has a limit of its own, which is approximate; and {super().memory_is_kept(options)}"
+    def memory_note(self, options: Mapping[str, Any]) -> str:
+        return f"CP-SAT has a limit of its own, which is approximate; and {super().memory_note(options)}"
 
-    def run(self, search: SolveState, kind: str, start: Node | None) -> Stop:
+    def run(self, search: SolveState, encoding: str, start: Node | None) -> Stop:
         from treeml.backends.solvers.encodings.clauses.order import build_order
         from treeml.backends.solvers.encodings.cover.cover_search import solve_cover
         from treeml.backends.solvers.encodings.cpsat.constraints import build_rows
@@ -88,12 +96,12 @@ class CpSatBackend(SolverBackend):
         from treeml.backends.solvers.engines import cpsat
 
         problem, task, limits = search.problem, search.task, search.limits
-        orders = orders_of(limits, limits.options.get("deterministic"))
+        run_limits = run_limits_of(limits, limits.options.get("deterministic"))
         path = limits.options.get("write", "")
-        if kind == "cover":
+        if encoding == "cover":
 
             def solver(program: Program, begin: Whole | None, on_incumbent: OnIncumbent) -> SolverOutcome:
-                return cpsat.solve_program(program, orders, begin, on_incumbent)
+                return cpsat.solve_program(program, run_limits, begin, on_incumbent)
 
             def write(program: Program) -> None:
                 cpsat.write_file(cpsat.write_model(program)[0], path)
@@ -102,18 +110,18 @@ class CpSatBackend(SolverBackend):
         search.offer(start)
         if task.depth < 0:
             return search.no_tree(Evidence("counting", "no tree is so shallow"))
-        questions = read_questions(problem, binary=kind == "rows")
+        questions = read_questions(problem, binary=encoding == "rows")
         search.begin_with(first_trees(questions, task, limits.deadline))
 
         def run(model: Any, variables: list[Any], told: Callable[..., bool]) -> SolverOutcome:
             if path:
                 cpsat.write_file(model, path)
             return cpsat.run_model(
-                model, variables, orders, on_incumbent=told, linearization=0 if kind == "rows" else 1,
-                fixed_search=kind == "rows" and limits.threads == 1,
+                model, variables, run_limits, on_incumbent=told, linearization=0 if encoding == "rows" else 1,
+                fixed_search=encoding == "rows" and limits.threads == 1,
             )  # fmt: skip
 
-        if kind == "rows":
+        if encoding == "rows":
             model = build_rows(problem, task, questions, limits.deadline)
             search.is_built()
             return search_rows(search, model, run)

@@ -13,10 +13,18 @@ from treeml.backends.solvers.encodings.integer_task import (
     Form,
     IntegerTask,
     LeafRule,
-    Unsupported,
     form_range,
 )
-from treeml.backends.solvers.solver_backend import BOUNDS, EXPLAIN, GOALS, PRESOLVE, SolverBackend, Way, orders_of
+from treeml.backends.solvers.solver_backend import (
+    BOUNDS,
+    EXPLAIN,
+    GOALS,
+    PRESOLVE,
+    EncodingChoice,
+    SolverBackend,
+    run_limits_of,
+)
+from treeml.backends.solvers.unsupported import Unsupported
 from treeml.problem.magnitudes import added
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Node
@@ -68,7 +76,7 @@ class MipBackend(SolverBackend):
         "explain": EXPLAIN,
     }  # fmt: skip
 
-    def way(self, problem: Problem, task: IntegerTask, options: Mapping[str, Any]) -> Way:
+    def choose_encoding(self, problem: Problem, task: IntegerTask, options: Mapping[str, Any]) -> EncodingChoice:
         from treeml.backends.solvers.encodings.cover.cover import couples, takes_cover
         from treeml.backends.solvers.encodings.encoding_choice import (
             cover_or,
@@ -99,26 +107,26 @@ class MipBackend(SolverBackend):
             flow_encoding(problem, task)
             if wanted == "binoct":
                 class_weights(problem, task, read_questions(problem, binary=True))
-            way = Way(wanted, f"asked for; about {flow_columns(problem, task):,} columns")
+            choice = EncodingChoice(wanted, f"asked for; about {flow_columns(problem, task):,} columns")
         else:
-            kind, because = cover_or(
+            encoding, because = cover_or(
                 problem, task, wanted == "cover" or huge, lambda: flow_encoding(problem, task), whole
             )
-            way = Way(kind, because)
-        if way.kind == "cover":
+            choice = EncodingChoice(encoding, because)
+        if choice.encoding == "cover":
             takes_cover(problem, task, whole)
         elif max((task.largest_share, *map(_weight, task.leaf_rules))) > LARGEST_ROW:
             raise _too_large("a condition on leaves")
         elif options.get("solver") == "gurobi":
             gurobi.takes(flow_columns(problem, task), 0)
-        return way
+        return choice
 
-    def memory_is_kept(self, options: Mapping[str, Any]) -> str:
+    def memory_note(self, options: Mapping[str, Any]) -> str:
         own = {"scip": "SCIP has a limit of its own", "gurobi": "Gurobi has a soft limit of its own"}
         solver = options.get("solver", "highs")
-        return f"{own.get(solver, 'HiGHS has no limit of its own')}; {super().memory_is_kept(options)}"
+        return f"{own.get(solver, 'HiGHS has no limit of its own')}; {super().memory_note(options)}"
 
-    def run(self, search: SolveState, kind: str, start: Node | None) -> Stop:
+    def run(self, search: SolveState, encoding: str, start: Node | None) -> Stop:
         from treeml.backends.solvers.encodings.cover.cover_search import solve_cover
         from treeml.backends.solvers.encodings.mip.binoct import build_binoct
         from treeml.backends.solvers.encodings.mip.flow import build_flow
@@ -129,24 +137,24 @@ class MipBackend(SolverBackend):
 
         problem, task, limits = search.problem, search.task, search.limits
         engine = {"highs": highs, "scip": scip, "gurobi": gurobi}[limits.options.get("solver", "highs")]
-        orders = orders_of(limits, limits.options.get("nodes"))
+        run_limits = run_limits_of(limits, limits.options.get("nodes"))
         path = limits.options.get("write", "")
 
         def run(program: Program, begin: Whole | None, on_incumbent: OnIncumbent) -> SolverOutcome:
-            outcome: SolverOutcome = engine.solve_program(program, orders, begin, on_incumbent)
+            outcome: SolverOutcome = engine.solve_program(program, run_limits, begin, on_incumbent)
             return outcome
 
         def write(program: Program) -> None:
             highs.write_file(program, path)
 
-        if kind == "cover":
+        if encoding == "cover":
             return solve_cover(search, start, run, write if path else None)
         search.offer(start)
         if task.depth < 0:
             return search.no_tree(Evidence("counting", "no tree is so shallow"))
         questions = read_questions(problem, binary=True)
         search.begin_with(first_trees(questions, task, limits.deadline))
-        build = build_binoct if kind == "binoct" else build_flow
+        build = build_binoct if encoding == "binoct" else build_flow
         return search_nodes(search, build(problem, task, questions, limits.deadline), run, write if path else None)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -160,6 +160,16 @@ class SolveState:
         self.statistics["build_seconds"] = monotonic() - self.began
         if columns is not None and rows is not None:
             self.statistics |= {"columns": float(columns), "rows": float(rows)}
+
+    def add_statistics(self, statistics: Mapping[str, float]) -> None:
+        """Adds up what several calls of a solver counted."""
+        for name, value in statistics.items():
+            self.statistics[name] = self.statistics.get(name, 0.0) + value
+
+    def bound_meets_tree(self) -> Evidence:
+        """The proof that the best tree is optimal: its value is the proved bound, wherever the tree came from."""
+        assert self.least_by is not None
+        return Evidence("bound meets tree", "", (self.least_by,))
 
     def answer(self, stop: Stop) -> Answer:
         """`stop` PROVED without a tree means that there is none. A stop that is a proof has been closed by evidence."""

@@ -1,7 +1,8 @@
-"""Problem -> Answer as all solver back-ends go about it: what is asked, a way to encode it, a search, an explanation.
+"""Problem -> Answer: the procedure that all back-ends on general solvers share.
 
-A back-end of this kind says which encoding it takes and why (`way`), and runs a search that ends with a Stop (`run`).
-What can go wrong on the way is the same for all of them, and is dealt with here.
+A problem becomes an IntegerTask; the back-end chooses an encoding for it (`choose_encoding`) and runs a search, which
+returns a Stop (`run`). Refusals, running out of time or memory, Ctrl-C, refinement of rounded losses, and the
+explanation of a conflict are the same for all of them, and are handled here.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ from treeml.backends.contract import (
 )
 from treeml.backends.infeasibility import explained
 from treeml.backends.solvers.deadline import OutOfTime
-from treeml.backends.solvers.encodings.integer_task import IntegerTask, Unsupported, only_costs, read_problem
+from treeml.backends.solvers.encodings.integer_task import IntegerTask
+from treeml.backends.solvers.encodings.read_problem import only_costs, read_problem
+from treeml.backends.solvers.unsupported import Unsupported
 from treeml.lang.diagnostic import Diagnostic, RefusedError
 from treeml.problem.precision import most_leaves, narrowed, smallest_difference
 from treeml.problem.problem import Problem
@@ -35,7 +38,7 @@ from treeml.problem.tree import Leaf, Node
 from treeml.system.interrupt import noting
 
 if TYPE_CHECKING:
-    from treeml.backends.solvers.engines.outcome import Orders
+    from treeml.backends.solvers.engines.running import RunLimits
     from treeml.backends.solvers.solve_state import SolveState
 
 GOALS = frozenset(["Predicted", "Leaves", "Depth", "TestCost", "Used", "Largest"])
@@ -48,10 +51,10 @@ FEW_STEPS = 10**6  # of a squared loss, where a solver that counts in floats can
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """An encoding, and why this one."""
+class EncodingChoice:
+    """The encoding that a problem gets, and why."""
 
-    kind: str
+    encoding: str
     because: str
 
 
@@ -78,20 +81,20 @@ class SolverBackend(BackendBase):
             return f"{cls.package} is not installed"
 
     @abstractmethod
-    def way(self, problem: Problem, task: IntegerTask, options: Mapping[str, Any]) -> Way:
+    def choose_encoding(self, problem: Problem, task: IntegerTask, options: Mapping[str, Any]) -> EncodingChoice:
         """The encoding for a problem: the one asked for, or the best by estimated size; else raises Unsupported."""
 
     @abstractmethod
-    def run(self, search: SolveState, kind: str, start: Node | None) -> Stop:
+    def run(self, search: SolveState, encoding: str, start: Node | None) -> Stop:
         """The search; PROVED without a tree means that there is none."""
 
-    def memory_is_kept(self, options: Mapping[str, Any]) -> str:
+    def memory_note(self, options: Mapping[str, Any]) -> str:
         """How, for the notes: what is built is refused before it is too large; the solver's own memory is watched."""
         return "what the process holds is looked at ten times a second, and the search is stopped beyond the limit"
 
     def refusals(self, problem: Problem, options: Mapping[str, Any] = NO_OPTIONS) -> Iterator[Refusal]:
         try:
-            self.way(problem, read_problem(problem), options)
+            self.choose_encoding(problem, read_problem(problem), options)
         except Unsupported as unsupported:
             yield replace(unsupported.refusal, because=f"{self.name} cannot take {unsupported}")
 
@@ -105,8 +108,8 @@ class SolverBackend(BackendBase):
         said = []
         for stage in stages(problem, self.can):
             small = rescaled(stage, self.can.carries).problem
-            way = self.way(small, read_problem(small), options)
-            said.append(f"{self.word} {way.kind}: {way.because}")
+            choice = self.choose_encoding(small, read_problem(small), options)
+            said.append(f"{self.word} {choice.encoding}: {choice.because}")
         return ("at depth 1: " if deepens else "") + "; then ".join(dict.fromkeys(said))
 
     def solve(
@@ -121,12 +124,12 @@ class SolverBackend(BackendBase):
         began = monotonic()
 
         def once(task: IntegerTask, begin: Node | None) -> Answer:
-            way = self.way(problem, task, limits.options)
+            choice = self.choose_encoding(problem, task, limits.options)
             search = SolveState(problem, task, limits, on_progress, began)
-            search.notes.append(f"{self.word} {way.kind}")
+            search.notes.append(f"{self.word} {choice.encoding}")
             if limits.memory is not None:
-                search.notes.append(f"memory: {self.memory_is_kept(limits.options)}")
-            return search.answer(self._run(search, way, begin))
+                search.notes.append(f"memory: {self.memory_note(limits.options)}")
+            return search.answer(self._run(search, choice.encoding, begin))
 
         try:
             answer = once(read_problem(problem), start)
@@ -134,10 +137,10 @@ class SolverBackend(BackendBase):
             raise refuse(self.name, unsupported) from unsupported
         return explained(self, problem, limits, refined(problem, limits, answer, once))
 
-    def _run(self, search: SolveState, way: Way, start: Node | None) -> Stop:
+    def _run(self, search: SolveState, encoding: str, start: Node | None) -> Stop:
         try:
             with noting(search.stop):
-                return self.run(search, way.kind, start)
+                return self.run(search, encoding, start)
         except KeyboardInterrupt:
             return Stop.INTERRUPTED
         except OutOfTime:
@@ -186,10 +189,10 @@ def refuse(name: str, unsupported: Unsupported) -> RefusedError:
     return RefusedError(Diagnostic("B501", f"{name} cannot take {unsupported}", helps=(instead,) if instead else ()))
 
 
-def orders_of(limits: Limits, work: float | None = None) -> Orders:
+def run_limits_of(limits: Limits, work: float | None = None) -> RunLimits:
     """How a solver is to run under these limits; `work` is in its own measure, 0 and None for no limit."""
-    from treeml.backends.solvers.engines.outcome import Orders
+    from treeml.backends.solvers.engines.running import RunLimits
     from treeml.system.memory import resident
 
     most = None if limits.memory is None else resident() + limits.memory
-    return Orders(limits.deadline, limits.threads, limits.seed, work or None, most)
+    return RunLimits(limits.deadline, limits.threads, limits.seed, work or None, most)

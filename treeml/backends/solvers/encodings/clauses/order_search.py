@@ -151,8 +151,7 @@ class _Runner:
 
     def close(self) -> None:
         for sat in self.sats:
-            for name, value in sat.statistics().items():
-                self.search.statistics[name] = self.search.statistics.get(name, 0.0) + value
+            self.search.add_statistics(sat.statistics())
             sat.close()
 
     def strategy(self) -> str:

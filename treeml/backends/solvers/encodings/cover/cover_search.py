@@ -130,8 +130,7 @@ class _Asks:
         if outcome.values is not None:
             search.offer(read_tree(cover, columns, outcome.values))
         search.raw = outcome.raw
-        for name, value in outcome.statistics.items():
-            search.statistics[name] = search.statistics.get(name, 0.0) + value
+        search.add_statistics(outcome.statistics)
         if is_whole:
             search.raise_bound(outcome.bound)
         return outcome, outcome.end is SolverEnd.OPTIMAL and _exclude(search, cover, columns, outcome, self.excluded)

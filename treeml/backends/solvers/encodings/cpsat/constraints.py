@@ -25,15 +25,9 @@ import numpy as np
 from treeml.backends.contract import Deadline
 from treeml.backends.solvers.deadline import NO_DEADLINE, in_time
 from treeml.backends.solvers.encodings.complete_tree import Nodes
-from treeml.backends.solvers.encodings.integer_task import (
-    Form,
-    IntegerTask,
-    LeafRule,
-    Unsupported,
-    form_range,
-    lead_over_share,
-)
+from treeml.backends.solvers.encodings.integer_task import Form, IntegerTask, LeafRule, form_range, lead_over_share
 from treeml.backends.solvers.encodings.node_questions import NodeQuestions
+from treeml.backends.solvers.unsupported import Unsupported
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Leaf, Node, Split
 
@@ -41,11 +35,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Whole = NDArray[np.int64]
-
-
-def estimate_literals(task: IntegerTask, questions: NodeQuestions) -> int:
-    nodes = Nodes(max(0, task.depth))
-    return nodes.leaves * questions.groups * (1 + len(questions)) * max(1, task.depth)
 
 
 @dataclass
@@ -102,7 +91,7 @@ def build_rows(
         if rule.some:
             _write_some_leaf(model, rule)
     in_time(deadline)
-    quantities = _Quantities(model)
+    quantities = _LiteralQuantities(model)
     model.goal = quantities.value(task.goal, True, False)
     for item in task.requirements:
         in_time(deadline)
@@ -244,7 +233,7 @@ def _write_some_leaf(rows: RowsModel, rule: LeafRule) -> None:
             model.add_bool_or([literal.negated(), *(one for w, one in zip(weight, here, strict=True) if w)])
 
 
-class _Quantities:
+class _LiteralQuantities:
     """Expressions of the quantities that forms are made of."""
 
     def __init__(self, rows: RowsModel) -> None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treeml.backends.claims import Evidence
 from treeml.backends.contract import Stop
 from treeml.backends.solvers.deadline import in_time
 from treeml.backends.solvers.encodings.clauses.order import OrderModel
@@ -105,8 +104,7 @@ def _search(
     while True:
         outcome = run(model, variables, told)
         search.raw = outcome.raw
-        for name, value in outcome.statistics.items():
-            search.statistics[name] = search.statistics.get(name, 0.0) + value
+        search.add_statistics(outcome.statistics)
         if outcome.values is not None:
             tree = decode(outcome.values)
             if not search.offer(tree):
@@ -119,8 +117,7 @@ def _search(
                 if outcome.end is SolverEnd.OPTIMAL:
                     search.raise_bound(outcome.bound)
                     if search.proved and has_goal:
-                        assert search.least_by is not None
-                        return search.close(Evidence("bound meets tree", "", (search.least_by,)))
+                        return search.close(search.bound_meets_tree())
                     model.clear_hints()
                     continue
         search.raise_bound(outcome.bound)

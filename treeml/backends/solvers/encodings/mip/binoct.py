@@ -21,10 +21,11 @@ import numpy as np
 from treeml.backends.contract import Deadline
 from treeml.backends.solvers.deadline import NO_DEADLINE
 from treeml.backends.solvers.encodings.complete_tree import Nodes
-from treeml.backends.solvers.encodings.integer_task import IntegerTask, Unsupported
-from treeml.backends.solvers.encodings.mip.flow import NodeProgram, _write_nodes
+from treeml.backends.solvers.encodings.integer_task import IntegerTask
+from treeml.backends.solvers.encodings.mip.flow import NodeProgram, write_nodes
 from treeml.backends.solvers.encodings.mip.program_builder import Draft, Terms
 from treeml.backends.solvers.encodings.node_questions import NodeQuestions
+from treeml.backends.solvers.unsupported import Unsupported
 from treeml.problem.problem import Problem
 
 
@@ -35,7 +36,7 @@ def build_binoct(
     depth = task.depth if questions else 0
     model = NodeProgram(problem, task, questions, Nodes(max(0, depth)), Draft(deadline))
     draft, nodes = model.draft, model.nodes
-    _write_nodes(model)
+    write_nodes(model)
     place = [draft.columns(nodes.leaves) for _ in range(questions.groups)]
     for row in place:
         draft.row([(1, column) for column in row], 1, 1)

@@ -30,13 +30,13 @@ from treeml.backends.solvers.encodings.integer_task import (
     Form,
     IntegerTask,
     LeafRule,
-    Unsupported,
     form_range,
     lead_over_share,
     parts_of,
 )
 from treeml.backends.solvers.encodings.mip.program_builder import Draft, Terms
 from treeml.backends.solvers.encodings.node_questions import NodeQuestions
+from treeml.backends.solvers.unsupported import Unsupported
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Leaf, Node, Split
 
@@ -102,7 +102,7 @@ def build_flow(
     model = NodeProgram(problem, task, questions, Nodes(max(0, depth)), Draft(deadline), free=task.counts_shape)
     sums = [part for form in task.forms for part in parts_of(form) if part.predicted is not None]
     projected = not task.requirements and len(sums) <= 1 and (not sums or sums[0] is task.goal) and not model.free
-    _write_nodes(model)
+    write_nodes(model)
     if not model.free and len(questions) >= model.nodes.depth:
         _write_symmetries(model)
     if projected:
@@ -115,7 +115,7 @@ def build_flow(
     return model
 
 
-def _write_nodes(model: NodeProgram) -> None:
+def write_nodes(model: NodeProgram) -> None:
     draft, nodes = model.draft, model.nodes
     for node in range(nodes.branches):
         asks = draft.columns(len(model.questions))
@@ -246,10 +246,8 @@ def _write_leaf_rule(model: NodeProgram, flow: list[list[list[int]]], rule: Leaf
         draft.row([(1, column) for column in chosen], 1, None)
     for leaf in range(model.nodes.leaves):
         exists, needed = model.exists(leaf)
-        if rule.some:
-            for factor, column in [(1, chosen[leaf])]:
-                if exists:
-                    draft.row([(factor, column), *((-f, c) for f, c in exists)], None, 0)
+        if rule.some and exists:
+            draft.row([(1, chosen[leaf]), *((-f, c) for f, c in exists)], None, 0)
 
         def here(weights: Whole, leaf: int = leaf) -> Terms:
             return [(int(w), c) for w, row in zip(weights, flow, strict=True) if w for c in row[leaf]]
@@ -275,7 +273,7 @@ def _write_leaf_rule(model: NodeProgram, flow: list[list[list[int]]], rule: Leaf
             draft.row([*present, (1, chosen[leaf])], None, 0)
 
 
-class _Quantities:
+class _FlowQuantities:
     def __init__(self, model: NodeProgram, flow: list[list[list[int]]]) -> None:
         self.model, self.flow = model, flow
         self.used: dict[int, int] = {}
@@ -373,7 +371,7 @@ class _Quantities:
 
 
 def _write_forms(model: NodeProgram, flow: list[list[list[int]]]) -> None:
-    quantities = _Quantities(model, flow)
+    quantities = _FlowQuantities(model, flow)
     terms, constant = quantities.value(model.task.goal, True, False)
     model.draft.minimize(terms, constant)
     for item in model.task.requirements:

@@ -37,8 +37,7 @@ def search_nodes(search: SolveState, model: NodeProgram, run: Run, write: Callab
     while True:
         outcome = run(program, None, told)
         search.raw = outcome.raw
-        for name, value in outcome.statistics.items():
-            search.statistics[name] = search.statistics.get(name, 0.0) + value
+        search.add_statistics(outcome.statistics)
         search.raise_bound(outcome.bound)
         if outcome.end is SolverEnd.INFEASIBLE:
             return search.no_tree(outcome.proof)
@@ -53,20 +52,14 @@ def search_nodes(search: SolveState, model: NodeProgram, run: Run, write: Callab
                 for one, other in pairs:
                     model.exclude(outcome.values, one, other)
                 if search.proved and search.problem.goals:
-                    return search.close(_met(search))
+                    return search.close(search.bound_meets_tree())
                 if outcome.end is SolverEnd.OPTIMAL:
                     program = model.draft.program()
                     continue
         if outcome.end is SolverEnd.OPTIMAL:
             if not search.problem.goals:
                 return search.close(Evidence("no goal"))
-            return search.close(_met(search)) if search.proved else Stop.FAILED
+            return search.close(search.bound_meets_tree()) if search.proved else Stop.FAILED
         if search.enough or outcome.end is SolverEnd.INTERRUPTED:
             return search.cut_short
         return {SolverEnd.TIME: Stop.TIME, SolverEnd.MEMORY: Stop.MEMORY}.get(outcome.end, Stop.FAILED)
-
-
-def _met(search: SolveState) -> Evidence:
-    """The tree in hand has the value of the bound, whichever solution of the program it came from."""
-    assert search.least_by is not None
-    return Evidence("bound meets tree", "", (search.least_by,))

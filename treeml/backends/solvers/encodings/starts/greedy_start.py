@@ -16,8 +16,9 @@ import numpy as np
 
 from treeml.backends.contract import Deadline
 from treeml.backends.solvers.deadline import NO_DEADLINE
-from treeml.backends.solvers.encodings.integer_task import IntegerTask, LeafRule, form_of
+from treeml.backends.solvers.encodings.integer_task import IntegerTask, LeafRule
 from treeml.backends.solvers.encodings.node_questions import NodeQuestions, Question, read_questions
+from treeml.backends.solvers.encodings.read_problem import form_of
 from treeml.problem.evaluate import answers
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Leaf, Node, Split

@@ -19,9 +19,6 @@ from numpy.typing import NDArray
 from treeml.native.numeric import Flat, NumericSolver, Outcome, options
 from treeml.native.solver import Found
 from treeml.problem.problem import Feature, Problem, Test
-from treeml.problem.terms import Leaves, Loss, Predicted
-
-MOST_COLUMNS = 4096  # the work grows with their square
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,49 +254,3 @@ def _number(problem: Problem, feature: Feature, wanted: Test, likely: int) -> in
 
 def _initial_values() -> dict[str, int]:
     return {name: initial for name, (_, _, initial, _) in options().items()}
-
-
-# Which kernel.
-
-FEW_TESTS = 300  # up to here a table of all pairs of tests is small
-FEW_CUTS = 32  # a column: up to here counting all pairs is faster than searching every column, as measured
-
-_BOUNDS = frozenset({"Depth", "Leaves", "Support", "Used", "Predicted"})
-
-
-def can_take(problem: Problem) -> str | None:
-    """None if the numeric kernel can solve the problem, or what keeps it from doing so."""
-    if not problem.rows:
-        return "there are no rows"
-    for goal in problem.goals:
-        for _, term in goal.sum.parts:
-            if isinstance(term, Loss) and term.kind != "squared":
-                return f"it has no {term.kind} loss"
-            if not isinstance(term, Predicted | Leaves | Loss):
-                return f"it has no {type(term).__name__} in a goal"
-    for bound in problem.bounds:
-        others = bound.sum.kinds() - _BOUNDS
-        if others:
-            return f"it keeps no bound on {sorted(others)[0]}"
-    columns = len(columns_of(problem))
-    if columns > MOST_COLUMNS:
-        return f"{columns:,} columns are more than its {MOST_COLUMNS:,}"
-    return None
-
-
-def prefer_numeric(problem: Problem) -> tuple[bool, str]:
-    """Whether the numeric kernel is the better one, and the sentence that says why."""
-    tests = len(problem.tests)
-    if problem.given_bits is not None:
-        return False, "the binary kernel runs: the columns are yes-or-no tests already"
-    if tests <= FEW_TESTS:
-        return False, f"the binary kernel runs: {tests:,} tests are few enough to count all their pairs"
-    obstacle = can_take(problem)
-    if obstacle is not None:
-        return False, f"the binary kernel runs: the numeric one cannot, since {obstacle}"
-    columns = len(columns_of(problem))
-    if tests <= FEW_CUTS * columns:
-        return False, f"the binary kernel runs: {columns:,} columns have no more than {FEW_CUTS} cuts each on average"
-    return True, (
-        f"the numeric kernel runs: it takes {columns:,} columns as they are, and their {tests:,} cuts need no tests"
-    )
