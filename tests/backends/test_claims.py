@@ -165,7 +165,7 @@ def test_infeasible_is_contradicted_by_the_start() -> None:
 def test_infeasible_is_contradicted_by_a_tree_told_of() -> None:
     trace = (Progress(0.1, (TWO,), None, Leaf(0)),)
     code, note = failure(Answer(Status.INFEASIBLE, Stop.PROVED, trace=trace, evidence=SEARCHED))
-    assert (code, note) == ("B514", "it says infeasible, and a tree that it told of meets every requirement")
+    assert (code, note) == ("B514", "it says infeasible, and a tree that it reported meets every requirement")
     # A tree that breaks a requirement contradicts nothing.
     wanted = xor(bound(Leaves(), ">=", 5))
     answer = Answer(Status.INFEASIBLE, Stop.PROVED, trace=trace, evidence=SEARCHED)
@@ -176,13 +176,13 @@ def test_optimal_is_contradicted_by_the_start_and_on_the_way() -> None:
     worst = Answer(Status.OPTIMAL, Stop.PROVED, Leaf(0), (TWO,), TWO, evidence=SEARCHED)
     assert failure(worst, start=BEST) == ("B514", "it says optimal with 2, and was given a tree with 0")
     told = replace(worst, trace=(Progress(0.1, (ONE,)),))
-    assert failure(told) == ("B514", "it says optimal with the value 2, and told of a tree with 1")
+    assert failure(told) == ("B514", "it says optimal with the value 2, and reported a tree with 1")
 
 
 def test_a_bound_told_of_lies_not_above_the_tree() -> None:
     trace = (Progress(0.1, None, ONE, evidence=BELOW),)
     answer = Answer(Status.FEASIBLE, Stop.TIME, BEST, (ZERO,), ZERO, trace=trace, evidence=BELOW)
-    assert failure(answer) == ("B514", "the bound 1 that it told of lies above the value 0 of its tree")
+    assert failure(answer) == ("B514", "the bound 1 that it reported lies above the value 0 of its tree")
 
 
 def test_a_bound_on_a_later_goal_rests_on_the_earlier_ones() -> None:

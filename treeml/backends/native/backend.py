@@ -1,8 +1,9 @@
-"""Problem -> the best tree, by the package's own C solver.
+"""Problem -> an optimal tree, by TreeML's own C solver.
 
-Everything additive goes to the solver as whole numbers: a goal is multiplied by the common denominator of its factors,
-and later goals are added to the first one, which weighs more than they can ever differ. So two classes with any costs,
-a price per leaf and ties broken by size are all one signed weight a row, which is what the solver is fastest at.
+Every additive goal reaches the solver in integers: it is multiplied by the common denominator of its factors. Several
+goals become one sum, in which an earlier goal weighs more than the later ones can ever differ. With two classes,
+arbitrary costs, a price per leaf and ties broken by size are then a single signed weight per row, the case in which
+the solver is fastest.
 """
 
 from __future__ import annotations
@@ -29,17 +30,17 @@ from treeml.native import load
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Node
 
-# What the problem and the limits say is no option.
+# Options of the C library that follow from the problem and the limits, so users cannot set them.
 _SET_ELSEWHERE = frozenset(
     {"depth", "support", "leaves", "leaf_price", "upper", "enough", "milliseconds", "memory", "threads", "seed"}
     | {"fail_allocation", "poll_milliseconds", "microseconds", "cell", "kernel"}
 )
-_MOST_BITS = 2**31  # tests times rows that the binary kernel is given
+_MOST_BITS = 2**31  # tests times rows, at most, for the binary kernel
 _KERNELS = ("auto", "binary", "numeric")
 
 
 class _Options(Mapping[str, Option]):
-    """The C library's own tables, read when somebody looks, and which of the two kernels is meant."""
+    """The option tables of the C library, read on first use, plus the choice of the kernel."""
 
     def _table(self) -> dict[str, Option]:
         if load.missing() is not None:
@@ -102,7 +103,7 @@ class NativeBackend(BackendBase):
         yield from refusals(problem)
 
     def remark(self, problem: Problem, options: Mapping[str, Any]) -> str:
-        """Which kernel runs and why, for the plan; one sentence for every stage, if they differ."""
+        """Which kernel runs and why; one sentence per stage of the plan, if they differ."""
         from treeml.backends.planning.plan import stages
 
         said = (choose_kernel(stage, options)[1] for stage in stages(problem, self.can))

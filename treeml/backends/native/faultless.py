@@ -1,7 +1,7 @@
-"""A run whose goal is fewest leaves, with predictions at their least -> its answer, by one search.
+"""Fewest leaves among trees with the least possible cost of predictions -> an answer, by a single search.
 
-Costs first and leaves second are one additive goal: it is searched once, without asking for one leaf, two, and so on,
-and has a tree at any time.
+The cost first and the number of leaves second form one additive goal, so one search suffices. Trying one leaf, two
+leaves, and so on would take many searches, and would have no tree until the last of them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def smallest_faultless(run: NativeRun, bound: Bound) -> Answer | None:
-    """None where the bound on predictions is not at the least that any tree can have, or numbers grow too large."""
+    """None if the bound on predictions is above the least possible cost, or if the joint goal overflows."""
     from treeml.backends.solvers.encodings.starts.greedy_start import greedy_for_bound
 
     problem = run.problem

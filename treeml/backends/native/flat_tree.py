@@ -1,4 +1,4 @@
-"""Arrays of the C solver <-> trees, and its words for a status and a stop -> those of the contract."""
+"""Arrays of the C solver <-> trees; its names of statuses and stops -> those of the contract."""
 
 from __future__ import annotations
 

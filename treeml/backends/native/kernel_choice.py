@@ -12,31 +12,31 @@ from treeml.native import load
 from treeml.problem.problem import Problem
 from treeml.problem.terms import Leaves, Loss, Predicted
 
-FEW_TESTS = 300  # up to here a table of all pairs of tests is small
-FEW_CUTS = 32  # a column: up to here counting all pairs is faster than searching every column, as measured
+FEW_TESTS = 300  # up to this many, a table of all pairs of tests is small
+FEW_CUTS = 32  # per column: up to this many, counting all pairs measured faster than searching every column
 
 _BOUNDS = frozenset({"Depth", "Leaves", "Support", "Used", "Predicted"})
 MOST_COLUMNS = 4096  # of the numeric kernel; its work grows with their square
 
 
 def choose_kernel(problem: Problem, options: Mapping[str, Any]) -> tuple[str, str]:
-    """Which kernel runs, and the sentence that says why; a Refusal's text is raised as ValueError."""
+    """The kernel, and the sentence that says why; raises ValueError if the options contradict the problem."""
     if not options:
         numeric, reason = prefer_numeric(problem)
         return ("numeric" if numeric else "binary"), reason
-    asked = options.get("kernel", "auto")
+    wanted = options.get("kernel", "auto")
     binary_table, numeric_table = option_tables().values()
     only = {
         "binary": sorted(set(options) & (set(binary_table) - set(numeric_table))),
         "numeric": sorted(set(options) & (set(numeric_table) - set(binary_table))),
     }
     for kernel, other in (("binary", "numeric"), ("numeric", "binary")):
-        if asked == kernel and only[other]:
+        if wanted == kernel and only[other]:
             raise ValueError(f"`{only[other][0]}` is an option of the {other} kernel")
-    if asked == "binary":
+    if wanted == "binary":
         return "binary", "the binary kernel runs, as asked"
     obstacle = can_take(problem)
-    if asked == "numeric" or (only["numeric"] and not only["binary"]):
+    if wanted == "numeric" or (only["numeric"] and not only["binary"]):
         if obstacle is not None:
             raise ValueError(f"the numeric kernel cannot take this problem: {obstacle}")
         return "numeric", "the numeric kernel runs, as asked"

@@ -1,8 +1,7 @@
-"""Problem -> columns of codes for the numeric kernel, and its trees back over the tests of the problem.
+"""Problem -> columns of codes for the numeric kernel, and trees over columns -> trees over the problem's tests.
 
-Ordered features go in as they are. A feature that keeps its missing values apart becomes two columns, with the missing
-rows below all others and above all others, so that every cut is tried with them on either side. Any other test becomes
-a column of two codes.
+Ordered features are passed unchanged. A feature with missing values becomes two columns, in which missing rows come
+first and last, so that every cut is tried with them on either side. Any other test becomes a column of two codes.
 """
 
 from __future__ import annotations
@@ -23,15 +22,15 @@ from treeml.problem.problem import Feature, Problem, Test
 
 @dataclass(frozen=True, slots=True)
 class CodedColumn:
-    """One column of codes: of an ordered feature, or of one test."""
+    """One column of codes, for an ordered feature or for a single test."""
 
     feature: int
-    test: int = -1  # -1: all cuts of the feature
-    missing: str = ""  # where the missing rows are: "low", "high" or nowhere
+    test: int = -1  # -1: the column stands for all cuts of the feature
+    missing: str = ""  # where missing rows are placed: "low", "high", or "" if there are none
 
 
 def columns_of(problem: Problem, forbidden: frozenset[int] = frozenset()) -> tuple[CodedColumn, ...]:
-    """The columns that the kernel sees, whatever their number."""
+    """The columns that the kernel would get, however many."""
     columns: list[CodedColumn] = []
     for number, feature in enumerate(problem.features):
         if number in forbidden or not feature.tests:
@@ -53,7 +52,7 @@ def _is_whole(feature: Feature) -> bool:
 
 
 class ThresholdSolver:
-    """What `treeml.native.solver.Solver` is for the binary kernel: one problem, asked as often as you like."""
+    """The numeric counterpart of `treeml.native.solver.Solver`: one problem, which can be solved repeatedly."""
 
     def __init__(
         self,
@@ -156,7 +155,7 @@ class ThresholdSolver:
         )
 
     def _raised(self, tree: Flat) -> tuple[list[int], list[int], list[int], list[int]]:
-        """A tree over columns as one over tests; a column with the missing rows above all others may turn a split."""
+        """A tree over columns as a tree over tests; a column with missing rows last may swap the sides of a split."""
         test, left, right = [], [], []
         for column, cut, yes, no in zip(tree.column, tree.cut, tree.yes, tree.no, strict=True):
             number, turned = (-1, False) if column < 0 else _test_of(self.problem, self.columns[column], cut)
@@ -166,7 +165,7 @@ class ThresholdSolver:
         return test, left, right, list(tree.label)
 
     def _lowered(self, test: Sequence[int], yes: Sequence[int], no: Sequence[int]) -> Flat | None:
-        """A tree over tests as one over columns; None where it uses a forbidden feature."""
+        """A tree over tests as a tree over columns; None if it uses a forbidden feature."""
         place = {column: number for number, column in enumerate(self.columns)}
         flat = Flat([], [], [], [], [])
         for number, to_yes, to_no in zip(test, yes, no, strict=True):
@@ -205,7 +204,7 @@ def _codes(problem: Problem, column: CodedColumn) -> NDArray[np.int32]:
 
 
 def _answers(problem: Problem, feature: Feature, number: int) -> NDArray[np.bool_]:
-    """Which rows answer yes to one test."""
+    """The rows that answer yes to a test, as a mask."""
     codes = feature.codes
     if codes is None or problem.given_bits is not None:
         return np.asarray(problem.bits[number])
@@ -222,7 +221,7 @@ def _answers(problem: Problem, feature: Feature, number: int) -> NDArray[np.bool
 
 
 def _test_of(problem: Problem, column: CodedColumn, cut: int) -> tuple[int, bool]:
-    """The number of the test that makes this cut, and whether its yes side is the cut's no side."""
+    """The number of the test equal to this cut, and whether its sides are swapped."""
     if column.test >= 0:
         return column.test, False
     feature = problem.features[column.feature]
@@ -239,7 +238,7 @@ def _test_of(problem: Problem, column: CodedColumn, cut: int) -> tuple[int, bool
 
 
 def _number(problem: Problem, feature: Feature, wanted: Test, likely: int) -> int:
-    """Where the test is among those of its feature: almost always at the likely place."""
+    """The number of a test of the feature; it is almost always at the likely place."""
 
     def is_it(number: int) -> bool:
         test = problem.tests[number]

@@ -1,4 +1,4 @@
-"""Problem, limits -> Answer: one run of the C solver, and its findings in the terms of the problem."""
+"""Problem, limits -> Answer: one or more searches of the C solver, and their outcome in terms of the problem."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from treeml.backends.native.numeric_kernel import ThresholdSolver
     from treeml.native.solver import Found, Solver
 
-MOST_CASES = 20_000_000  # up to here doubts of a fast search are settled by a slow one, in about a second
-ROUNDING = Fraction(1, 2**40)  # of an amount beside a loss, at most, over all leaves of a tree
+MOST_CASES = 20_000_000  # size up to which a slow exact search settles the rounding of a fast one, in about a second
+ROUNDING = Fraction(1, 2**40)  # the largest relative rounding error of a price beside a loss, over all leaves
 
 
 @dataclass
@@ -49,16 +49,16 @@ class NativeRun:
     kernel: str = "binary"
     trace: list[Progress] = field(default_factory=list)
     reached_gap: bool = False
-    tells: bool = True  # are the values of the search those of the goal?
+    tells: bool = True  # are the values of the search values of the goal, so that they can be reported?
 
     @property
     def ended(self) -> Proof:
-        """What a status of the C solver that is a proof rests on."""
+        """The evidence of a status that the C solver has proved."""
         return (Evidence("search", f"native, {self.kernel} kernel"),)
 
     @property
     def stopped_at(self) -> Proof:
-        """What its bound rests on when it is stopped, and on the way."""
+        """The evidence of a bound of a search that was stopped or still runs."""
         return (Evidence("search bound", f"native, {self.kernel} kernel"),)
 
     def answer(self) -> Answer:
@@ -91,8 +91,10 @@ class NativeRun:
         return self.answered(found, objective)
 
     def refined(self, found: Found | None, objective: NativeObjective, settings: dict[str, Any]) -> Answer:
-        """A best tree that rounding leaves in doubt is sought again, with numbers as small as the trees that are no
-        worse allow, until the doubt is small beside its value."""
+        """Repeats the search with finer rounding until the tolerance of the optimum is small relative to its value.
+
+        The tree found so far bounds the numbers that matter, so each round can use smaller ones.
+        """
         answer, goal = self.answered(found, objective), self.problem.goals[0]
         while answer.status is Status.OPTIMAL and answer.tolerance and self.limits.deadline.left() > 0:
             assert answer.objective is not None
@@ -104,7 +106,7 @@ class NativeRun:
             self.start, goal = answer.tree, goal if smaller is None else replace(goal, sum=smaller)
             objective = objective_of(replace(self.problem, goals=(goal,)))
             if smaller is None:
-                # Numbers cannot be smaller: leaves that cost more than the tree need not be told apart.
+                # The numbers cannot shrink further, but leaves that cost more than the tree need no exact cost.
                 objective.most = float((answer.objective[0] - objective.constant) * objective.scale)
             found = self.run(
                 make_solver(self.problem, objective, self.kernel),
@@ -117,14 +119,14 @@ class NativeRun:
         return answer
 
     def size(self) -> int:
-        """About how many rows a search without tables of pairs looks at."""
+        """Roughly how many rows a search without tables of pairs visits."""
         depth = min(most_leaves(self.problem), 2 ** min(62, self.problem.max_depth or 62)).bit_length() - 1
         return self.problem.rows * int(len(self.problem.tests) ** min(depth, 64))
 
     def run(
         self, solver: Solver | ThresholdSolver, objective: NativeObjective, settings: Mapping[str, Any]
     ) -> Found | None:
-        """None where the bounds contradict themselves."""
+        """None if the bounds exclude every tree."""
         if is_impossible(self.problem, settings):
             return None
         left = self.limits.deadline.left()
@@ -137,13 +139,13 @@ class NativeRun:
         )
 
     def progress(self, objective: NativeObjective, value: Any, bound: Any) -> bool:
-        """False stops the search."""
+        """Reports a value and a bound of the search; False stops it."""
         if value is None or not self.problem.goals or not self.tells:
             return not (self.on_progress is not None and self.on_progress(Progress(monotonic() - self.began)) is False)
         reached = self.first_goal(objective, Fraction(value), objective.later_least)
         below = None if bound is None else self.first_goal(objective, Fraction(bound), objective.later_most)
         if objective.beside is not None:
-            # Amounts were rounded to units: what is told on the way stays on the safe side of what the tree has.
+            # Prices were rounded, so reports stay on the safe side of the exact value.
             largest = abs(reached - objective.constant) + Fraction(objective.beside) / abs(objective.scale)
             reached += largest * ROUNDING
             below = None if below is None else below - largest * ROUNDING
@@ -160,7 +162,7 @@ class NativeRun:
         return True
 
     def first_goal(self, objective: NativeObjective, value: Fraction, later: int) -> Fraction:
-        """The first goal's value behind a value of all goals together, later goals being worth `later`."""
+        """The value of the first goal, given the joint value of all goals and the value `later` of the later ones."""
         if objective.first_weighs == 1 and objective.scale == 1 and not objective.constant:
             return value
         share = (value - later) / objective.first_weighs if objective.first_weighs > 1 else value
@@ -169,10 +171,10 @@ class NativeRun:
     def fewest_leaves(
         self, solver: Solver | ThresholdSolver, objective: NativeObjective, settings: dict[str, Any]
     ) -> Answer:
-        """The fewest leaves of a tree within the bounds: one leaf, two, and so on."""
+        """The fewest leaves of a tree that meets the bounds, by trying one leaf, two, and so on."""
         factor, constant = self.problem.goals[0].sum.parts[0][0], self.problem.goals[0].sum.constant
         most = settings.get("leaves", self.problem.rows)
-        self.tells = False  # what it minimizes is the sum of a bound
+        self.tells = False  # the search minimizes a bounded sum, not the goal
         for leaves in range(1, most + 1):
             found = self.run(solver, NativeObjective(), {**settings, "leaves": leaves})
             if found is None or found.status == "unknown":
@@ -200,71 +202,70 @@ class NativeRun:
         return self.answered(found, NativeObjective())
 
     def answered(self, found: Found | None, objective: NativeObjective, bound: Fraction | None = None) -> Answer:
+        """The outcome of a search as an answer; `found` is None if the bounds exclude every tree."""
         if found is None:
             evidence: Proof = (Evidence("counting", "a limit that no tree keeps"),)
             return Answer(Status.INFEASIBLE, Stop.PROVED, raw_status="infeasible", evidence=evidence)
-        status = STATUS[found.status]
-        raw = f"{found.status}, {found.stop}"
         if not len(found.test):
-            stop = Stop.PROVED if status is Status.INFEASIBLE else STOP[found.stop]
-            return Answer(
-                status,
-                stop,
-                bound=bound,
-                trace=tuple(self.trace),
-                statistics=self.statistics(found, None, bound),
-                raw_status=raw,
-                evidence=self.ended if status is Status.INFEASIBLE else () if bound is None else self.stopped_at,
-            )
+            return self._without_tree(found, bound)
         tree = tree_of(found, self.problem)
-        if not self.problem.goals:
-            statistics = self.statistics(found, None, None)
-            evidence = (Evidence("no goal"),)
-            return Answer(
-                Status.OPTIMAL, Stop.PROVED, tree, (), statistics=statistics, raw_status=raw, evidence=evidence
-            )
+        if self.problem.goals:
+            return self._with_tree(found, objective, tree)
+        return Answer(
+            Status.OPTIMAL,
+            Stop.PROVED,
+            tree,
+            (),
+            statistics=self.statistics(found, None, None),
+            raw_status=_raw_status(found),
+            evidence=(Evidence("no goal"),),
+        )
+
+    def _without_tree(self, found: Found, bound: Fraction | None) -> Answer:
+        status = STATUS[found.status]
+        is_proved = status is Status.INFEASIBLE
+        return Answer(
+            status,
+            Stop.PROVED if is_proved else STOP[found.stop],
+            bound=bound,
+            trace=tuple(self.trace),
+            statistics=self.statistics(found, None, bound),
+            raw_status=_raw_status(found),
+            evidence=self.ended if is_proved else () if bound is None else self.stopped_at,
+        )
+
+    def _with_tree(self, found: Found, objective: NativeObjective, tree: Node) -> Answer:
+        status = STATUS[found.status]
         goals = self.claimed(found, objective, tree)
         tolerance = self.doubt(found, objective, goals)
         if found.tolerance:
             self.trace = [_within(moment, goals[0], status is Status.OPTIMAL) for moment in self.trace]
+        answer = Answer(
+            Status.FEASIBLE,
+            Stop.GAP if self.reached_gap else STOP[found.stop],
+            tree,
+            goals,
+            trace=tuple(self.trace),
+            raw_status=_raw_status(found),
+            tolerance=tolerance,
+        )
         if status is Status.OPTIMAL:
             statistics = self.statistics(found, goals[-1], goals[-1])
-            return Answer(
-                status,
-                Stop.PROVED,
-                tree,
-                goals,
-                goals[-1],
-                (),
-                tuple(self.trace),
-                statistics,
-                raw,
-                tolerance=tolerance,
-                evidence=self.ended,
+            return replace(
+                answer, status=status, stop=Stop.PROVED, bound=goals[-1], statistics=statistics, evidence=self.ended
             )
         below = None
         if found.bound is not None:
             below = min(goals[0], self.first_goal(objective, Fraction(found.bound), objective.later_most))
-        stop = Stop.GAP if self.reached_gap else STOP[found.stop]
         statistics = self.statistics(found, goals[0], below)
-        return Answer(
-            status,
-            stop,
-            tree,
-            goals,
-            below,
-            (),
-            tuple(self.trace),
-            statistics,
-            raw,
-            tolerance=tolerance,
-            bounded_goal=0,
-            evidence=() if below is None else self.stopped_at,
-        )
+        evidence = () if below is None else self.stopped_at
+        return replace(answer, status=status, bound=below, statistics=statistics, bounded_goal=0, evidence=evidence)
 
     def doubt(self, found: Found, objective: NativeObjective, goals: tuple[Fraction, ...]) -> Fraction:
-        """How far from the best the tree may be. Nothing costs less than nothing, and values that differ by less than
-        any two can are equal."""
+        """How far from the optimum the tree may be.
+
+        No value is negative, and two values that differ by less than the smallest possible difference are equal.
+        """
         tolerance = found.tolerance / objective.scale
         if not tolerance or objective.loss is None:
             return tolerance
@@ -274,8 +275,7 @@ class NativeRun:
         return min(tolerance, value)
 
     def claimed(self, found: Found, objective: NativeObjective, tree: Node) -> tuple[Fraction, ...]:
-        """What the tree is worth by each goal. One goal in whole numbers is the solver's own value: whoever runs the
-        back-end recomputes it from the rows anyway."""
+        """The value of every goal for the tree; a single integer goal comes from the solver (`run` recomputes it)."""
         if len(self.problem.goals) > 1 or found.tolerance or found.value is None:
             return evaluate_goals(self.problem, tree)
         return (self.first_goal(objective, Fraction(found.value), 0),)
@@ -291,9 +291,15 @@ class NativeRun:
         return own
 
 
+def _raw_status(found: Found) -> str:
+    return f"{found.status}, {found.stop}"
+
+
 def _within(moment: Progress, value: Fraction, is_best: bool) -> Progress:
-    """What was told of rounded values, in the light of the exact value of the tree: no bound is above it, and no tree
-    on the way to the best was better."""
+    """A report of rounded values, corrected by the exact value of the tree.
+
+    No bound may lie above that value, and if the tree is optimal no earlier tree was better.
+    """
     reached, bound = moment.objective, moment.bound
     if is_best and reached is not None:
         reached = (max(reached[0], value), *reached[1:])
