@@ -110,7 +110,7 @@ def test_evidence_is_told_and_read_back() -> None:
     made = Evidence("bound meets tree", "", (Evidence("restated", "", (Evidence("solver bound", "HiGHS: kOptimal"),)),))
     assert Evidence.from_json(made.to_json()) == made
     assert pickle.loads(pickle.dumps(made)) == made
-    assert made.text.startswith("bound meets tree, by solver bound (HiGHS: kOptimal): the solver ended")
+    assert made.text.startswith("bound meets tree, by solver bound (HiGHS: kOptimal): the solver reported")
 
 
 # -- what cannot be made -----------------------------------------------------------
