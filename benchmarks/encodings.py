@@ -183,10 +183,10 @@ def fairness(folder: Path, limit: float) -> Iterator[Line]:
 
 def building(folder: Path, limit: float) -> Iterator[Line]:
     """From the problem to every column of its cover, priced in every form, and the program of them."""
-    from treeml.backends.solvers.encodings.cover_program import all_columns, take, write_program
-    from treeml.backends.solvers.encodings.cover_rows import couple
-    from treeml.backends.solvers.encodings.cover_tables import build_cover
-    from treeml.backends.solvers.encodings.integer_form import read_problem
+    from treeml.backends.solvers.encodings.cover.coupling_rows import couple
+    from treeml.backends.solvers.encodings.cover.cover_program import all_columns, take, write_program
+    from treeml.backends.solvers.encodings.cover.cover_tables import build_cover
+    from treeml.backends.solvers.encodings.read_problem import read_problem
 
     problem = fair(folder, "german-credit", 3, Fraction("0.01"), "parity")
     began, spent = perf_counter(), process_time()

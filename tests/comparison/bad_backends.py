@@ -10,20 +10,21 @@ from dataclasses import replace
 from fractions import Fraction
 from treeml.backends.claims import Evidence
 from treeml.backends.contract import *
-from treeml.backends.oracle.backend import Oracle
+from treeml.backends.oracle.backend import OracleBackend
+from treeml.problem.tree import Leaf, Split
 
-class Base(Oracle):
+class Base(OracleBackend):
     options = {}
     @staticmethod
     def missing(): return None
     @staticmethod
     def version(): return "1"
-    def refusals(self, problem): return iter(())
+    def refusals(self, problem, options=NO_OPTIONS): return iter(())
 
 def kind(word, act):
     def solve(self, problem, limits=NO_LIMITS, start=None, on_progress=None):
-        return act(Oracle().solve(problem, limits, start, None), on_progress)
-    return type(word.title(), (Base,), {"name": word, "summary": word, "can": Oracle.can, "solve": solve})
+        return act(OracleBackend().solve(problem, limits, start, None), on_progress)
+    return type(word.title(), (Base,), {"name": word, "summary": word, "can": OracleBackend.can, "solve": solve})
 
 def tell(answer, on_progress):
     if on_progress: on_progress(Progress(0.0, answer.objective, None, answer.tree))
@@ -83,20 +84,20 @@ Toldcrash, Toldsleep, Toldfill, Toldfail, Wrong = (
     kind("toldfail", told_and(raise_error)), kind("wrong", wrong),
 )
 class Straw(Base):
-    name, summary, can = "straw", "three answers, and no more", Oracle.can
+    name, summary, can = "straw", "three answers, and no more", OracleBackend.can
     calls = 0
     def solve(self, problem, limits=NO_LIMITS, start=None, on_progress=None):
         Straw.calls += 1
         if Straw.calls > 3: os.kill(os.getpid(), signal.SIGSEGV)
-        return Oracle().solve(problem, limits, start, on_progress)
+        return OracleBackend().solve(problem, limits, start, on_progress)
 
 class Once(Base):
-    name, summary, can = "once", "killed the first time, as by somebody who needs the memory", Oracle.can
+    name, summary, can = "once", "killed the first time, as by somebody who needs the memory", OracleBackend.can
     def solve(self, problem, limits=NO_LIMITS, start=None, on_progress=None):
         if not os.path.exists(os.environ["TREEML_TEST_MARK"]):
             open(os.environ["TREEML_TEST_MARK"], "w").close()
             os.kill(os.getpid(), signal.SIGKILL)
-        return Oracle().solve(problem, limits, start, on_progress)
+        return OracleBackend().solve(problem, limits, start, on_progress)
 
 class Boast(kind("boast", boast)):
     def solve(self, problem, limits=NO_LIMITS, start=None, on_progress=None):

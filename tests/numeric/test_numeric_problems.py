@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from treeml.backends.contract import NO_LIMITS, Limits, Status
-from treeml.backends.native.backend import NativeBackend, choose_kernel
-from treeml.backends.native.thresholds import ThresholdSolver, can_take, columns_of, prefer_numeric
+from treeml.backends.native.backend import NativeBackend
+from treeml.backends.native.kernel_choice import can_take, choose_kernel, prefer_numeric
+from treeml.backends.native.numeric_kernel import ThresholdSolver, columns_of
 from treeml.backends.oracle.backend import OracleBackend
 from treeml.backends.planning.plan import Plan, plan
 from treeml.lang.diagnostic import RefusedError

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from treeml.backends.claims import Evidence
-from treeml.backends.contract import Answer, Carries, Deadline, Limits, OnProgress, Progress, Status, Stop
+from treeml.backends.contract import Answer, BackendBase, Carries, Deadline, Limits, OnProgress, Progress, Status, Stop
 from treeml.backends.oracle.backend import OracleBackend
 from treeml.backends.planning.lexicographic import lexicographic
 from treeml.backends.planning.plan import Plan, plan
@@ -159,18 +159,14 @@ def test_rescaled_problems_allow_and_order_trees_as_before(carries: Carries | No
     assert changed > (10 if carries is None else 20)
 
 
-class Small:
+class Small(BackendBase):
     """The oracle behind a back-end that carries small numbers only, and may be stopped."""
 
-    name, summary, options = "small", "small numbers", {}
+    name, summary = "small", "small numbers"
     can = replace(OracleBackend.can, carries=SMALL)
-    missing, version = staticmethod(OracleBackend.missing), staticmethod(OracleBackend.version)
 
     def __init__(self) -> None:
         self.asked: list[Problem] = []
-
-    def refusals(self, problem: Problem) -> Any:
-        return iter(())
 
     def solve(
         self, problem: Problem, limits: Limits, start: Node | None = None, on_progress: OnProgress | None = None

@@ -11,9 +11,10 @@ import pytest
 
 from treeml.backends.claims import BOUND, INFEASIBLE, OPTIMAL, Evidence, UnfoundedClaim
 from treeml.backends.contract import Deadline
-from treeml.backends.solvers.encodings.program import FREE, Program
 from treeml.backends.solvers.engines import cpsat, highs, scip
-from treeml.backends.solvers.engines.outcome import Orders, Proved, SolverEnd, SolverOutcome
+from treeml.backends.solvers.engines.outcome import Proved, SolverEnd, SolverOutcome
+from treeml.backends.solvers.engines.program import FREE, Program
+from treeml.backends.solvers.engines.running import RunLimits
 from treeml.backends.solvers.engines.statuses import (
     SAT,
     TABLES,
@@ -27,7 +28,7 @@ from treeml.backends.solvers.engines.statuses import (
 
 ENGINES = {"CP-SAT": cpsat, "HiGHS": highs, "SCIP": scip}
 ROWS = [(solver, status, row) for solver, table in TABLES.items() for status, row in table.items()]
-EVER = Orders(Deadline())
+EVER = RunLimits(Deadline())
 
 
 def program(columns: int = 8, rows: int = 3, feasible: bool = True, sign: int = 1) -> Program:

@@ -1,4 +1,4 @@
-"""Problem -> the reasons why the C solver cannot solve it, as sentences."""
+"""Problem -> reasons why the C solver cannot solve it, in sentences."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from treeml.problem.terms import Custom, LeafErrors, Leaves, Loss, Predicted, Pu
 
 
 def refusals(problem: Problem) -> Iterator[Refusal]:
-    """Reasons from single bounds, single goals, and their combination."""
+    """Reasons from single bounds, from single goals, and from their combination."""
     for bound in problem.bounds:
         yield from _bound_refusals(problem, bound)
     for goal in problem.goals:
@@ -60,7 +60,7 @@ def _bound_refusals(problem: Problem, bound: Bound) -> Iterator[Refusal]:
 
 
 def _shape_refusals(problem: Problem) -> Iterator[Refusal]:
-    """Combinations of bounds, or of bounds and goals, that the solver does not support."""
+    """Reasons from combinations of bounds, or of bounds and goals."""
     labelled = any(kind(bound) in (Purity, LeafErrors) for bound in problem.bounds)
     if labelled and any({"Loss", "Custom"} & goal.sum.kinds() for goal in problem.goals):
         yield Refusal("a requirement on classes", "native keeps it only where the goal is about the classes predicted")
@@ -93,7 +93,7 @@ def _alike(bounds: list[Bound]) -> bool:
 
 
 def _same_cost(problem: Problem, bound: Bound) -> bool:
-    """Whether the bounded sum is the only goal up to a positive factor, or the only goal is the number of leaves."""
+    """Is the bounded sum a positive multiple of the only goal, or is the only goal the number of leaves?"""
     if len(problem.goals) != 1:
         return False
     goal = problem.goals[0].sum

@@ -19,7 +19,9 @@ from typing import Any, ClassVar
 from treeml.backends.claims import Evidence
 from treeml.backends.contract import (
     NO_LIMITS,
+    NO_OPTIONS,
     Answer,
+    BackendBase,
     Capabilities,
     Limits,
     OnProgress,
@@ -36,11 +38,10 @@ from treeml.problem.terms import EVERY_TERM, Recurrence
 from treeml.problem.terms.monotone import inputs_of
 from treeml.problem.tree import Leaf, Node, Split
 
-NOTHING: Mapping[str, Any] = {}
 MOST_INPUTS = 50_000  # that monotone predictions are judged on
 
 
-class OracleBackend:
+class OracleBackend(BackendBase):
     name: ClassVar[str] = "oracle"
     summary: ClassVar[str] = "looks at every tree; for small problems, and for testing the others"
     can: ClassVar[Capabilities] = Capabilities(
@@ -62,15 +63,7 @@ class OracleBackend:
         "outcomes": Option(int, 2_000_000, "the most outcomes of subtrees it will keep", low=1),
     }
 
-    @staticmethod
-    def missing() -> str | None:
-        return None
-
-    @staticmethod
-    def version() -> str:
-        return "1"
-
-    def refusals(self, problem: Problem, options: Mapping[str, Any] = NOTHING) -> Iterator[Refusal]:
+    def refusals(self, problem: Problem, options: Mapping[str, Any] = NO_OPTIONS) -> Iterator[Refusal]:
         most = options.get("limit", self.options["limit"].default)
         size = estimate(problem)
         if size > most:

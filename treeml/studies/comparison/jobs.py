@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from treeml.studies.comparison.lost_results import Incumbent
 
 MOST_OF_A_FILE = 1 << 40  # bytes; some files of the system claim more, and never end
-# Back-ends that run others: in a comparison of all they would compete with their own members.
-MADE_OF_OTHERS = frozenset({"race", "boost", "improve", "deepen"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,7 +85,8 @@ def jobs_of(
     """All jobs, those of one case together; SpecError for a spec or a name that is wrong."""
     from treeml.backends import registry
 
-    names = list(backends) if backends else [name for name in registry.names() if name not in MADE_OF_OTHERS]
+    # Back-ends that run others would compete with their own members.
+    names = list(backends) if backends else list(registry.names_of_single())
     # A share of this machine's memory is no part of what is asked: elsewhere, or with more at once, it is another.
     memory = options.memory
     assert not isinstance(memory, str)

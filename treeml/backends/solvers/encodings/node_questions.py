@@ -6,6 +6,7 @@ the groups say which. Any other test is a choice of its own. So numeric columns 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Choice:
+class Question:
     """kind order: yes goes to a first part of the codes; equal: groups of one code go together; test: `yes` says it."""
 
     feature: int
@@ -37,7 +38,16 @@ class NodeQuestions:
     group: Whole  # per row
     groups: int
     count: Whole  # per group
-    choices: tuple[Choice, ...]
+    questions: tuple[Question, ...]
+
+    def __len__(self) -> int:
+        return len(self.questions)
+
+    def __iter__(self) -> Iterator[Question]:
+        return iter(self.questions)
+
+    def __getitem__(self, place: int) -> Question:
+        return self.questions[place]
 
     def summed(self, matrix: Whole) -> Whole:
         """Rows x anything -> groups x anything."""
@@ -45,32 +55,32 @@ class NodeQuestions:
         np.add.at(result, self.group, matrix)
         return result
 
-    def decode(self, choice: Choice, yes: Bits) -> tuple[int, bool] | None:
+    def decode(self, question: Question, yes: Bits) -> tuple[int, bool] | None:
         """The test that sends these groups to the yes side, and whether its sides are swapped; None if it is none."""
         if yes.all() or not yes.any():
             return None
-        if choice.kind == "test":
-            return choice.test, False
-        assert choice.codes is not None
-        feature = self.problem.features[choice.feature]
-        known = choice.codes >= 0
+        if question.kind == "test":
+            return question.test, False
+        assert question.codes is not None
+        feature = self.problem.features[question.feature]
+        known = question.codes >= 0
         missing_yes = bool(yes[~known].any())
-        levels = sorted({int(code) for code in choice.codes[known & yes]})
-        others = sorted({int(code) for code in choice.codes[known & ~yes]})
+        levels = sorted({int(code) for code in question.codes[known & yes]})
+        others = sorted({int(code) for code in question.codes[known & ~yes]})
         if not levels or not others:
             if not known.all():
-                return _find(self.problem, feature, choice.feature, "missing", (), True), not missing_yes
+                return _find(self.problem, feature, question.feature, "missing", (), True), not missing_yes
             return None
-        if choice.kind == "order":
-            test = _find(self.problem, feature, choice.feature, "at most", (levels[-1],), missing_yes)
+        if question.kind == "order":
+            test = _find(self.problem, feature, question.feature, "at most", (levels[-1],), missing_yes)
             return test, False
         last = feature.levels - 1
         if last in levels:
-            return _find(self.problem, feature, choice.feature, "among", tuple(others), not missing_yes), True
-        return _find(self.problem, feature, choice.feature, "among", tuple(levels), missing_yes), False
+            return _find(self.problem, feature, question.feature, "among", tuple(others), not missing_yes), True
+        return _find(self.problem, feature, question.feature, "among", tuple(levels), missing_yes), False
 
 
-def read_choices(problem: Problem, *, binary: bool = False) -> NodeQuestions:
+def read_questions(problem: Problem, *, binary: bool = False) -> NodeQuestions:
     """`binary` makes every test a choice of its own."""
     keys, native = [], []
     for number, feature in enumerate(problem.features):
@@ -87,18 +97,18 @@ def read_choices(problem: Problem, *, binary: bool = False) -> NodeQuestions:
     group = group.ravel()
     count = np.zeros(len(first), np.int64)
     np.add.at(count, group, problem.count)
-    choices: list[Choice] = []
+    questions: list[Question] = []
     for number in native:
         feature = problem.features[number]
         assert feature.codes is not None
         codes = feature.codes[first]
         if len(np.unique(codes)) > 1:
-            choices.append(Choice(number, "order" if feature.kind == "ordered" else "equal", codes=codes))
+            questions.append(Question(number, "order" if feature.kind == "ordered" else "equal", codes=codes))
     for test in own:
         yes = problem.bits[test][first]
         if yes.any() and not yes.all():
-            choices.append(Choice(problem.tests[test].feature, "test", test, yes=yes))
-    return NodeQuestions(problem, group, len(first), count, tuple(choices))
+            questions.append(Question(problem.tests[test].feature, "test", test, yes=yes))
+    return NodeQuestions(problem, group, len(first), count, tuple(questions))
 
 
 def _own_tests(problem: Problem, taken: set[int]) -> list[int]:

@@ -1,0 +1,118 @@
+"""Problem -> how large each encoding of it would be, before anything is built, and which is taken for that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from treeml.backends.solvers.encodings.cover.cover import estimate_cells, estimate_states, takes_pairs
+from treeml.backends.solvers.encodings.integer_task import TOO_LARGE, IntegerTask, parts_of
+from treeml.backends.solvers.unsupported import Unsupported
+from treeml.problem.problem import Problem
+
+MOST_CELLS = 150_000_000  # numbers in the tables of a cover: about a gigabyte
+MOST_WORK = 30_000_000_000  # steps of counting: about ten seconds
+LARGEST_ENTRY = 2**50  # in a row of a solver's model: beyond 2^57 CP-SAT was seen to refute what has a solution
+MOST_LITERALS = 50_000_000  # occurrences of literals in a model over nodes
+
+
+def is_whole(options: Mapping[str, Any]) -> bool:
+    """Is a cover written to a file, or left to the solver altogether? Then no subtrees of it are priced as one."""
+    return bool(options.get("write")) or not options.get("presolve", True)
+
+
+def cover_or(
+    problem: Problem, task: IntegerTask, wanted: bool, other: Callable[[], str], whole: bool = False
+) -> tuple[str, str]:
+    """`cover` where it is wanted or its tables fit, else what `other` says; and why."""
+    cells, work = estimate_cells(problem, task, whole), cover_work(problem, task, whole)
+    size = f"its tables hold at most {_about(cells)} numbers, filled in about {_about(work)} steps"
+    if wanted:
+        return "cover", f"asked for; {size}"
+    if cells <= MOST_CELLS and work <= MOST_WORK:
+        return "cover", f"{size}, within {_about(MOST_CELLS)} and {_about(MOST_WORK)}"
+    size = f"the tables of a cover would hold {_about(cells)} numbers, filled in {_about(work)} steps"
+    try:
+        takes_nodes(task)
+        kind = other()
+    except Unsupported as unsupported:
+        raise Unsupported(
+            "a problem of this size",
+            f"{size}; {unsupported.refusal.because}",
+            "bound depth lower, or binarize columns more coarsely",
+        ) from unsupported
+    return kind, f"about {node_literals(problem, task):,} literals; {size}"
+
+
+def _about(number: int) -> str:
+    return f"{number:,}" if number < 10**7 else f"{number:.1e}"
+
+
+def cover_work(problem: Problem, task: IntegerTask, whole: bool = False) -> int:
+    """Steps of counting: pairs of tests by words of rows, or rows by tests, for every state."""
+    tests = len(problem.tests)
+    if takes_pairs(task, whole):
+        each = 1 + problem.rows // 64 + 8 * max(1, problem.classes)
+        return estimate_states(tests, task.depth - 1) * tests * tests * each // 2
+    forms = 1 + len(task.requirements)
+    return estimate_states(tests, task.depth) * tests * problem.rows * max(1, problem.classes) * forms // 16
+
+
+def takes_nodes(task: IntegerTask) -> None:
+    """Raises Unsupported for what models over the nodes of a complete tree cannot express."""
+    for form in task.forms:
+        for part in parts_of(form):
+            if part.losses:
+                raise Unsupported("a loss", "models of nodes count, they do not average", "use the cover encoding")
+
+
+def takes_shares(task: IntegerTask) -> None:
+    """Raises Unsupported where a purity is compared in larger numbers than a row of a solver's model may hold."""
+    if task.largest_share > LARGEST_ENTRY:
+        raise Unsupported(
+            "a purity of so many digits beside such weights", TOO_LARGE, "round the purity or the weights"
+        )
+
+
+def node_literals(problem: Problem, task: IntegerTask, binary: bool = False) -> int:
+    """About so many literals in a model over nodes; with `binary`, one that takes every test by itself."""
+    leaves = 2 ** max(0, task.depth)
+    kinds = sum(
+        1 if feature.kind in ("ordered", "subsets") and not binary else feature.tests for feature in problem.features
+    )
+    return int(problem.rows * leaves * (kinds + max(0, task.depth)))
+
+
+def fitting_literals(problem: Problem, task: IntegerTask, binary: bool = False) -> int:
+    """The same; raises Unsupported where they are too many."""
+    size = node_literals(problem, task, binary)
+    if size > MOST_LITERALS:
+        tests = f", {len(problem.tests):,} tests" if binary else ""
+        raise Unsupported(
+            "a problem of this size",
+            f"a model of {problem.rows:,} rows{tests} and {2 ** max(0, task.depth):,} leaves would have about "
+            f"{size:.0e} literals",
+            "bound depth lower, use fewer rows, or binarize columns more coarsely",
+        )
+    return size
+
+
+def flow_columns(problem: Problem, task: IntegerTask) -> int:
+    """About so many columns of a program of flows, if no two rows are alike."""
+    leaves = 2 ** max(0, task.depth)
+    return int((leaves - 1) * len(problem.tests) + leaves * max(1, problem.classes) + problem.rows * leaves)
+
+
+def node_encoding(problem: Problem, task: IntegerTask) -> str:
+    """`order` where features are taken as they are, `rows` for tests; raises Unsupported where both are too large."""
+    takes_shares(task)
+    fitting_literals(problem, task)
+    raw = any(feature.kind in ("ordered", "subsets") for feature in problem.features)
+    return "order" if raw or node_literals(problem, task, binary=True) > MOST_LITERALS // 10 else "rows"
+
+
+def flow_encoding(problem: Problem, task: IntegerTask) -> str:
+    """`flow`, over every test by itself; raises Unsupported where it is too large."""
+    takes_shares(task)
+    fitting_literals(problem, task, binary=True)
+    return "flow"
