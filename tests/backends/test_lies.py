@@ -12,7 +12,7 @@ import pytest
 import treeml as tml
 from treeml.backends.claims import Evidence
 from treeml.backends.contract import NO_LIMITS, Answer, Limits, OnProgress, Status, Stop
-from treeml.backends.native.thresholds import ThresholdSolver
+from treeml.backends.native.numeric_kernel import ThresholdSolver
 from treeml.backends.planning.lexicographic import lexicographic
 from treeml.lang.diagnostic import BackendError
 from treeml.native.solver import Found, Solver
@@ -133,15 +133,15 @@ def test_a_loop_that_refutes_everything(monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.mark.parametrize("backend", ["cpsat", "mip"])
 def test_prices_that_promise_too_much(monkeypatch: pytest.MonkeyPatch, backend: str) -> None:
-    from treeml.backends.solvers.encodings import cover_bound
+    from treeml.backends.solvers.encodings.cover import relaxation
 
-    honest = cover_bound.Relaxation.price
+    honest = relaxation.Relaxation.price
 
     def price(self: Any, *asked: Any, **named: Any) -> Any:
         priced = honest(self, *asked, **named)
         return None if priced is None else replace(priced, value=priced.value + 1000 * self.unit)
 
-    monkeypatch.setattr(cover_bound.Relaxation, "price", price)
+    monkeypatch.setattr(relaxation.Relaxation, "price", price)
     assert codes(CLASSES + ' require count(predicted = "p") <= 5', backend) == ["B514"]
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treeml.backends.claims import Evidence, Proof
+from treeml.backends.claims import Contradiction, Evidence, Proof
 from treeml.backends.contract import Answer, Limits, OnProgress, Progress, Status, Stop
 from treeml.backends.native.faultless import smallest_faultless
 from treeml.backends.native.flat_tree import STATUS, STOP, flat_tree, tree_of
@@ -257,7 +257,11 @@ class NativeRun:
             )
         below = None
         if found.bound is not None:
-            below = min(goals[0], self.first_goal(objective, Fraction(found.bound), objective.later_most))
+            below = self.first_goal(objective, Fraction(found.bound), objective.later_most)
+            # Rounding can put a bound above the value of the tree; without rounding that is a mistake of the search.
+            if below > goals[0] and not found.tolerance and objective.beside is None and objective.custom is None:
+                raise Contradiction(f"its bound {below} lies above its own tree with {goals[0]}")
+            below = min(goals[0], below)
         statistics = self.statistics(found, goals[0], below)
         evidence = () if below is None else self.stopped_at
         return replace(answer, status=status, bound=below, statistics=statistics, bounded_goal=0, evidence=evidence)
