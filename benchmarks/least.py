@@ -65,7 +65,7 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error("--data-dir is needed")
     names = [name for name in given.sets.split(",") if name in SETS]
     failed = 0
-    for title, table in (("least depth", least_depth), ("least size", least_size)):
+    for title, table in (("minimum depth", least_depth), ("minimum size", least_size)):
         sys.stdout.write(f"\n{title}\n")
         write(HEADER)
         for cells in table(given.data_dir, names, given.limit, given.ways.split(";") if given.ways else []):
