@@ -1,4 +1,4 @@
-"""Arrays passed to C: the type and layout do not change the answer; values that do not fit are refused, not truncated."""
+"""Arrays passed to C: type and layout do not change the answer; values that do not fit are refused, not truncated."""
 
 from __future__ import annotations
 
