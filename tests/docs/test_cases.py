@@ -1,4 +1,4 @@
-"""The case studies: each script runs, proves what it says, and makes its picture; each has a page."""
+"""The case studies: each script runs, proves its claims, and produces its figure; each has a page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a spec reads: pipes never hang, files of others are not shown, untrusted specs stay in their folder."""
+"""What a spec can read: pipes never hang, other people's files are not shown, untrusted specs stay in their folder."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def spec_of(folder: Path, reader: str, path: str) -> Path:
 
 
 def leaks(text: str) -> list[str]:
-    """What of the secret is in a message; the spec's own line, which names the file, is none."""
+    """The parts of the secret in a message, ignoring the quoted line of the spec, which names the file."""
     lines = [line for line in text.splitlines() if " | " not in line]
     return [word for word in LEAKS if any(word in line for line in lines)]
 

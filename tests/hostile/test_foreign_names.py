@@ -1,4 +1,4 @@
-"""Names of columns, classes, levels and files that a terminal would obey: no command and no form prints them."""
+"""Terminal control characters in names of columns, classes, levels and files: no command and no export prints them."""
 
 from __future__ import annotations
 
@@ -253,7 +253,7 @@ def test_carets_stand_below_what_they_mark() -> None:
     assert "\t" not in text
     line = next(line for line in text.splitlines() if "wrong" in line)
     carets = next(line for line in text.splitlines() if "^^^^^" in line)
-    assert line.index("wrong") + 1 == carets.index("^")  # the Han letter is two columns wide
+    assert line.index("wrong") + 1 == carets.index("^")  # the Chinese character is two columns wide
     assert not any(line.startswith("error[X]") for line in text.splitlines())
     assert is_safe(str(SpecError(diagnostic)))
 

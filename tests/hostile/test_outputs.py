@@ -1,4 +1,4 @@
-"""What the command line writes: links are followed, pipes and devices written into, plain files replaced whole."""
+"""What the command line writes: links are followed, pipes and devices are written to, files are replaced atomically."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def run(*arguments: object) -> int:
 
 
 def listened(pipe: Path) -> tuple[threading.Thread, list[bytes]]:
-    """Somebody who reads a pipe to its end."""
+    """A thread that reads a pipe to its end."""
     heard: list[bytes] = []
     thread = threading.Thread(target=lambda: heard.append(pipe.read_bytes()), daemon=True)
     thread.start()

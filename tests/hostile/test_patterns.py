@@ -1,4 +1,4 @@
-"""Every regular expression of the package on long lines made to be tried again and again: time grows with length."""
+"""Every regular expression of the package on long lines that provoke backtracking: time must stay linear."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ LETTERS = (
 BEFORE = ("", "a = ", "x = b : ", '"', "+1 1:1", "1")
 AFTER = ("!", "\n!", " (1.0", '"')
 
-# The patterns of every file on every long line, in a process of its own, which can be given up.
+# The patterns of every file on every long line, in a separate process that can be killed.
 CHILD = """
 import re, sys
 sys.path.insert(0, {tests!r})
@@ -70,9 +70,9 @@ print("done")
 
 
 def patterns_of(file: str) -> dict[tuple[str | bytes, int], bool]:
-    """The regular expressions of a module with their flags, and whether they are looked for at every place of a text.
+    """The regular expressions of a module with their flags, and whether they are searched at every position of a text.
 
-    Those that it writes out in a call, and those that it compiles under a name.
+    These are the literal patterns in calls and the compiled patterns of the module.
     """
     text = Path(file).read_text(encoding="utf-8")
     found: dict[tuple[str | bytes, int], bool] = {}
@@ -87,7 +87,7 @@ def patterns_of(file: str) -> dict[tuple[str | bytes, int], bool]:
         if isinstance(value, re.Pattern):
             anywhere = any(f"{name}.{function}(" in text for function in ANYWHERE)
             found[value.pattern, value.flags & ~re.UNICODE] = anywhere
-    # What stands for one letter has nothing to try again.
+    # A pattern without repetition cannot backtrack.
     return {key: anywhere for key, anywhere in found.items() if re.search("[*+?{]", str(key[0]))}
 
 

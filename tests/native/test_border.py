@@ -1,4 +1,4 @@
-"""What C reads: arrays of every type and layout give the same answer; what does not fit is refused, never cut."""
+"""Arrays passed to C: type and layout do not change the answer; values that do not fit are refused, not truncated."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CODES = RANDOM.integers(0, 9, (4, ROWS))
 
 
 def layouts(values: Any) -> Iterator[tuple[str, Any]]:
-    """The same numbers as other programs may give them."""
+    """The same numbers in other types and layouts."""
     array = np.asarray(values)
     for kind in ("int8", "uint8", "int16", "int32", "uint32", "int64", "uint64", ">i4", ">i8"):
         if array.min() >= 0 or not kind.startswith("u"):
@@ -56,7 +56,7 @@ def _read_only(array: Any) -> Any:
 
 
 def same(ask: Any, values: Any) -> None:
-    """The answer is that for the plain array, whatever the layout; garbage is collected between."""
+    """The answer does not depend on the layout, even with garbage collection in between."""
     expected = ask(np.ascontiguousarray(values))
     for name, given in layouts(values):
         gc.collect()
@@ -117,7 +117,7 @@ def test_bits(kind: Any) -> None:
 
 
 def test_a_count_that_was_converted_is_still_there() -> None:
-    """Large enough that the memory of a copy goes back to the system at once."""
+    """The arrays are so large that the memory of a freed copy returns to the system at once."""
     rows = 300_000
     bits = RANDOM.random((2, rows)) < 0.5
     labels = RANDOM.integers(0, 2, rows)
@@ -208,7 +208,7 @@ def test_shallow_and_rooted() -> None:
         assert np.array_equal(best_under_roots(BITS, given, 3, np.arange(TESTS)).worth, expected.worth)
 
 
-LARGE = 2**32  # cut to 32 bits it is nothing
+LARGE = 2**32  # 0 if truncated to 32 bits
 
 
 @pytest.mark.parametrize(
@@ -299,7 +299,7 @@ def test_parameters_of_c_take_nothing_but_what_c_reads() -> None:
 
 
 def test_depths_beyond_a_word() -> None:
-    """Twice the leaves of a tree of depth 62 and more are not a number of 64 bits: UBSan would say so."""
+    """From depth 62 on, twice the number of leaves overflows 64 bits: UBSan would report it."""
     for depth in (61, 62, 63, 64, 80, 1_000_000):
         solver = NumericSolver(np.arange(90)[None, :])
         solver.labels(np.arange(90) % 2, 2)

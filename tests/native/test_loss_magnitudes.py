@@ -1,4 +1,4 @@
-"""Losses of numbers at odd magnitudes, on the C solvers directly: the best value is known in fractions."""
+"""Regression losses at extreme magnitudes, directly on the C solvers: the optimum is known as a fraction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bad input gives an error with a message; allocations that fail, callbacks that raise and limits leave no harm."""
+"""Bad input gives an error with a message; failing allocations, raising callbacks and limits do no damage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Null pointers, no rows, constant columns, sums that overflow: an error with a sentence, or the right answer."""
+"""Null pointers, no rows, constant columns, overflowing sums: an error with a message, or the right answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The examples of the header and of the documentation run."""
+"""The examples in the C header and in the documentation run."""
 
 from __future__ import annotations
 
