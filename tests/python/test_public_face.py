@@ -214,7 +214,13 @@ def test_a_type_checker_knows_the_measures(tmp_path: Path) -> None:
     for number, text in enumerate((RIGHT, *WRONG)):
         files.append(tmp_path / f"snippet{number}.py")
         files[-1].write_text(text, encoding="utf-8")
-    options = ["--follow-imports=silent", "--cache-dir", str(ROOT / ".mypy_cache" / "snippets"), "--config-file", os.devnull]
+    options = [
+        "--follow-imports=silent",
+        "--cache-dir",
+        str(ROOT / ".mypy_cache" / "snippets"),
+        "--config-file",
+        os.devnull,
+    ]
     command = [sys.executable, "-m", "mypy", *options, "--ignore-missing-imports", *map(str, files)]
     environment = {**os.environ, "MYPYPATH": str(ROOT)}
     checked = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, cwd=tmp_path)
