@@ -23,8 +23,9 @@ import click
 import numpy as np
 
 import treeml as tml
-from treeml.forests.tuning import tune_dataset
-from treeml.solving.request import prepare
+from treeml.solving.options import RunOptions
+from treeml.solving.pipeline import prepare, solve_part
+from treeml.solving.tuning import tune_dataset
 
 SETS = (
     "hepatitis", "lymph", "tic-tac-toe", "primary-tumor", "audiology", "heart-cleveland", "soybean", "vote", "zoo-1",
@@ -165,10 +166,9 @@ def _folds(
     from sklearn.tree import DecisionTreeClassifier
 
     from treeml.data.subset import held_out, take
-    from treeml.forests.boost import boost
     from treeml.solving.validation import scores
 
-    dataset, request = prepare(model, str(path), backend=backend, within=within, keep=True)
+    dataset, request = prepare(model, str(path), None, RunOptions(backend=backend, within=within), keep_table=True)
     order = np.random.default_rng(seed).permutation(dataset.rows)
     order = order[np.argsort(dataset.actual[order], kind="stable")]
     fold = np.empty(dataset.rows, dtype=np.intp)
@@ -181,9 +181,7 @@ def _folds(
             found = tune_dataset(part, request)
             result, penalty = found.result, f"{float(found.penalty):g}"
         else:
-            from time import monotonic
-
-            result, penalty = boost(part, request, monotonic()), "fixed"
+            result, penalty = solve_part(part, request), "fixed"
         assert result.forest is not None
         depth = result.forest.trees[0].depth or 1
         ada = AdaBoostClassifier(DecisionTreeClassifier(max_depth=max(depth, 3)), n_estimators=100, random_state=seed)

@@ -19,8 +19,8 @@ from typing import Any
 import click
 
 import treeml as tml
+from treeml.solving.pipeline import prepare
 from treeml.solving.report import table_text
-from treeml.solving.request import prepare
 from treeml.solving.validation import scores
 from treeml.trees.importing.read import read_start
 

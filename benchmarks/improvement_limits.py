@@ -26,8 +26,8 @@ from treeml.backends.improve.instance import LocalInstance, Reach, cut_instance
 from treeml.backends.improve.limits import SETS, reach_of
 from treeml.measures.lower_dataset import lower
 from treeml.problem.problem import Problem
+from treeml.solving.pipeline import prepare
 from treeml.solving.report import table_text
-from treeml.solving.request import prepare
 from treeml.trees.importing.read import lower_start, read_start
 
 ROWS = (10, 15, 20, 30, 45, 70, 100, 150, 225, 350, 500, 1000)

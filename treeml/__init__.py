@@ -66,8 +66,7 @@ if TYPE_CHECKING:
         test_cost,
         uses,
     )
-    from treeml.model import Model, load, parse
-    from treeml.solving.pipeline import solve
+    from treeml.model import Model, load, parse, solve
     from treeml.solving.result import Result
     from treeml.trees.forest import Forest
     from treeml.trees.tree import Tree
@@ -137,7 +136,7 @@ _HOMES = {
     "Model": "treeml.model",
     "load": "treeml.model",
     "parse": "treeml.model",
-    "solve": "treeml.solving.pipeline",
+    "solve": "treeml.model",
     "Result": "treeml.solving.result",
     "Forest": "treeml.trees.forest",
     "Tree": "treeml.trees.tree",

@@ -181,7 +181,7 @@ def test_interrupt_ends_the_sweep_and_keeps_what_was_finished(
 
 
 def test_interrupt_without_a_file_says_how_to_keep_results() -> None:
-    from treeml.cli.sweep import _interrupted
+    from treeml.cli.sweep_run import _interrupted
 
     said = _interrupted(1, None, False)
     assert said.title == "the sweep was interrupted after 1 job"

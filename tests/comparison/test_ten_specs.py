@@ -9,6 +9,7 @@ import pytest
 
 from treeml.backends import registry
 from treeml.model import load
+from treeml.solving.options import RunOptions
 from treeml.studies.compare import prepare, run
 from treeml.studies.comparison.jobs import MADE_OF_OTHERS, Case
 from treeml.studies.comparison.record import has_failed, has_tree, is_proof, is_refused
@@ -45,7 +46,7 @@ def write(folder: Path) -> None:
 def test_ten_specs_on_all_back_ends(tmp_path: Path) -> None:
     write(tmp_path)
     cases = [Case(load(tmp_path / f"{name}.tml"), spec_name=name) for name in SPECS]
-    comparison = run(prepare(cases, within=60, parallel=2), 2)
+    comparison = run(prepare(cases, options=RunOptions(within=60), parallel=2), 2)
     assert comparison.contradictions == []
     names = [name for name in registry.names() if name not in MADE_OF_OTHERS]
     assert [(entry.record["spec"], entry.backend) for entry in comparison.entries] == [

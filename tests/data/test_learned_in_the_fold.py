@@ -15,7 +15,8 @@ from treeml.data.subset import held_out, take
 from treeml.data.table import Dataset
 from treeml.lang.diagnostic import DataError
 from treeml.measures.lower_dataset import lower
-from treeml.solving.request import prepare
+from treeml.solving.options import RunOptions
+from treeml.solving.pipeline import prepare, solve_part
 from treeml.solving.validation import cross_validated, scores, splits
 from treeml.studies.comparison.fold import prepare_fold
 
@@ -158,7 +159,9 @@ def test_arrays(values: list[float]) -> None:
     spec = treeml.Model.parse("maximize accuracy\nrequire depth <= 2\nvalidate by folds(3)")
     other = X.copy()
     other[OTHER] = values[0]
-    found = [fingerprint(take(prepare(spec, each, y, weight=np.ones(ROWS))[0], TRAIN)) for each in (X, other)]
+    found = [
+        fingerprint(take(prepare(spec, each, y, RunOptions(weight=np.ones(ROWS)))[0], TRAIN)) for each in (X, other)
+    ]
     assert found[0] == found[1]
 
 
@@ -214,7 +217,7 @@ def test_what_training_did_not_have_answers_no() -> None:
     train, test = np.arange(4), np.array([4])
     for feature in ("a", "b"):
         only = {feature: columns[feature], "y": columns["y"]}
-        dataset, _ = prepare(spec, only, backend="native")
+        dataset, _ = prepare(spec, only, None, RunOptions(backend="native"))
         part = take(dataset, train)
         assert part.column(feature).type == ("category" if feature == "a" else "integer")
         tree = (
@@ -259,7 +262,7 @@ def test_a_class_that_a_measure_needs_and_training_lacks() -> None:
     spec = treeml.Model.parse('predict y\nmaximize recall("rare")\nrequire depth <= 1\nvalidate by folds(3)')
     dataset, request = prepare(spec, columns)
     with pytest.raises(DataError) as caught:
-        cross_validated(dataset, request.spec.validate, request)  # type: ignore[arg-type]
+        cross_validated(dataset, request.spec.validate, request, solve_part)  # type: ignore[arg-type]
     assert str(caught.value) == (
         "error[D450]: no row has the class `rare`\n"
         " --> model:2:17\n"

@@ -19,7 +19,7 @@ from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from treeml.cli import main as cli
+from treeml.cli.main import treeml
 from treeml.lang.diagnostic import DataError
 from treeml.trees.export.registry import BUILT_IN as FORMS
 from treeml.trees.export.registry import export, get
@@ -455,9 +455,9 @@ def test_forms_are_known_by_name() -> None:
 
 
 def test_the_command_line_knows_every_form() -> None:
-    shown = CliRunner().invoke(cli.treeml, ["show", "--help"]).output
+    shown = CliRunner().invoke(treeml, ["show", "--help"]).output
     assert f"[{'|'.join(FORMS)}]" in "".join(shown.split())
-    refused = CliRunner().invoke(cli.treeml, ["show", "tree.json", "--as", "excel"])
+    refused = CliRunner().invoke(treeml, ["show", "tree.json", "--as", "excel"])
     assert refused.exit_code == 2
     assert "'excel' is not one of 'text', 'dot'" in refused.output
 

@@ -222,17 +222,18 @@ def test_limits_of_the_table(folder: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_time_and_threads_are_capped_unless_the_caller_asks(folder: Path) -> None:
-    from treeml.solving.checking import checked
+    from treeml.solving.checking import check
+    from treeml.solving.options import RunOptions
 
     spec = folder / "spec.tml"
     spec.write_text(SPEC + "solve within 10 h threads 1000\n")
     model = tml.load(spec, untrusted=True)
-    assert (checked(model)[0].within, checked(model)[0].threads) == (trust.SECONDS, trust.THREADS)
-    asked_for = checked(model, within="2 h", threads=8)[0]
+    assert (check(model)[0].within, check(model)[0].threads) == (trust.SECONDS, trust.THREADS)
+    asked_for = check(model, RunOptions(within="2 h", threads=8))[0]
     assert (asked_for.within, asked_for.threads) == (7200.0, 8)
     spec.write_text(SPEC)
-    assert checked(tml.load(spec, untrusted=True))[0].within == trust.SECONDS
-    assert checked(tml.load(spec))[0].within is None
+    assert check(tml.load(spec, untrusted=True))[0].within == trust.SECONDS
+    assert check(tml.load(spec))[0].within is None
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no limit of the processor's time")

@@ -22,7 +22,7 @@ from treeml.problem.evaluate import Routed, evaluate_goals, evaluate_term
 from treeml.problem.problem import Problem
 from treeml.problem.terms import Depth, Leaves
 from treeml.problem.tree import Leaf, Node
-from treeml.solving.request import prepare
+from treeml.solving.pipeline import prepare
 from treeml.solving.verify import verify
 from treeml.testing.problems import binary, bound, errors, minimize, single
 

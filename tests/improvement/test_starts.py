@@ -11,7 +11,7 @@ from deep_worlds import model, write_csv
 
 import treeml as tml
 from treeml.measures.lower_dataset import lower
-from treeml.solving.request import prepare
+from treeml.solving.pipeline import prepare
 from treeml.trees.importing.read import lower_start, read_start
 
 DATA = """color,size,weight,label

@@ -15,8 +15,10 @@ from IPython.core.interactiveshell import InteractiveShell
 import treeml as tml
 from treeml.backends.claims import Evidence
 from treeml.backends.contract import Progress
-from treeml.notebook import _Bar, solve_cell
-from treeml.solving.progress import closed, progress_shown
+from treeml.notebook import solve_cell
+from treeml.solving.cell_progress import CellBar
+from treeml.solving.progress import progress_shown
+from treeml.solving.progress_text import closed_share
 
 BELOW = (Evidence("search bound"),)
 
@@ -104,12 +106,12 @@ def test_wrong_lines(line: str, message: str) -> None:
         solve_cell(line, SPEC, {}, quiet=True)
 
 
-def test_the_bar_tells_how_much_is_closed() -> None:
-    assert closed(Progress(1.0, None, None)) is None
-    assert closed(Progress(1.0, (Fraction(4),), Fraction(3), evidence=BELOW)) == 0.75
-    assert closed(Progress(1.0, (Fraction(4),), Fraction(4), evidence=BELOW)) == 1
-    assert 'value="0.750"' in _Bar("3 s", 0.75)._repr_html_()
-    assert "value" not in _Bar("building ...")._repr_html_()
+def test_the_bar_tells_how_much_is_closed_share() -> None:
+    assert closed_share(Progress(1.0, None, None)) is None
+    assert closed_share(Progress(1.0, (Fraction(4),), Fraction(3), evidence=BELOW)) == 0.75
+    assert closed_share(Progress(1.0, (Fraction(4),), Fraction(4), evidence=BELOW)) == 1
+    assert 'value="0.750"' in CellBar("3 s", 0.75)._repr_html_()
+    assert "value" not in CellBar("building ...")._repr_html_()
 
 
 class Terminal(StringIO):

@@ -1,4 +1,5 @@
-"""The `treeml` command: one module per command.
+"""The `treeml` command: one module per command, imported when the command runs.
 
-Nothing imports from here but `treeml.__main__`. `main` holds the group of commands and the exit codes.
+Only `treeml.__main__` imports from here. `main` holds the group, `options` the shared options and the exit codes,
+`output` what commands print; `*_run` does the work of the command of that name.
 """

@@ -1,107 +1,58 @@
-"""`treeml compare`: specs and options -> jobs, run and kept -> a table, what is wrong, and an exit code."""
+"""`treeml compare`: specifications -> the results of several back-ends, side by side."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from treeml.lang.diagnostic import Diagnostic
-from treeml.studies.compare import FAILED, Comparison, prepare, run
-from treeml.studies.comparison.changes import against as changes_against
-from treeml.studies.comparison.changes import refuted, speedups
-from treeml.studies.comparison.contradictions import contradictions
-from treeml.studies.comparison.jobs import Case, split_names
-from treeml.studies.comparison.journal import Journal, read_records
-from treeml.studies.comparison.record import Record
-from treeml.studies.comparison.table import live_table, rows_of
+import click
 
-if TYPE_CHECKING:
-    from treeml.model import Model
-
-CANNOT_WRITE = 1
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Finished:
-    comparison: Comparison
-    text: str  # the table, and the best tree where there is one spec
-    diagnostics: tuple[Diagnostic, ...]
-    exit_code: int
+from treeml.cli.options import (
+    LIMITS,
+    backends_option,
+    data_files_option,
+    load_model,
+    output_options,
+    records_option,
+    resume_option,
+    run_options,
+    set_option,
+    specs_argument,
+    untrusted_option,
+)
+from treeml.cli.output import Output
+from treeml.solving.options import RunOptions
 
 
-def compare_specs(
-    models: Sequence[tuple[str, Model]],
-    *,
-    data: Sequence[str] = (),
-    backends: str | None = None,
-    parallel: int = 1,
-    output: Path | None = None,
-    resume: bool = False,
-    against: Path | None = None,
-    reproduce: Path = Path(),
-    quiet: bool = False,
-    **asked: Any,
-) -> Finished:
-    """Run all, and gather what is to be said."""
-    names = None if backends is None else split_names(backends)
-    cases = [Case(model, file, None, name) for name, model in models for file in (data or (None,))]
-    jobs = prepare(cases, names, parallel=parallel, **asked)
-    earlier = [] if against is None else read_records(against)
-    journal = None if output is None else Journal(output, resume)
-    try:
-        with live_table(jobs, quiet) as show:
-            comparison = run(jobs, parallel, journal, show)
-    finally:
-        if journal is not None:
-            journal.close()
-    troubles = [diagnostic for diagnostic, _ in contradictions(comparison.records)]
-    troubles += [_refuted(one, other) for one, other in refuted(comparison.records, earlier)]
-    exit_code = FAILED if troubles else comparison.exit_code
-    if troubles:
-        troubles.append(_reproductions(comparison, reproduce))
-    if journal is not None and journal.trouble:
-        troubles.append(Diagnostic("D491", journal.trouble, helps=("the table above is complete; the file is not",)))
-        exit_code = exit_code or CANNOT_WRITE
-    return Finished(comparison, _text(comparison, earlier, against), tuple(troubles), exit_code)
+@click.command("compare")
+@specs_argument
+@data_files_option
+@set_option
+@backends_option
+@run_options(*LIMITS)
+@click.option("--parallel", type=click.IntRange(min=1), default=1, help="How many run at once.", show_default=True)
+@click.option("--repeat", type=click.IntRange(min=1), default=1, help="Runs of each, with increasing seeds.")
+@records_option
+@resume_option
+@click.option("--against", type=click.Path(path_type=Path), help="Compare with the results in this file.")
+@click.option(
+    "--reproduce",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=".",
+    help="Folder for what reproduces a contradiction: spec, data, seeds and versions.",
+)
+@output_options("as_json", "style", "quiet")
+@untrusted_option
+def command(
+    specs: tuple[Path, ...], settings: tuple[str, ...], options: RunOptions, out: Output, **arguments: Any
+) -> None:
+    """Solve each SPEC with every capable back-end, each in its own process, and compare them."""
+    from treeml.cli.comparison_run import ComparisonArguments, compare_specs  # imported here: start-up time
 
-
-def _text(comparison: Comparison, earlier: Sequence[Record], against: Path | None) -> str:
-    from treeml.solving.report import table_text
-
-    parts = [table_text(rows_of(comparison.records))]
-    if against is not None:
-        changes = changes_against(comparison.records, earlier)
-        shown = [{name: cell for name, cell in change.items() if name != "faster"} for change in changes]
-        parts.append(f"against {against}: {len(changes)} of {len(comparison.entries)} jobs were run before")
-        parts += [table_text(shown), table_text(speedups(changes))]
-    best = comparison.best
-    if best is not None and len({entry.record["fingerprint"] for entry in comparison.entries}) == 1:
-        parts.append(str(best.tree))
-    return "\n\n".join(part for part in parts if part)
-
-
-def _reproductions(comparison: Comparison, folder: Path) -> Diagnostic:
-    try:
-        written = comparison.reproductions(folder)
-    except OSError as error:
-        return Diagnostic("D491", f"no reproduction could be written: {error.strerror or error}", place=str(folder))
-    return Diagnostic(
-        "B519",
-        "what does not hold can be seen again",
-        notes=tuple(f"{path} has the spec, the data, the seeds and the versions" for path in written),
-        helps=("please report it with this folder",),
-    )
-
-
-def _refuted(one: Record, other: Record) -> Diagnostic:
-    return Diagnostic(
-        "B517",
-        f"{one['backend']} now and {other['backend']} earlier contradict each other",
-        notes=(
-            f"now: {one['status']} with {one['objective']}",
-            f"earlier: {other['status']} with {other['objective']}, by version {other.get('treeml')}",
-        ),
-        helps=("the rows and the spec are the same: one of the two is wrong",),
-    )
+    with out.mistakes():
+        models = [(str(spec), load_model(spec, settings)) for spec in specs]
+        finished = compare_specs(models, options, ComparisonArguments(**arguments, quiet=not out.shows_progress))
+        out.result(finished.comparison.to_json(), finished.text)
+        out.diagnostics(finished.diagnostics)
+    sys.exit(finished.exit_code)

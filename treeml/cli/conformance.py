@@ -1,74 +1,26 @@
-"""`treeml conformance BACKEND`: a back-end, anybody's -> what it makes of every case, and what is wrong with that."""
+"""`treeml conformance`: a back-end -> its outcome on every case of the conformance suite."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
-from difflib import get_close_matches
-from importlib import import_module
-from pathlib import Path
-from typing import Any
 
-from treeml.backends import registry
-from treeml.backends.contract import Backend
-from treeml.lang.diagnostic import BackendError, Diagnostic, SpecError
-from treeml.testing.cases import cases
-from treeml.testing.matrix import Cell, cells, deviation
+import click
+
+from treeml.cli.options import FAILED, output_options
+from treeml.cli.output import Output
 
 
-@dataclass(frozen=True, slots=True)
-class Conformed:
-    rows: list[dict[str, str]]
-    text: str
-    faults: list[str]  # wrong answers, and for a back-end of this project whatever the matrix does not have
+@click.command("conformance")
+@click.argument("backend")
+@click.option("--case", "only", metavar="NAME", multiple=True, help="Run only this case; may be repeated.")
+@output_options("as_json", "style")
+def command(backend: str, only: tuple[str, ...], out: Output) -> None:
+    """Run BACKEND, a registered name or module:Class, on every case of the conformance suite."""
+    from treeml.cli.conformance_run import conform  # imported here: start-up time
 
-
-def conform(name: str, only: Sequence[str] = ()) -> Conformed:
-    from treeml.solving.report import table_text
-
-    backend = _found(name)
-    missing = backend.missing()
-    if missing is not None:
-        raise BackendError(Diagnostic("B504", f"{name} cannot run here", notes=(missing,)))
-    known = [case.name for case in cases()]
-    for case in only:
-        if case not in known:
-            raise SpecError(Diagnostic("N215", f"no case is called `{case}`", place="--case", helps=_near(case, known)))
-    found = list(cells([backend], only))
-    rows = [{"case": each.case, "outcome": each.text} for each in found]
-    counts = {word: sum(_kind(each) == word for each in found) for word in ("solved", "refused", "open", "wrong")}
-    summary = f"{backend.name}: " + ", ".join(f"{number} {word}" for word, number in counts.items())
-    faults = [f"{each.case}: {each.text}" for each in found if each.is_wrong]
-    if registry.BUILT_IN.get(backend.name, "").endswith(f":{type(backend).__name__}"):
-        faults += [said for each in found if not each.is_wrong and (said := deviation(each)) is not None]
-    return Conformed(rows, f"{table_text(rows)}\n\n{summary}", faults)
-
-
-def _kind(cell: Cell) -> str:
-    first = cell.text.partition(":")[0]
-    return first if first in ("refused", "open", "wrong") else "solved"
-
-
-def _found(name: str) -> Backend:
-    """A registered back-end, or one of a module that can be imported from here."""
-    if ":" not in name:
-        return registry.get(name)
-    module, _, word = name.partition(":")
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
-    try:
-        found: Any = getattr(import_module(module), word)
-        backend = found() if isinstance(found, type) else found
-    except Exception as error:  # somebody's code: whatever it raises is its message
-        notes = (f"{type(error).__name__}: {error}",)
-        raise BackendError(Diagnostic("B504", f"the back-end `{name}` does not load", notes=notes)) from error
-    if not isinstance(backend, Backend):
-        lacks = "it is not what the contract in treeml/backends/contract.py asks for"
-        raise BackendError(Diagnostic("B504", f"the back-end `{name}` does not load", notes=(lacks,)))
-    return backend
-
-
-def _near(name: str, known: Sequence[str]) -> tuple[str, ...]:
-    return tuple(f"did you mean `{near}`?" for near in get_close_matches(name, known, n=1))
+    with out.mistakes():
+        finished = conform(backend, only)
+        out.result(finished.rows, finished.text)
+        for line in finished.faults:
+            click.echo(line, err=True)
+    sys.exit(FAILED if finished.faults else 0)

@@ -1,139 +1,55 @@
-"""`treeml sweep`: specs and ranges of params -> records, a table, a trade-off curve and an exit code."""
+"""`treeml sweep`: specifications -> their results for every combination of values of the params."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from treeml.cli.compare import CANNOT_WRITE
-from treeml.lang.diagnostic import Diagnostic, SpecError
-from treeml.studies.compare import Comparison, ComparisonEntry
-from treeml.studies.comparison.contradictions import contradictions
-from treeml.studies.comparison.jobs import Case, split_names
-from treeml.studies.comparison.journal import Journal, is_final
-from treeml.studies.comparison.record import Record
-from treeml.studies.comparison.table import rows_of
-from treeml.studies.sweep import sweep, values_of
+import click
 
-if TYPE_CHECKING:
-    from treeml.model import Model
-
-INTERRUPTED = 130  # the exit code of what Ctrl-C ended, as shells count: 128 and the number of the signal
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Swept:
-    records: list[Record]
-    text: str
-    diagnostics: tuple[Diagnostic, ...]
-    exit_code: int
+from treeml.cli.options import (
+    LIMITS,
+    backends_option,
+    data_files_option,
+    load_model,
+    output_options,
+    records_option,
+    resume_option,
+    run_options,
+    specs_argument,
+    untrusted_option,
+)
+from treeml.cli.output import Output
+from treeml.solving.options import RunOptions
 
 
-def sweep_specs(
-    models: Sequence[tuple[str, Model]],
-    *,
-    data: Sequence[str] = (),
-    settings: Sequence[str] = (),
-    steps: int | None = None,
-    folds: int | None = None,
-    backends: str | None = None,
-    jobs: int = 1,
-    cluster: str | None = None,
-    output: Path | None = None,
-    resume: bool = False,
-    plot: Path | None = None,
-    across: str | None = None,
-    up: str | None = None,
-    quiet: bool = False,
-    **asked: Any,
-) -> Swept:
-    cases = [Case(model, file, None, name) for name, model in models for file in (data or (None,))]
-    journal = None if output is None else Journal(output, resume)
-    records: list[Record] = []
-    is_interrupted = False
-    try:
-        found = sweep(
-            cases,
-            _settings(settings, steps),
-            None if backends is None else split_names(backends),
-            folds=folds or 0,
-            jobs=jobs,
-            cluster=cluster,
-            journal=journal,
-            **asked,
-        )
-        for record in found:
-            records.append(record)
-            if not quiet:
-                _tell(len(records))
-    except KeyboardInterrupt:
-        is_interrupted = True
-    finally:
-        if journal is not None:
-            journal.close()
-    records.sort(key=lambda record: (record["spec"], record["data"], str(record["backend"]), _order(record)))
-    troubles = [diagnostic for diagnostic, _ in contradictions(records)]
-    exit_code = Comparison(tuple(ComparisonEntry(record["backend"], record=record) for record in records)).exit_code
-    if journal is not None and journal.trouble:
-        troubles.append(Diagnostic("D491", journal.trouble, helps=("the table above is complete; the file is not",)))
-        exit_code = exit_code or CANNOT_WRITE
-    if is_interrupted:
-        troubles.append(_interrupted(sum(map(is_final, records)), output, resume))
-        exit_code = INTERRUPTED
-    elif plot is not None:
-        from treeml.studies.plots import draw, tradeoff
+@click.command("sweep")
+@specs_argument
+@data_files_option
+@click.option(
+    "--set", "settings", metavar="NAME=VALUES", multiple=True, help="Values of a param: 0..20%, 1..4, or 1, 2, 5."
+)
+@click.option("--steps", type=click.IntRange(min=1), help="Number of values in a range.")
+@click.option("--folds", type=click.IntRange(min=2), help="Cross-validate with this number of folds.")
+@backends_option
+@run_options(*LIMITS)
+@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="How many run at once, here.")
+@click.option("--cluster", metavar="ADDRESS", help="Run on the Dask cluster with this address.")
+@records_option
+@resume_option
+@click.option("--plot", type=click.Path(path_type=Path), help="Draw the trade-off: x.png, x.svg, x.pdf or x.json.")
+@click.option("--across", metavar="MEASURE", help="The horizontal axis of the plot.")
+@click.option("--up", metavar="MEASURE", help="The vertical axis of the plot.")
+@output_options("as_json", "style", "quiet")
+@untrusted_option
+def command(specs: tuple[Path, ...], options: RunOptions, out: Output, **arguments: Any) -> None:
+    """Solve each SPEC for every combination of values of its params."""
+    from treeml.cli.sweep_run import SweepArguments, sweep_specs  # imported here: start-up time
 
-        draw(tradeoff(records, across, up), plot)
-    return Swept(records, _text(records), tuple(troubles), exit_code)
-
-
-def _interrupted(done: int, output: Path | None, resume: bool) -> Diagnostic:
-    if output is None:
-        help = "with `-o sweep.jsonl` results are kept as they come, and `--resume` goes on with them"
-    else:
-        help = f"the same command {'again' if resume else 'with `--resume`'} runs what {output} does not hold"
-    title = f"the sweep was interrupted after {done} job{'' if done == 1 else 's'}"
-    return Diagnostic("B532", title, helps=(help,))
-
-
-def _settings(settings: Sequence[str], steps: int | None) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for setting in settings:
-        name, equals, values = setting.partition("=")
-        if not equals or not name.strip() or name.strip() in found:
-            title = f"`{setting}` gives no param its values, once each"
-            raise SpecError(Diagnostic("S151", title, place="--set", helps=("write --set tolerance=0..20%",)))
-        found[name.strip()] = values_of(values, steps)
-    return found
-
-
-def _order(record: Record) -> list[Any]:
-    values = [
-        (0, value, "") if isinstance(value, (int, float)) else (1, 0, str(value)) for value in record["params"].values()
-    ]
-    return [*values, (1, 0, record.get("fold", ""))]
-
-
-def _text(records: Sequence[Record]) -> str:
-    from treeml.solving.report import readable, table_text
-
-    rows = []
-    for record, row in zip(records, rows_of(records), strict=True):
-        measures = {name: readable(value) for name, value in record.get("measures", {}).items()}
-        unseen: dict[str, str] = {}
-        for part in record.get("validation", {}).get("parts", ()):
-            unseen = {f"unseen {name}": readable(value) for name, value in part["test"].items()}
-        kept = {name: row[name] for name in row if name in ("spec", "data", "back-end", "status", "objective", "why")}
-        fold = {"fold": record["fold"]} if record.get("fold") else {}
-        rows.append({**record["params"], **fold, **kept, **measures, **unseen, "seconds": row["seconds"]})
-    return table_text(rows)
-
-
-def _tell(number: int) -> None:
-    import sys
-
-    if sys.stderr.isatty():
-        sys.stderr.write(f"\r{number} done")
-        sys.stderr.flush()
+    with out.mistakes():
+        models = [(str(spec), load_model(spec)) for spec in specs]
+        finished = sweep_specs(models, options, SweepArguments(**arguments, quiet=not out.shows_progress))
+        out.result(finished.records, finished.text)
+        out.diagnostics(finished.diagnostics)
+    sys.exit(finished.exit_code)

@@ -205,12 +205,12 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         also = [name for name in given if name not in RUN and not _same(given[name], defaults[name].default)]
         if also:
             raise ValueError(f"with spec=..., say it there and leave out {', '.join(also)}")
-        from treeml.solving.checking import checked
+        from treeml.solving.checking import check
 
         model = read_spec(self.spec)
         if self.params:
             model.bind(**self.params)
-        return model, checked(model, has_target=True)[0]
+        return model, check(model, has_target=True)[0]
 
     def _solve(self, model: Model, table: Table, inputs: tuple[str, ...]) -> None:
         """Solve the model and keep what was found, or raise the reason why nothing was."""

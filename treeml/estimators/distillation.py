@@ -67,9 +67,13 @@ class Distilled:
         return f"fidelity {self.fidelity:.1%}{unseen}, {meaning}, on {self.rows:,} rows ({status})\n\n{self.tree}"
 
     def _repr_html_(self) -> str:
-        from treeml.notebook import distilled_html
+        """The fidelity as a table, then the tree, for notebooks."""
+        from treeml.solving.html import html_table  # imported here: start-up time
 
-        return distilled_html(self)
+        rows = [["fidelity", f"{self.fidelity:.1%} on {self.rows:,} rows"]]
+        if self.unseen is not None:
+            rows.append(["on unseen rows", f"{self.unseen:.1%}"])
+        return html_table(rows) + self.tree._repr_html_()
 
 
 def distill(

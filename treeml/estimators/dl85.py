@@ -379,7 +379,7 @@ def _solve(X: NDArray[Any], asked: LeafCosts, search: DL85Search) -> tuple[contr
     from treeml.data.bind import bind
     from treeml.lang.diagnostic import Diagnostic, RefusedError
     from treeml.measures.lower_dataset import lower
-    from treeml.solving.checking import checked
+    from treeml.solving.checking import check
     from treeml.solving.progress import progress_shown
     from treeml.trees.raising import raise_tree
 
@@ -397,7 +397,7 @@ def _solve(X: NDArray[Any], asked: LeafCosts, search: DL85Search) -> tuple[contr
         weight = reading.numbers_column(reading.free_name(table, "weight"), asked.weight)
         table = reading.with_column(table, weight, "weight")
     limit_size(model, search.max_depth, search.min_sup, None)
-    spec, _ = checked(model, has_target=True)
+    spec, _ = check(model, has_target=True)
     dataset = bind(spec, table)
     lowered = lower(dataset)
     problem = lowered.problem

@@ -14,14 +14,16 @@ import numpy as np
 from treeml.backends.claims import Evidence
 from treeml.backends.contract import Answer, Deadline, Status, Stop
 from treeml.backends.native.run import STATUS, STOP, tree_of
+from treeml.backends.planning.plan import Plan
+from treeml.backends.run import checked
+from treeml.forests.best_tree import BestTree, BestTreeSolver, best_tree
 from treeml.forests.examples import Whole
 from treeml.native.solver import Found, Solver
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Node, Split
 
 if TYPE_CHECKING:
-    from treeml.forests.pricing import Best, TreePricing
-    from treeml.forests.pricing import Solver as PricingSolver
+    from treeml.forests.pricing import TreePricing
 
 TAKEN = {("Depth", "<="), ("Leaves", "<="), ("Support", ">=")}
 
@@ -37,12 +39,8 @@ SEARCHED = (Evidence("search", "native pricing"),)
 STOPPED = (Evidence("search bound", "native pricing"),)
 
 
-def native_solver(pricing: TreePricing) -> PricingSolver | None:
-    """None where a bound of the problem is none that the solver takes as it is."""
-    from treeml.backends.planning.plan import Plan
-    from treeml.backends.run import checked
-    from treeml.forests.pricing import best_of
-
+def native_solver(pricing: TreePricing) -> BestTreeSolver | None:
+    """The native solver as a pricing solver; None if it does not support one of the bounds directly."""
     problem, limits = pricing.problem, pricing.limits
     for bound in problem.bounds:
         parts = bound.sum.parts
@@ -65,7 +63,7 @@ def native_solver(pricing: TreePricing) -> PricingSolver | None:
     rows = np.arange(problem.rows) if counted else pricing.examples.row
     solver: list[Repriced] = []
 
-    def solve(prices: Whole, deadline: Deadline, start: Node | None) -> Best:
+    def solve(prices: Whole, deadline: Deadline, start: Node | None) -> BestTree:
         whole = pricing.cost(prices)
         cost = whole[rows]
         if solver:
@@ -77,7 +75,7 @@ def native_solver(pricing: TreePricing) -> PricingSolver | None:
         begin = None if start is None else flat(start)
         found = solver[0].solve(seconds=deadline.left(), start=begin, options={"seed": limits.seed}, **settings)
         plan = Plan(pricing.asked(whole), pricing.backend, ())
-        return best_of(checked(plan, answered(found, plan.problem)))
+        return best_tree(checked(plan, answered(found, plan.problem)))
 
     return solve
 

@@ -10,22 +10,26 @@ exceed a bound.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from math import floor
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treeml.backends.claims import Claim, Evidence, Proof, supporting
-from treeml.backends.contract import Answer, Backend, Deadline, Limits, Refusal, Status, Stop
+from treeml.backends.claims import Evidence, Proof
+from treeml.backends.contract import Backend, Deadline, Limits, Refusal
+from treeml.backends.planning.plan import Plan, plan
+from treeml.backends.run import run
+from treeml.forests.best_tree import BestTree, BestTreeSolver, best_tree
 from treeml.forests.column_generation import PricedTrees, Prices
 from treeml.forests.criterion import Criterion, Grown
 from treeml.forests.examples import Examples, Making, Whole, in_whole_numbers, made, votes_of, without_empty_leaves
+from treeml.forests.native_pricing import native_solver
 from treeml.forests.pairs import MOST, Pairs
 from treeml.lang.diagnostic import BackendError, Diagnostic, RefusedError
 from treeml.native.load import missing
+from treeml.problem.evaluate import meets
 from treeml.problem.problem import Goal, Problem
 from treeml.problem.terms import Predicted, Sum
 from treeml.problem.tree import Node
@@ -36,21 +40,7 @@ COUNTED = (Evidence("enumeration", "pairs of tests under every root"),)
 COARSEST = 2**12  # no bound from prices as coarse as this would ever meet a tolerance
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Best:
-    """The best tree at some prices, as a back-end answered it."""
-
-    tree: Node | None
-    edge: int | None  # no tree's signs times the prices exceed it; None where nothing was proved
-    stop: Stop | None = None  # why it ended early, if it did
-    conflict: tuple[str, ...] = ()
-    infeasible: bool = False
-    evidence: Proof = ()  # of the edge, or that there is no tree
-
-
 Voting = tuple[Making, NDArray[np.intp]]  # a tree, or how to make it, and its votes on the examples
-Solver = Callable[[Whole, Deadline, Node | None], Best]
-"""Prices of the margins, the moment to end, a tree to start from."""
 
 
 class TooFine(Exception):
@@ -83,7 +73,7 @@ class TreePricing:
     bits: NDArray[np.bool_] = field(init=False)  # tests x examples
     pairs: Pairs | None = field(init=False)
     exact: bool = field(init=False)  # do pairs find the best tree of all that are allowed?
-    solver: Solver = field(init=False)
+    solver: BestTreeSolver = field(init=False)
     scale: int = field(init=False)  # what the sizes of prices add up to
     last: Node | None = None
 
@@ -165,8 +155,6 @@ class TreePricing:
 
     def allowed(self, trees: tuple[Voting, ...]) -> Iterator[Voting]:
         """The trees that meet every bound of the problem."""
-        from treeml.problem.evaluate import meets
-
         for tree, votes in trees:
             if self.exact:
                 yield tree, votes
@@ -218,44 +206,28 @@ def scale_of(backend: Backend) -> int:
     return int(max(COARSEST, min(FINEST, 1 << (carries.goals // 2).bit_length() - 1)))
 
 
-def solver_of(pricing: TreePricing) -> Solver:
+def solver_of(pricing: TreePricing) -> BestTreeSolver:
     """The native solver itself where the bounds are those that it takes directly, else the back-end by its contract."""
     if pricing.backend.name == "native" and not pricing.limits.options:
-        from treeml.forests.native_pricing import native_solver
-
         direct = native_solver(pricing)
         if direct is not None:
             return direct
     return by_contract(pricing)
 
 
-def by_contract(pricing: TreePricing) -> Solver:
+def by_contract(pricing: TreePricing) -> BestTreeSolver:
     """Any back-end: the same problem with the goal that the prices make."""
-    from treeml.backends.planning.plan import Plan, plan
-    from treeml.backends.run import run
-
     backend = pricing.backend
 
-    def solve(prices: Whole, deadline: Deadline, start: Node | None) -> Best:
+    def solve(prices: Whole, deadline: Deadline, start: Node | None) -> BestTree:
         made = plan(pricing.asked(pricing.cost(prices)), backend, pricing.limits.options)
         if not isinstance(made, Plan):
             raise TooFine(made)
         begin = start if backend.can.starts else None
         answer = run(made, replace(pricing.limits, deadline=deadline, gap=Fraction(0)), begin)
-        return best_of(answer)
+        return best_tree(answer)
 
     return solve
-
-
-def best_of(answer: Answer) -> Best:
-    """What a checked answer says of the prices: no tree costs less than its bound, so none is worth more than minus
-    that."""
-    proved = answer.status in (Status.OPTIMAL, Status.INFEASIBLE)
-    stop = None if proved or answer.stop is Stop.FINISHED else answer.stop
-    edge = None if answer.bound is None else floor(answer.tolerance - answer.bound)
-    none = answer.status is Status.INFEASIBLE
-    evidence = supporting(answer.evidence, Claim.INFEASIBLE if none else Claim.BOUND)
-    return Best(answer.tree, edge, stop, answer.conflict, none, evidence)
 
 
 def _refused(backend: str, because: str) -> Diagnostic:

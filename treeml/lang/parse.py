@@ -39,6 +39,19 @@ def parse(source: Source) -> list[Statement]:
     return parsed.statements
 
 
+def parse_clause(source: Source, *opening: str) -> list[Statement]:
+    """The statement that starts with the keywords in `opening` and ends with the text: `60s` after `solve within`."""
+    parsed = Parsed()
+    here = Span(source, 0, 0)
+    words = tuple(Word(keyword.upper(), keyword, here) for keyword in opening)
+    failure = _read(source, 0, len(source.text), parsed, words)
+    if failure is not None:
+        parsed.diagnostics.append(explain(failure))
+    if parsed.diagnostics:
+        raise SpecError(parsed.diagnostics)
+    return parsed.statements
+
+
 @dataclass(frozen=True, slots=True)
 class Parsed:
     """The statements that could be read, and what is wrong with the others."""
@@ -80,10 +93,10 @@ class _Run:
     After the tokens, `failure` says where and why the run stopped, or None; `result` is what was recognized.
     """
 
-    def __init__(self, source: Source, start: int, end: int) -> None:
+    def __init__(self, source: Source, start: int, end: int, opening: tuple[Word, ...] = ()) -> None:
         from lark.utils import TextSlice
 
-        self.source, self.start, self.end = source, start, end
+        self.source, self.start, self.end, self.opening = source, start, end, opening
         # Lark counts lines from the beginning of what it is given; we count our own and only use offsets.
         self.parser: Any = parser().parse_interactive(TextSlice(source.text, start, end))
         self.failure: Failure | None = None
@@ -96,6 +109,9 @@ class _Run:
         self.opened = self.start
         self.previous: Word | None = None
         self.parentheses: list[Word] = []
+        for word in self.opening:
+            self.parser.feed_token(cast("Token", word))
+            self.previous = word
         try:
             for token in self.parser.lexer_thread.lex(self.parser.parser_state):
                 offset = cast(int, token.start_pos)
@@ -145,9 +161,9 @@ def _start(token: Token | Word, end: int) -> int:
     return end if token.type == "$END" or token.start_pos is None else token.start_pos
 
 
-def _read(source: Source, start: int, end: int, parsed: Parsed) -> Failure | None:
+def _read(source: Source, start: int, end: int, parsed: Parsed, opening: tuple[Word, ...] = ()) -> Failure | None:
     """Read statements until one fails; the good ones, and what is wrong inside them, go to `parsed`."""
-    run = _Run(source, start, end)
+    run = _Run(source, start, end, opening)
     operators = 0
     for word, opens in run:
         operators = 0 if opens else operators + (word.type in _OPERATORS)

@@ -1,173 +1,204 @@
-"""Model, what is asked of this run -> the checked Spec, before any data is read.
+"""Statements, options of this run -> the checked Spec, before any data is read.
 
-What is asked on the command line or in a call of `solve` becomes part of the model's own `solve` statement, so that it
-is checked by the same rules and its mistakes look the same.
+The options take the place of the same parts of the `solve` statement, so that one set of rules checks both and mistakes
+look the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
+from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from treeml.lang.diagnostic import Diagnostic, SpecError
 from treeml.lang.source import Source, Span
 from treeml.lang.spec import Spec
-from treeml.lang.syntax import Include, Name, Number, Solve, Statement
+from treeml.lang.statements import Statements
+from treeml.lang.syntax import Include, Name, Negate, Number, Solve, Statement
+from treeml.solving.options import NO_OPTIONS, RunOptions
 
-if TYPE_CHECKING:
-    from treeml.model import Model
+Checked = tuple[Spec, tuple[Diagnostic, ...]]
 
 
-def checked(model: Model, *, untrusted: bool = False, **asked: Any) -> tuple[Spec, tuple[Diagnostic, ...]]:
-    """The spec of this run, and warnings. `data` are those given instead of the file that the model names."""
-    limited = untrusted or model.untrusted
-    spec, warnings = _checked(model, limited, **asked)
-    if limited:
+def check(
+    statements: Statements, options: RunOptions = NO_OPTIONS, *, data: Any = None, has_target: bool = False
+) -> Checked:
+    """The spec of this run, and warnings; SpecError lists every mistake.
+
+    `data` replaces the file that the specification names; `has_target` means that the target is given beside it.
+    """
+    untrusted = options.untrusted or statements.untrusted
+    subject = _Subject(
+        tuple(_with_options(statements.statements, options)),
+        {**statements.bindings, **(options.params or {})},
+        statements.folder,
+        has_target,
+        untrusted,
+    )
+    try:
+        spec, warnings = _checked(subject)
+    except SpecError as refused:
+        spec, warnings = _with_target_of_file(refused, subject, data)
+    if untrusted:
         from treeml.lang.trust import capped
 
-        spec = capped(spec, within=asked.get("within") is not None, threads=asked.get("threads") is not None)
+        spec = capped(spec, within=options.within is not None, threads=options.threads is not None)
     return spec, warnings
 
 
-def _checked(
-    model: Model,
-    untrusted: bool,
-    *,
-    backend: str | None = None,
-    within: float | str | None = None,
-    gap: float | str | None = None,
-    seed: int | None = None,
-    threads: int | None = None,
-    params: Mapping[str, Any] | None = None,
-    has_target: bool = False,
-    data: Any = None,
-) -> tuple[Spec, tuple[Diagnostic, ...]]:
-    asked = {"with": backend, "within": within, "gap": gap, "seed": seed, "threads": threads}
-    statements = _with_request(model.statements, {name: value for name, value in asked.items() if value is not None})
-    bindings = {**model.bindings, **(params or {})}
-    if _built_in_python(statements):
-        try:
-            # With their types: True, 1 and 1.0 are equal, and `check` takes them for different things.
-            given = frozenset((name, type(value), value) for name, value in bindings.items())
-            return _check_built(tuple(statements), given, model.folder, has_target, untrusted)
-        except TypeError:  # a param was given a value that cannot be hashed, which `check` will name
-            pass
-        except SpecError as refused:
-            return _with_target_of_file(refused, statements, bindings, model.folder, has_target, data, untrusted)
+def check_with_data(
+    statements: Statements, data: Any = None, options: RunOptions = NO_OPTIONS
+) -> tuple[Diagnostic, ...]:
+    """Warnings about a specification, alone or with data; SpecError lists every mistake."""
+    spec, warnings = check(statements, options, data=data)
+    if data is not None:
+        # imported here: start-up time
+        from treeml.lang.trust import reading_limits
+        from treeml.solving.choice import lower
+        from treeml.solving.request import Request
+        from treeml.solving.rows import bind, load
+
+        request = Request(spec, warnings, reading=reading_limits(spec), is_data_given=True)
+        lower(bind(load(request, data), request), request).form(numeric=False)
+    return warnings
+
+
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """What is checked."""
+
+    statements: tuple[Statement, ...]
+    bindings: Mapping[str, Any]
+    folder: Path
+    has_target: bool
+    untrusted: bool
+
+
+def _checked(subject: _Subject) -> Checked:
+    if not _built_in_python(subject.statements):
+        return _check(subject)
     try:
-        return _check(statements, bindings, model.folder, has_target, untrusted)
-    except SpecError as refused:
-        return _with_target_of_file(refused, statements, bindings, model.folder, has_target, data, untrusted)
+        # Values are compared with their types: True, 1 and 1.0 are equal, and `check` treats them differently.
+        bindings = frozenset((name, type(value), value) for name, value in subject.bindings.items())
+    except TypeError:  # the value of a param is not hashable; `check` will report it
+        return _check(subject)
+    return _check_once(subject.statements, bindings, subject.folder, subject.has_target, subject.untrusted)
 
 
-def _with_target_of_file(
-    refused: SpecError,
-    statements: Sequence[Statement],
-    bindings: Mapping[str, Any],
+@lru_cache(maxsize=32)
+def _check_once(
+    statements: tuple[Statement, ...],
+    bindings: frozenset[tuple[str, type, Any]],
     folder: Path,
     has_target: bool,
-    data: Any,
     untrusted: bool,
-) -> tuple[Spec, tuple[Diagnostic, ...]]:
-    """Some formats say what is predicted, so that a spec need not; whether the file is of one is looked up only now."""
+) -> Checked:
+    """Models built in Python are solved many times, fold by fold; each is checked once."""
+    given = {name: value for name, _, value in bindings}
+    return _check(_Subject(statements, given, folder, has_target, untrusted))
+
+
+def _check(subject: _Subject) -> Checked:
+    from treeml.lang.check import check  # imported here: start-up time
+
+    spec, warnings = check(
+        subject.statements,
+        subject.bindings,
+        subject.folder,
+        has_target=subject.has_target,
+        untrusted=subject.untrusted,
+    )
+    return spec, tuple(warnings)
+
+
+def _with_target_of_file(refused: SpecError, subject: _Subject, data: Any) -> Checked:
+    """Some file formats name the target. The file is looked at only if the spec names none."""
     from treeml.data.recognize import names_target
     from treeml.system.confinement import lies_in
 
-    if has_target or not any(diagnostic.code == "T313" for diagnostic in refused.diagnostics):
+    if subject.has_target or not any(diagnostic.code == "T313" for diagnostic in refused.diagnostics):
         raise refused
     try:
-        spec, warnings = _check(statements, bindings, folder, True, untrusted)
+        spec, warnings = _check(replace(subject, has_target=True))
     except SpecError:
         raise refused from None
-    path = data if data is not None else None if spec.data is None else folder / spec.data
-    if not isinstance(path, (str, Path)) or (untrusted and data is None and not lies_in(path, folder)):
+    path = data if data is not None else None if spec.data is None else subject.folder / spec.data
+    if not isinstance(path, (str, Path)):
+        raise refused
+    if subject.untrusted and data is None and not lies_in(path, subject.folder):
         raise refused
     if not names_target(Path(path)):
         raise refused
     return spec, warnings
 
 
-def _check(
-    statements: Sequence[Statement], bindings: Mapping[str, Any], folder: Path, has_target: bool, untrusted: bool
-) -> tuple[Spec, tuple[Diagnostic, ...]]:
-    from treeml.lang.check import check
-
-    spec, warnings = check(statements, bindings, folder, has_target=has_target, untrusted=untrusted)
-    return spec, tuple(warnings)
-
-
-@lru_cache(maxsize=32)
-def _check_built(
-    statements: tuple[Statement, ...],
-    bindings: frozenset[tuple[str, type, Any]],
-    folder: Path,
-    has_target: bool,
-    untrusted: bool,
-) -> tuple[Spec, tuple[Diagnostic, ...]]:
-    """Models built in Python are solved again and again, fold by fold: each is checked once."""
-    return _check(statements, {name: value for name, _, value in bindings}, folder, has_target, untrusted)
-
-
 def _built_in_python(statements: Sequence[Statement]) -> bool:
-    """Has nothing here a place in a file, nor includes one, which could change?"""
+    """Does the check depend on these statements alone, and not on files, which may change?"""
     return all(statement.span is None and not isinstance(statement, Include) for statement in statements)
 
 
-def _with_request(statements: list[Statement], asked: Mapping[str, Any]) -> list[Statement]:
-    """The statements with what is asked put into the `solve` statement, in place of what stood there."""
-    if not asked:
+def _with_options(statements: list[Statement], options: RunOptions) -> list[Statement]:
+    """The statements with the options of this run in the `solve` statement, instead of what it says itself."""
+    given = {
+        "backends": options.backend,
+        "within": options.within,
+        "gap": options.gap,
+        "seed": options.seed,
+        "threads": options.threads,
+    }
+    given = {part: value for part, value in given.items() if value is not None}
+    if not given:
         return statements
     own = next((statement for statement in statements if isinstance(statement, Solve)), Solve())
-    plain = _built_in_python(statements)
-    for name, value in asked.items():
-        part = "backends" if name == "with" else name
-        node = _plain_node(name, value) if plain else None
-        own = replace(own, **{part: _parsed(name, value, part) if node is None else node})
-    if not plain and own.span is None:
+    has_spans = not _built_in_python(statements)
+    own = replace(own, **{part: _node(part, value, has_spans) for part, value in given.items()})
+    if has_spans and own.span is None:
         parts = (*own.backends, own.within, own.gap, own.seed, own.threads)
-        own = replace(own, span=next(span for span in map(_span, parts) if span is not None))
+        own = replace(own, span=next(part.span for part in parts if part is not None and part.span is not None))
     return [statement for statement in statements if not isinstance(statement, Solve)] + [own]
 
 
-def _plain_node(name: str, value: Any) -> Any:
-    """A value that needs no reading, as a node without a place; None for one that does."""
-    if name == "with":
-        return (Name(value),) if isinstance(value, str) and value.isidentifier() else None
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < float("inf"):
-        return None
-    return Number(Fraction(str(value)), "s" if name == "within" else "")
+def _node(part: str, value: Any, has_span: bool) -> Any:
+    """An option as the node that stands for it in a `solve` statement; text is read as it would be read there.
+
+    Nodes for a model that was built in Python have no span, so that the check of that model can be reused.
+    """
+    option = "with" if part == "backends" else part
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        if not isfinite(value):
+            raise SpecError(_unreadable(option, value))
+        shown = has_span or value < 0  # a message will point at a negative number
+        return _number(value, "s" if part == "within" else "", _source(option, value) if shown else None)
+    if part == "backends" and not has_span and isinstance(value, str) and value.isidentifier():
+        return (Name(value),)
+    return _read(part, option, value)
 
 
-def _parsed(name: str, value: Any, part: str) -> Any:
-    """A value as it would be written in a `solve` statement."""
-    from treeml.lang.parse import parse
-
-    try:
-        (parsed,) = parse(
-            Source(f"--{name}", f"solve {name} {_time(value) if name == 'within' else value}", by_caller=True)
-        )
-    except ValueError as error:
-        raise SpecError(_unreadable(name, value)) from error
-    if not isinstance(parsed, Solve):
-        raise SpecError(_unreadable(name, value))
-    return getattr(parsed, part)
+def _number(value: float, unit: str, source: Source | None) -> Number | Negate:
+    span = None if source is None else Span(source, 0, len(source.text))
+    size = Number(Fraction(str(abs(value))), unit, span=span)
+    return size if value >= 0 else Negate(size, span=span)
 
 
-def _span(node: Any) -> Span | None:
-    return None if node is None else node.span
+def _read(part: str, option: str, value: Any) -> Any:
+    from treeml.lang.parse import parse_clause  # imported here: start-up time
+
+    statements = parse_clause(_source(option, value), "solve", option)
+    if len(statements) != 1 or not isinstance(statements[0], Solve):
+        raise SpecError(_unreadable(option, value))
+    return getattr(statements[0], part)
 
 
-def _unreadable(name: str, value: Any) -> Diagnostic:
-    example = {"with": "native, or native(threads = 2)", "within": "60s or 5min", "gap": "1% or 0.01"}.get(name, "7")
-    return Diagnostic("S150", f"`{value}` cannot be read here", place=f"--{name}", helps=(f"write --{name} {example}",))
+def _source(option: str, value: Any) -> Source:
+    return Source(f"--{option}", str(value), by_caller=True)
 
 
-def _time(within: float | str | None) -> str | None:
-    """Numbers from Python are seconds; text says its unit."""
-    if isinstance(within, (int, float)):
-        return f"{within:.9f}".rstrip("0").rstrip(".") + " s"
-    return within
+def _unreadable(option: str, value: Any) -> Diagnostic:
+    example = {"with": "native, or native(threads = 2)", "within": "60s or 5min", "gap": "1% or 0.01"}.get(option, "7")
+    return Diagnostic(
+        "S150", f"`{value}` cannot be read here", place=f"--{option}", helps=(f"write --{option} {example}",)
+    )

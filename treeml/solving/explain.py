@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from treeml.backends.contract import Backend, Status, Stop
 from treeml.lang.diagnostic import BackendError, Diagnostic, InfeasibleError, Label, SpecError
+from treeml.solving.options import NO_OPTIONS, RunOptions
 
 if TYPE_CHECKING:
-    from treeml.model import Model
-    from treeml.solving.request import Chosen, Request
+    from treeml.lang.statements import Statements
     from treeml.solving.result import Result
 
 
@@ -46,8 +46,20 @@ def signature(name: str) -> str:
     return signature(MEASURES[name])
 
 
-def of_plan(chosen: Chosen, request: Request) -> list[dict[str, str]]:
-    """How the chosen back-end would solve the problem, and how large the problem is."""
+def plan_text(rows: list[dict[str, str]]) -> str:
+    """The rows of a plan as lines."""
+    return "\n".join(f"{row['what']:<9} {row['text']}" for row in rows)
+
+
+def plan_rows(
+    model: Statements, data: Any = None, y: Any = None, options: RunOptions = NO_OPTIONS
+) -> list[dict[str, str]]:
+    """How a model would be solved: the back-end, its steps, and the size of the problem."""
+    from treeml.solving.choice import lower, plan
+    from treeml.solving.pipeline import prepare
+
+    dataset, request = prepare(model, data, y, options)
+    chosen = plan(lower(dataset, request), request)
     problem = chosen.plan.problem
     size = f"{problem.rows:,} rows, {len(problem.tests):,} tests on {len(problem.features):,} columns"
     if problem.classes:
@@ -60,32 +72,45 @@ def of_plan(chosen: Chosen, request: Request) -> list[dict[str, str]]:
     return [{"what": what, "text": text} for what, text in lines]
 
 
-def of_params(model: Model) -> list[dict[str, Any]]:
-    """One row per param: value, domain, and who gives the value."""
+def params(model: Statements) -> list[dict[str, Any]]:
+    """One row per param of a model: its value, where the value comes from, and its declaration."""
     from treeml.lang.findings import Findings
     from treeml.lang.include import resolve_includes
     from treeml.lang.syntax import Param, Set
     from treeml.lang.write import write
-    from treeml.solving.checking import checked
+    from treeml.solving.checking import check
     from treeml.solving.result import plain
 
-    spec, _ = checked(model)
+    spec, _ = check(model)
     statements = resolve_includes(model.statements, model.folder, Findings()).statements
     assigned = {statement.name for statement in statements if isinstance(statement, Set)}
     rows = []
     for statement in statements:
         if isinstance(statement, Param):
             name = statement.name
-            origin = "--set" if name in model.bindings else "set" if name in assigned else "default"
             value = spec.params.get(name)
             rows.append(
                 {
                     "param": name,
                     "value": value if value is None or isinstance(value, str) else plain(value),
-                    "from": origin,
+                    "from": "--set" if name in model.bindings else "set" if name in assigned else "default",
                     "declared": write(statement),
                 }
             )
+    return rows
+
+
+def capable_backends(model: Statements, data: Any = None, options: RunOptions = NO_OPTIONS) -> list[dict[str, Any]]:
+    """Every back-end: whether it can solve a model, and why not."""
+    from treeml.solving.choice import every_plan, lower
+    from treeml.solving.pipeline import prepare
+
+    dataset, request = prepare(model, data, None, options)
+    rows = []
+    for candidate in every_plan(lower(dataset, request), request):
+        refused = candidate.outcome if isinstance(candidate.outcome, list) else []
+        because = list(dict.fromkeys(refusal.because for refusal in refused))
+        rows.append({"back-end": candidate.backend.name, "takes it": "no" if refused else "yes", "because": because})
     return rows
 
 

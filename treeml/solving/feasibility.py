@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treeml.lang.diagnostic import Diagnostic, Label
+from treeml.lang.numerals import readable
 from treeml.problem.problem import Bound, Problem
 from treeml.problem.terms import Predicted
 
@@ -75,8 +76,6 @@ def alike(problem: Problem) -> NDArray[np.intp]:
 
 
 def _message(bound: Bound, best: Fraction, groups: NDArray[np.intp], lowered: Lowered) -> Diagnostic:
-    from treeml.solving.report import readable
-
     dataset = lowered.dataset
     requirement = next(each for each in dataset.spec.requirements if (each.name or each.text) == bound.name)
     value = _in_the_users_terms(requirement, best, lowered)

@@ -14,15 +14,24 @@ from treeml.lang.diagnostic import DataError, Diagnostic
 from treeml.problem.problem import Bound
 from treeml.problem.terms import Predicted, Sum
 from treeml.problem.tree import Leaf, Node
+from treeml.solving.options import NO_OPTIONS, RunOptions
 
 if TYPE_CHECKING:
     from treeml.data.table import Dataset
+    from treeml.lang.statements import Statements
 
 SECONDS = 10.0  # for looking for a smallest support set
 
 
-def of_data(dataset: Dataset, within: float | None = None) -> list[dict[str, Any]]:
-    """Rows of a name, a value and its text."""
+def parameters(model: Statements, data: Any = None, options: RunOptions = NO_OPTIONS) -> list[dict[str, Any]]:
+    """The parameters of a model's rows: for each a name, a value and its text."""
+    from treeml.solving.pipeline import prepare  # imported here: start-up time
+
+    dataset, request = prepare(model, data, None, options)
+    return parameters_of(dataset, request.spec.within)
+
+
+def parameters_of(dataset: Dataset, within: float | None = None) -> list[dict[str, Any]]:
     import numpy as np
 
     from treeml.backends.parameterized.instance import read_instance
@@ -86,7 +95,7 @@ def of_data(dataset: Dataset, within: float | None = None) -> list[dict[str, Any
     ]
 
 
-def text(rows: list[dict[str, Any]]) -> str:
+def parameters_text(rows: list[dict[str, Any]]) -> str:
     return "\n".join(f"{row['what']:<21} {row['text']}" for row in rows)
 
 

@@ -1,156 +1,126 @@
-"""Text -> report: the whole flow on one screen.
+"""Specification, data -> a verified result: every stage of a run, in order.
 
-read     a file or a string          -> Source          lang/source.py
-parse    Source                      -> Model           lang/parse.py, model.py
-check    Model, params               -> Spec            lang/check.py
-load     a file, a frame, arrays     -> Table           data/read.py
-bind     Spec, Table                 -> Dataset         data/bind.py
-lower    Dataset                     -> Problem         data/problem.py (data/binarize.py, measures/)
-plan     Problem, back-end           -> Plan            backends/plan.py
+parse    .tml text                   -> Statements      lang/statements.py, lang/parse.py
+check    Statements, RunOptions      -> Spec            checking.py, lang/check.py
+load     a file, a frame, arrays     -> Table           rows.py, data/read.py
+bind     Table, Spec                 -> Dataset         rows.py, data/bind.py
+lower    Dataset                     -> Problem         choice.py, measures/lower_dataset.py
+plan     Problem, back-ends          -> Plan            choice.py, backends/planning/plan.py
 run      Plan, limits                -> Answer          backends/run.py and the back-end
-raise    Answer                      -> Tree            tree.py
-verify   Tree, Dataset               -> exact values    verify.py
+raise    Answer                      -> Tree            trees/raising.py
+verify   Tree, Dataset               -> exact values    verify_answer.py, verify.py
 
-A forest (`ensemble by ...`) takes its own way from Dataset to Result: ensembles/boost.py.
+A forest (`ensemble by ...`) takes its own way from Dataset to Result: `forest_result.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from treeml.backends.contract import OnProgress
-    from treeml.lang.diagnostic import Diagnostic
-    from treeml.model import Model
-    from treeml.solving.result import Result
-    from treeml.solving.why import Why
-    from treeml.studies.compare import Comparison
+from treeml.backends.contract import Answer, OnProgress, Status
+from treeml.backends.run import run
+from treeml.data.limits import UNLIMITED, ReadingLimits
+from treeml.data.table import Dataset
+from treeml.lang.source import Source
+from treeml.lang.statements import Statements
+from treeml.solving.checking import check
+from treeml.solving.choice import Chosen, lower, plan
+from treeml.solving.conflict import smallest_conflict
+from treeml.solving.feasibility import impossible
+from treeml.solving.options import NO_OPTIONS, RunOptions
+from treeml.solving.request import Request, make_request
+from treeml.solving.result import Clock, Result, assemble, refuted
+from treeml.solving.rows import bind, load
+from treeml.solving.starting_tree import starting_tree
+from treeml.solving.validation import validated
+from treeml.solving.verify_answer import verify_answer
+from treeml.trees.raising import raise_tree
 
-SECONDS_TO_EXPLAIN = 5.0  # to make a conflict small, where the back-end does not name one
+SECONDS_TO_EXPLAIN = 5.0  # for making a conflict small, if the back-end does not name one
 
 
 def solve(
-    model: Model, data: Any = None, y: Any = None, *, on_progress: OnProgress | None = None, **asked: Any
+    model: Statements | Source | str,
+    data: Any = None,
+    y: Any = None,
+    options: RunOptions = NO_OPTIONS,
+    on_progress: OnProgress | None = None,
 ) -> Result:
-    """The best tree or forest for a model: from `data` (a path, a frame, or X with `y`), or from the file it names.
-
-    What is asked here beats the model's own `solve` statement: `backend`, `within` (seconds, or text such as "5 min"),
-    `gap`, `seed`, `threads`, `memory`, `options` of the back-end, `params`, `weight` (one per row),
-    `start` (a Tree, a fitted tree of scikit-learn, or the path of a tree).
-    """
-    from treeml.backends.contract import Status
-    from treeml.backends.run import run
-    from treeml.solving.feasibility import impossible
-    from treeml.solving.request import choose, prepare, starting_tree
-    from treeml.solving.result import assemble, refuted
-    from treeml.solving.validation import validated
-    from treeml.solving.why import smallest
-
+    """The best tree or forest: from `data` (a path, a frame, or X with `y`), or from the file that the model names."""
     begun = monotonic()
-    dataset, request = prepare(model, data, y, **asked)
-    if request.spec.ensemble is not None:
-        from treeml.forests.boost import boost
+    dataset, request = prepare(model, data, y, options)
+    result = solve_dataset(dataset, request, begun, on_progress)
+    return validated(result, dataset, request, solve_part)
 
-        return validated(boost(dataset, request, begun, on_progress), dataset, request)
-    chosen = choose(dataset, request)
+
+def prepare(
+    model: Statements | Source | str,
+    data: Any = None,
+    y: Any = None,
+    options: RunOptions = NO_OPTIONS,
+    *,
+    reading: ReadingLimits = UNLIMITED,
+    keep_table: bool = False,
+) -> tuple[Dataset, Request]:
+    """The first half: parse, check, load and bind."""
+    statements = parse(model)
+    spec, warnings = check(statements, options, data=data, has_target=y is not None)
+    request = make_request(spec, warnings, options, is_data_given=data is not None, reading=reading)
+    table = load(request, data, y, options.weight)
+    return bind(table, request, keep_table=keep_table), request
+
+
+def solve_dataset(
+    dataset: Dataset,
+    request: Request,
+    begun: float,
+    on_progress: OnProgress | None = None,
+    *,
+    explains: bool = True,
+) -> Result:
+    """The second half: lower, plan, run, raise and verify. `explains` says whether to find out why there is no tree."""
+    if request.spec.ensemble is not None:
+        from treeml.solving.forest_result import solve_forest  # imported here: start-up time
+
+        return solve_forest(dataset, request, begun, on_progress)
+    problems = lower(dataset, request)
+    chosen = plan(problems, request)
     start = starting_tree(dataset, request, chosen.lowered)
     built = monotonic()
-    ruled_out = impossible(chosen.lowered)
-    before = request.files()
-    if ruled_out is not None and not before:
+    files = request.files()
+    if explains and not files and (ruled_out := impossible(chosen.lowered)) is not None:
         return refuted(ruled_out, chosen, request, begun)
     limits = request.limits(begun, chosen.method)
     answer = run(chosen.plan, limits, start, on_progress)
-    if answer.status is Status.INFEASIBLE and not answer.conflict:
-        answer = replace(answer, conflict=smallest(chosen, limits, SECONDS_TO_EXPLAIN))
+    if explains and answer.status is Status.INFEASIBLE and not answer.conflict:
+        answer = replace(answer, conflict=smallest_conflict(chosen, limits, SECONDS_TO_EXPLAIN))
+    answer = _with_notes_on_files(answer, request, files)
+    return verified_result(answer, chosen, dataset, request, Clock(begun, built))
+
+
+def verified_result(answer: Answer, chosen: Chosen, dataset: Dataset, request: Request, clock: Clock) -> Result:
+    """The last stages: raise and verify."""
+    tree = None if answer.tree is None else raise_tree(answer.tree, chosen.lowered.questions, dataset)
+    exact = None if tree is None else verify_answer(tree, answer, chosen, dataset)
+    return assemble(answer, chosen, request, tree, exact, clock)
+
+
+def parse(model: Statements | Source | str) -> Statements:
+    """The statements of a text; a model that was parsed or built before stays as it is."""
+    return model if isinstance(model, Statements) else Statements.parse(model)
+
+
+def solve_part(dataset: Dataset, request: Request) -> Result:
+    """The result for a part of the rows, as validation needs it."""
+    return solve_dataset(dataset, request, monotonic(), explains=False)
+
+
+def _with_notes_on_files(answer: Answer, request: Request, before: dict[str, Any]) -> Answer:
+    """The answer with a note on each file that was asked for and not written."""
     for kind, (path, state) in request.files().items():
         if state == before[kind][1]:
             because = "no question had to be refuted by clauses" if kind == "proof" else "none had to be built"
             answer = replace(answer, notes=(*answer.notes, f"no {kind} was written to {path}: {because}"))
-    result = assemble(answer, chosen, dataset, request, begun, built)
-    return validated(result, dataset, request)
-
-
-def check(model: Model, data: Any = None, **asked: Any) -> tuple[Diagnostic, ...]:
-    """Warnings about a model, alone or with data; SpecError with every mistake where something is wrong."""
-    from treeml.solving.checking import checked
-
-    spec, warnings = checked(model, data=data, **asked)
-    if data is not None:
-        from treeml.data.bind import bind
-        from treeml.lang.discretion import discreet_data
-        from treeml.measures.lower_dataset import lower
-        from treeml.solving.request import read_data
-
-        with discreet_data(spec, data):
-            lower(bind(spec, read_data(spec, data)))
-    return warnings
-
-
-def compare(model: Model, data: Any = None, backends: Sequence[str] | None = None, **asked: Any) -> Comparison:
-    """The same model solved by several back-ends (all that are capable, unless some are named), one after the other."""
-    from treeml.studies.compare import compare
-
-    return compare(model, data, backends, **asked)
-
-
-def explain(model: Model, data: Any = None, **asked: Any) -> str:
-    """How a model would be solved: the back-end, the steps that lead to it, and the size of the problem."""
-    return plan_text(plan_rows(model, data, **asked))
-
-
-def plan_text(rows: list[dict[str, str]]) -> str:
-    return "\n".join(f"{row['what']:<9} {row['text']}" for row in rows)
-
-
-def plan_rows(model: Model, data: Any = None, **asked: Any) -> list[dict[str, str]]:
-    """The same as rows of two words: what the row is about, and its text."""
-    from treeml.solving.explain import of_plan
-    from treeml.solving.request import choose, prepare
-
-    dataset, request = prepare(model, data, **asked)
-    return of_plan(choose(dataset, request), request)
-
-
-def parameters(
-    model: Model, data: Any = None, *, within: float | str | None = None, **asked: Any
-) -> list[dict[str, Any]]:
-    """Rows, features, domains, differences and a support set, and whether `parameterized` will finish."""
-    from treeml.solving.parameters import of_data
-    from treeml.solving.request import prepare
-
-    dataset, request = prepare(model, data, within=within, **asked)
-    return of_data(dataset, request.spec.within)
-
-
-def why(model: Model, data: Any = None, *, nearest: Sequence[str] = (), **asked: Any) -> Why:
-    """Which requirements of a model conflict, if no tree meets them; `nearest` names some that could give way."""
-    from treeml.solving.request import choose, prepare
-    from treeml.solving.why import why
-
-    begun = monotonic()
-    dataset, request = prepare(model, data, **asked)
-    return why(dataset, request, choose(dataset, request), begun, nearest)
-
-
-def backends(model: Model, data: Any = None, **asked: Any) -> list[dict[str, Any]]:
-    """Which back-ends can solve a model, and why the others cannot."""
-    from treeml.solving.request import plans, prepare
-
-    dataset, request = prepare(model, data, **asked)
-    rows = []
-    for backend, _, outcome, _ in plans(dataset, request, everybody=True):
-        refused = outcome if isinstance(outcome, list) else []
-        because = list(dict.fromkeys(refusal.because for refusal in refused))
-        rows.append({"back-end": backend.name, "takes it": "no" if refused else "yes", "because": because})
-    return rows
-
-
-def params(model: Model) -> list[dict[str, Any]]:
-    """The params of a model: what each is, may be, and where its value comes from."""
-    from treeml.solving.explain import of_params
-
-    return of_params(model)
+    return answer

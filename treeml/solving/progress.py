@@ -1,4 +1,4 @@
-"""Progress -> a bar for people: how much of the gap is closed, elapsed time, incumbent, bound and gap."""
+"""Progress -> a bar: the share of the gap that is closed, elapsed time, incumbent, bound and gap."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from treeml.backends.contract import OnProgress, Progress
+from treeml.solving.progress_text import closed_share, progress_text
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -20,9 +21,9 @@ WIDTH = 24  # of the bar, in characters
 
 @contextmanager
 def progress_shown() -> Iterator[OnProgress]:
-    """A callback that shows progress where the user looks: under a cell, on a line of the terminal, or in a log."""
+    """A callback that shows progress under the cell of a notebook, on a line of the terminal, or in a log."""
     if in_notebook():
-        from treeml.notebook import notebook_progress as shown
+        from treeml.solving.cell_progress import cell_progress as shown  # needs IPython, an extra
     else:
         shown = _terminal_progress if sys.stderr.isatty() else _logged_progress
     with shown() as show:
@@ -31,7 +32,7 @@ def progress_shown() -> Iterator[OnProgress]:
 
 @contextmanager
 def progress_line(quiet: bool) -> Iterator[OnProgress | None]:
-    """A callback that keeps one line of the terminal up to date; None where nobody would see it."""
+    """A callback that updates one line of the terminal; None if standard error is no terminal."""
     if quiet or not sys.stderr.isatty():
         yield None
         return
@@ -40,33 +41,10 @@ def progress_line(quiet: bool) -> Iterator[OnProgress | None]:
 
 
 def in_notebook() -> bool:
-    """Does Python run in IPython, and not in its terminal?"""
+    """Does Python run in a notebook, and not in a terminal of IPython?"""
     ipython: Any = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
     return shell is not None and type(shell).__name__ != "TerminalInteractiveShell"
-
-
-def closed(moment: Progress) -> float | None:
-    """The share of the gap that is closed; None while nothing is known."""
-    if not moment.objective or moment.bound is None:
-        return None
-    value, bound = float(moment.objective[-1]), float(moment.bound)
-    return 1.0 if value == bound else max(0.0, min(1.0, 1 - abs(value - bound) / max(abs(value), abs(bound))))
-
-
-def progress_text(moment: Progress) -> str:
-    """`12.3 s   incumbent 41   bound 38   gap 7.3 %`; values are those of the goal as it is minimized."""
-    line = getattr(moment, "line", None)  # a forest says more of itself
-    if line is not None:
-        return str(line)
-    parts = [f"{moment.seconds:.1f} s"]
-    value = None if not moment.objective else float(moment.objective[-1])
-    parts.append("no tree yet" if value is None else f"incumbent {value:.6g}")
-    if moment.bound is not None:
-        parts.append(f"bound {float(moment.bound):.6g}")
-        if value:
-            parts.append(f"gap {100 * abs(value - float(moment.bound)) / abs(value):.1f} %")
-    return "   ".join(parts)
 
 
 @contextmanager
@@ -82,7 +60,7 @@ def _terminal_progress() -> Iterator[OnProgress]:
             now = monotonic()
             if now - last_shown >= SECONDS_BETWEEN_LINES:
                 last_shown = now
-                live.update(_bar(progress_text(moment), closed(moment)), refresh=True)
+                live.update(_bar(progress_text(moment), closed_share(moment)), refresh=True)
 
         yield show
 
@@ -99,7 +77,7 @@ def _bar(text: str, share: float | None) -> Table:
 
 @contextmanager
 def _logged_progress() -> Iterator[OnProgress]:
-    """Now and then a line of its own, and one at the end: what a file or a pipe can hold."""
+    """A line from time to time and one at the end, for files and pipes."""
     last: Progress | None = None
     last_shown = monotonic()
 

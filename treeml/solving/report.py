@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from treeml.backends.contract import Status, Stop
 from treeml.lang.display import MOST_OF_A_SENTENCE, shown, shown_lines, width
-from treeml.lang.numerals import readable as readable
+from treeml.lang.numerals import readable
+from treeml.solving.progress_text import progress_text
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -122,8 +123,6 @@ def _confusion(result: Result) -> str:
 
 
 def _timeline(result: Result) -> str:
-    from treeml.solving.progress import progress_text
-
     return "\n".join(progress_text(moment) for moment in result.trace) or "no progress was reported"
 
 

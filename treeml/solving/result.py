@@ -1,4 +1,4 @@
-"""An answer, verified -> what a user gets: status, values in the user's sense, the tree, and how it was found."""
+"""A verified answer -> Result: status, values in the user's sense, the tree, and how it was found."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 from treeml.backends.claims import Evidence, Proof, require
 from treeml.backends.contract import Answer, Progress, Status, Stop
-from treeml.lang.diagnostic import BackendError, Diagnostic
+from treeml.lang.diagnostic import Diagnostic
 from treeml.problem.problem import Goal
 
 if TYPE_CHECKING:
-    from treeml.data.table import Dataset
     from treeml.lang.spec import Spec
+    from treeml.solving.choice import Chosen
     from treeml.solving.feasibility import Impossible
-    from treeml.solving.request import Chosen, Request
+    from treeml.solving.request import Request
     from treeml.solving.validation import Validation
-    from treeml.solving.verify import Said, Verification
+    from treeml.solving.verify import Verification
     from treeml.trees.forest import Forest
     from treeml.trees.tree import Tree
 
@@ -28,7 +28,11 @@ Number = int | float
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Result:
-    """The answer to one spec. Values are in the user's sense: an accuracy is an accuracy, not a negated error.
+    """The answer to one model. Values are in the user's sense: an accuracy is an accuracy, not a negated error.
+
+    >>> result = model.solve("heart.csv")
+    >>> print(result)
+    >>> result.tree.predict(frame)
 
     `objective`, `bound` and `measures` are plain numbers for reading; `exact` holds them as fractions, together with
     every requirement's value and slack, as `verify` recomputed them from the rows.
@@ -54,22 +58,29 @@ class Result:
     plan: tuple[str, ...] = ()
     raw_status: str = ""
     validation: Validation | None = None
-    reports: tuple[Any, ...] = ()  # what the spec's `report` statement asks for
-    spec: Spec | None = field(default=None, repr=False)  # what was asked
-    forest: Forest | None = None  # where the spec asks for an ensemble; `tree` is then None
+    reports: tuple[Any, ...] = ()  # the items of the spec's `report` statement
+    spec: Spec | None = field(default=None, repr=False)  # the checked specification
+    forest: Forest | None = None  # if the spec asks for an ensemble; `tree` is then None
     tolerance: float = 0.0  # of a proof about real numbers, relative to the larger of 1 and the objective
-    because: Diagnostic | None = None  # why there is no tree, where the data alone show it
-    evidence: Proof = ()  # what "optimal", "infeasible" and the bound rest on
+    because: Diagnostic | None = None  # why no tree exists, if the data alone show it
+    evidence: Proof = ()  # the proof of "optimal", of "infeasible", or of the bound
 
     def __post_init__(self) -> None:
         require(self.status.value, self.bound, self.evidence)
 
     @property
     def is_optimal(self) -> bool:
+        """Is the tree or forest proved to be best?
+
+        >>> assert model.solve("heart.csv").is_optimal
+        """
         return self.status is Status.OPTIMAL
 
     def to_json(self) -> dict[str, Any]:
-        """One object for machines; its keys are those of docs/backends.md, and only ever grow."""
+        """The result as one object for JSON. docs/backends.md lists the keys; later versions only add keys.
+
+        >>> json.dumps(result.to_json())
+        """
         objective = list(self.objective) if isinstance(self.objective, tuple) else self.objective
         value: dict[str, Any] = {
             "status": self.status.value,
@@ -108,57 +119,54 @@ class Result:
         return value
 
     def _repr_html_(self) -> str:
-        from treeml.notebook import result_html
+        from treeml.solving.html import result_html  # imported here: start-up time
 
         return result_html(self)
 
     def __str__(self) -> str:
-        from treeml.solving.report import summary
+        from treeml.solving.report import summary  # imported here: start-up time
 
         return summary(self)
 
 
 def plain(value: Fraction | float | int) -> Number:
-    """A number to read: whole numbers as int, all else as the nearest float."""
+    """A number to read: a whole number as int, any other as the nearest float."""
     if isinstance(value, float):
         return value
     return value.numerator if value.denominator == 1 else value.numerator / value.denominator
 
 
-def assemble(answer: Answer, chosen: Chosen, dataset: Dataset, request: Request, begun: float, built: float) -> Result:
-    """An answer over the tests of a problem -> a Result in the user's terms, its tree verified from the rows."""
-    from treeml.solving.verify import verify
-    from treeml.trees.raising import raise_tree
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """Times of one run on the monotonic clock."""
 
-    goals = chosen.plan.problem.goals
-    backend = chosen.plan.backend.name
-    found: dict[str, Any] = {}
-    if answer.tree is not None:
-        tree = raise_tree(answer.tree, chosen.lowered.questions, dataset)
-        claimed = None
-        if answer.objective is not None:
-            claimed = [-value if goal.negated else value for goal, value in zip(goals, answer.objective, strict=True)]
-        begun_with = answer.trace[0].tree if request.spec.improve is not None and answer.trace else None
-        before = None if begun_with is None else raise_tree(begun_with, chosen.lowered.questions, dataset)
-        exact = verify(tree, dataset, claimed, answer.tolerance, before, _said(answer, goals))
-        if not exact.verified:
-            raise BackendError(_not_verified(backend, exact.mismatches))
+    begun: float
+    built: float  # when the search began
+
+
+def assemble(
+    answer: Answer, chosen: Chosen, request: Request, tree: Tree | None, exact: Verification | None, clock: Clock
+) -> Result:
+    """The result of a run, in the user's terms; `tree` and `exact` are the answer's tree, raised and verified."""
+    bound, gap = _bound(answer, chosen.plan.problem.goals)
+    values: tuple[Number, ...] = ()
+    measures: dict[str, Number] = {}
+    if exact is not None:
         values = tuple(plain(goal.value) for goal in exact.goals)
-        found = {
-            "tree": tree,
-            "exact": exact,
-            "verified": True,
-            "objective": None if not values else values[0] if len(values) == 1 else values,
-            "measures": {name: plain(value) for name, value in exact.measures.items()},
-        }
-    bound, gap = _bound(answer, goals)
+        measures = {name: plain(value) for name, value in exact.measures.items()}
     return Result(
         status=answer.status,
         stop=answer.stop,
-        backend=backend,
+        backend=chosen.plan.backend.name,
+        tree=tree,
+        objective=None if not values else values[0] if len(values) == 1 else values,
         bound=bound,
         gap=gap,
-        build_seconds=built - begun + answer.statistics.get("build_seconds", 0.0),
+        verified=exact is not None,
+        seconds=monotonic() - clock.begun,
+        build_seconds=clock.built - clock.begun + answer.statistics.get("build_seconds", 0.0),
+        measures=measures,
+        exact=exact,
         conflict=answer.conflict,
         trace=answer.trace,
         statistics=answer.statistics,
@@ -168,10 +176,8 @@ def assemble(answer: Answer, chosen: Chosen, dataset: Dataset, request: Request,
         raw_status=answer.raw_status,
         reports=request.spec.report,
         spec=request.spec,
-        seconds=monotonic() - begun,
-        evidence=answer.evidence if bound is not None or answer.status in (Status.OPTIMAL, Status.INFEASIBLE) else (),
         tolerance=_relative(answer),
-        **found,
+        evidence=answer.evidence if bound is not None or answer.status in (Status.OPTIMAL, Status.INFEASIBLE) else (),
     )
 
 
@@ -200,20 +206,8 @@ def refuted(ruled_out: Impossible, chosen: Chosen, request: Request, begun: floa
     )
 
 
-def _said(answer: Answer, goals: tuple[Goal, ...]) -> Said:
-    """What the answer says of its goals, in the user's sense."""
-    from treeml.backends.run import bounded_goal
-    from treeml.solving.verify import Said
-
-    is_optimal = answer.status is Status.OPTIMAL
-    if answer.bound is None or not goals:
-        return Said(is_optimal)
-    number = bounded_goal(answer)
-    return Said(is_optimal, -answer.bound if goals[number].negated else answer.bound, number)
-
-
 def _bound(answer: Answer, goals: tuple[Goal, ...]) -> tuple[Number | None, float | None]:
-    """The bound in the user's sense, and the relative gap, on the goal that the answer's bound speaks of."""
+    """The bound in the user's sense and the relative gap, both of the goal that the answer's bound is about."""
     from treeml.backends.run import bounded_goal
 
     if answer.bound is None or not goals:
@@ -225,12 +219,3 @@ def _bound(answer: Answer, goals: tuple[Goal, ...]) -> tuple[Number | None, floa
         distance = max(value - answer.bound, Fraction(0))
         gap = 0.0 if distance == 0 else float(distance / abs(value)) if value else None
     return plain(-answer.bound if goal.negated else answer.bound), gap
-
-
-def _not_verified(backend: str, mismatches: tuple[str, ...]) -> Diagnostic:
-    return Diagnostic(
-        "B516",
-        f"the tree of {backend} does not verify against the rows",
-        notes=mismatches,
-        helps=("this is a mistake of the back-end, not of the specification; please report it with the data",),
-    )

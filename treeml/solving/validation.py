@@ -6,14 +6,14 @@ takes another file, and measures what the tree gets right where it was not train
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from statistics import mean, stdev
-from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from treeml.lang.diagnostic import DataError, Diagnostic, Label
+from treeml.lang.numerals import readable
 from treeml.lang.spec import Method
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from treeml.trees.tree import Tree
 
     Rows = NDArray[np.intp]
+    SolvePart = Callable[[Dataset, Request], Result]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,22 +72,22 @@ class Validation:
         return {"method": self.method, "parts": parts}
 
 
-def validated(result: Result, dataset: Dataset, request: Request) -> Result:
-    """The result with what its spec's `validate` asks for; without a tree there is nothing to validate."""
+def validated(result: Result, dataset: Dataset, request: Request, solve: SolvePart) -> Result:
+    """The result with the validation that its spec asks for, if it has a tree or forest to validate."""
     asked = request.spec.validate
     model = result.forest or result.tree
     if asked is None or model is None:
         return result
     if isinstance(asked, Method):
-        return replace(result, validation=cross_validated(dataset, asked, request))
+        return replace(result, validation=cross_validated(dataset, asked, request, solve))
     other = _other_file(dataset, asked, request)
     part = Part(other.rows, result.status.value, scores(model, dataset), scores(model, other))
     return replace(result, validation=Validation(asked, (part,)))
 
 
-def cross_validated(dataset: Dataset, method: Method, request: Request) -> Validation:
-    """The spec solved on parts of the rows, and measured on the others."""
-    parts = tuple(_solved(dataset, train, test, request) for train, test in splits(dataset, method, request))
+def cross_validated(dataset: Dataset, method: Method, request: Request, solve: SolvePart) -> Validation:
+    """The spec solved on parts of the rows by `solve`, and measured on the other rows."""
+    parts = tuple(_solved(dataset, train, test, request, solve) for train, test in splits(dataset, method, request))
     return Validation(_method_text(method), parts)
 
 
@@ -119,27 +120,15 @@ def scores(tree: Tree | Forest, dataset: Dataset) -> dict[str, float]:
     return found
 
 
-def _solved(dataset: Dataset, train: Rows, test: Rows, request: Request) -> Part:
-    """Solve the spec on some rows; measure the tree there and on the others."""
-    from treeml.backends.run import run
+def _solved(dataset: Dataset, train: Rows, test: Rows, request: Request, solve: SolvePart) -> Part:
+    """The tree for some rows, measured there and on the others."""
     from treeml.data.subset import held_out, take
-    from treeml.solving.request import choose, starting_tree
-    from treeml.solving.result import assemble
 
-    begun = monotonic()
     part = take(dataset, train)
     # A tree that was given has seen the rows held out; one that is grown is grown anew.
     grown = request.spec.start if isinstance(request.spec.start, Method) else None
     again = replace(request, spec=replace(request.spec, validate=None, start=grown), start=None)
-    if again.spec.ensemble is not None:
-        from treeml.forests.boost import boost
-
-        result = boost(part, again, begun)
-    else:
-        chosen = choose(part, again)
-        start = starting_tree(part, again, chosen.lowered)
-        answer = run(chosen.plan, again.limits(begun, chosen.method), start)
-        result = assemble(answer, chosen, part, again, begun, monotonic())
+    result = solve(part, again)
     model = result.forest or result.tree
     if model is None:
         raise DataError(_no_tree(result, len(train), request))
@@ -217,8 +206,6 @@ def _inputs(dataset: Dataset, tree: Tree | Forest) -> Inputs:
 
 
 def _method_text(method: Method) -> str:
-    from treeml.solving.report import readable
-
     main = method.options.get("folds") or method.options.get("share")
     return f"{method.name}({readable(main)})"
 

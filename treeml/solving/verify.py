@@ -28,7 +28,7 @@ SHAPE_GOALS = frozenset({*SHAPE, "splits", "test_cost", "features_used"})  # goa
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class GoalClaim:
     """What is claimed of the goals beyond their values: a bound on one, in the user's sense, or that all are best."""
 
     is_optimal: bool
@@ -106,13 +106,13 @@ def verify(
     claimed: Sequence[Fraction] | None = None,
     tolerance: Fraction = Fraction(0),
     before: Tree | None = None,
-    said: Said | None = None,
+    claim: GoalClaim | None = None,
 ) -> Verification:
     """Recompute all from the rows. `claimed` holds one value per goal in the user's sense, true within `tolerance`.
 
-    `before` is the tree that this one was made of, than which it must not be worse; `said` is about its goals.
+    `before` is the tree that this one was made of, than which it must not be worse; `claim` is about its goals.
     """
-    return verify_outcome(outcome_of(tree, dataset), dataset, claimed, tolerance, before, said)
+    return verify_outcome(outcome_of(tree, dataset), dataset, claimed, tolerance, before, claim)
 
 
 def verify_outcome(
@@ -121,7 +121,7 @@ def verify_outcome(
     claimed: Sequence[Fraction] | None = None,
     tolerance: Fraction = Fraction(0),
     before: Tree | None = None,
-    said: Said | None = None,
+    claim: GoalClaim | None = None,
 ) -> Verification:
     """The same for a tree that has been sent the rows of the dataset."""
     tree = outcome.tree
@@ -135,7 +135,7 @@ def verify_outcome(
         *_wrong_columns(tree, dataset),
         *_wrong_leaves(tree, dataset, outcome),
         *(_worse(goals, measures, before, dataset) if before is not None else ()),
-        *(_wrong_proof(goals, said, tolerance) if said is not None else ()),
+        *(_wrong_proof(goals, claim, tolerance) if claim is not None else ()),
     )
     return Verification(goals, requirements, measures, tuple(mismatches), _confusion(tree, dataset, outcome))
 
@@ -263,19 +263,19 @@ def _wrong_claims(goals: tuple[GoalCheck, ...], claimed: Sequence[Fraction] | No
     return wrong
 
 
-def _wrong_proof(goals: tuple[GoalCheck, ...], said: Said, tolerance: Fraction) -> list[str]:
+def _wrong_proof(goals: tuple[GoalCheck, ...], claim: GoalClaim, tolerance: Fraction) -> list[str]:
     """A bound on the wrong side of the value, or one that leaves a gap where the tree is called optimal."""
-    if said.bound is None or not goals:
+    if claim.bound is None or not goals:
         return []
-    if not -len(goals) <= said.goal < len(goals):
-        return [f"a bound on goal {said.goal + 1} is stated, and there are {len(goals)}"]
-    goal = goals[said.goal]
+    if not -len(goals) <= claim.goal < len(goals):
+        return [f"a bound on goal {claim.goal + 1} is stated, and there are {len(goals)}"]
+    goal = goals[claim.goal]
     sign = 1 if goal.sense == "minimize" else -1
-    distance = sign * (goal.value - said.bound)
-    text, value, bound = goal.text or goal.sense, _shown(goal.value), _shown(said.bound)
+    distance = sign * (goal.value - claim.bound)
+    text, value, bound = goal.text or goal.sense, _shown(goal.value), _shown(claim.bound)
     if distance < -tolerance:
         return [f"`{text}` is {value}, which the bound {bound} excludes"]
-    if said.is_optimal and distance > tolerance:
+    if claim.is_optimal and distance > tolerance:
         return [f"`{text}` is {value} and called optimal, but the bound {bound} leaves a gap"]
     return []
 

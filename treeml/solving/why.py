@@ -1,4 +1,4 @@
-"""A spec that no tree meets -> the requirements that conflict, and how far one of them would have to give."""
+"""Specification, data -> why no tree exists: the requirements that conflict, and how far one would have to give."""
 
 from __future__ import annotations
 
@@ -9,19 +9,24 @@ from fractions import Fraction
 from math import ceil, floor
 from shlex import quote
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from treeml.backends.contract import Deadline, Limits, Status
-from treeml.backends.infeasibility import RequiredSum, asked_of, filtered, has_easy_tree, nearest, with_names
+from treeml.backends.contract import Limits, Status
+from treeml.backends.infeasibility import RequiredSum, asked_of
+from treeml.backends.infeasibility import nearest as nearest_values
 from treeml.lang.diagnostic import Diagnostic, RefusedError, SpecError
-from treeml.problem.problem import Bound, Problem
-from treeml.solving.report import readable
+from treeml.lang.numerals import readable
+from treeml.lang.spec import Requirement
+from treeml.lang.statements import Statements
+from treeml.measures.lower import lower_linear, lower_requirement, row_limit
+from treeml.problem.problem import Bound
+from treeml.solving.choice import Chosen, lower, plan
+from treeml.solving.conflict import reduced_conflict, without_explanations
+from treeml.solving.feasibility import impossible
+from treeml.solving.options import NO_OPTIONS, RunOptions
+from treeml.solving.pipeline import prepare
+from treeml.solving.request import Request
 from treeml.solving.result import plain
-
-if TYPE_CHECKING:
-    from treeml.data.table import Dataset
-    from treeml.lang.spec import Requirement
-    from treeml.solving.request import Chosen, Request
 
 HOLDS_OR_NOT = frozenset({"uses", "monotone"})  # measures without a next value
 BESIDE = "a limit beside the one asked for"
@@ -30,18 +35,28 @@ WORDS = {Status.INFEASIBLE: "infeasible", Status.OPTIMAL: "feasible", Status.UNK
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """`status` INFEASIBLE: the requirements in `conflict` cannot be met together; OPTIMAL: there is a tree; UNKNOWN."""
+    """Why no tree exists.
+
+    >>> print(model.why("heart.csv"))
+
+    `status` is INFEASIBLE if the requirements in `conflict` cannot be met together, OPTIMAL if a tree exists, and
+    UNKNOWN otherwise.
+    """
 
     status: Status
     backend: str
     conflict: tuple[Requirement, ...] = ()
     others: tuple[Requirement, ...] = ()
-    is_minimal: bool = False  # is there a tree without any one of them? Otherwise that is not known of some
+    is_minimal: bool = False  # each requirement in `conflict` is known to be needed for it
     nearest: Mapping[str, tuple[Fraction, ...] | None] = field(default_factory=dict)
-    because: Diagnostic | None = None  # what the rows alone show
+    because: Diagnostic | None = None  # if the rows alone show the conflict
     seconds: float = 0.0
 
     def to_json(self) -> dict[str, Any]:
+        """The answer as one object for JSON.
+
+        >>> json.dumps(model.why("heart.csv").to_json())
+        """
         found = {
             name: None if values is None else [{"value": plain(v), "exact": str(v)} for v in values]
             for name, values in self.nearest.items()
@@ -75,76 +90,44 @@ class Why:
         return "\n".join(lines).rstrip()
 
 
-def why(dataset: Dataset, request: Request, chosen: Chosen, begun: float, names: Sequence[str] = ()) -> Why:
-    """Why there is no tree, if there is none; for the requirements named, the nearest values that they could have."""
-    from treeml.solving.feasibility import impossible
-
+def why(
+    model: Statements,
+    data: Any = None,
+    y: Any = None,
+    options: RunOptions = NO_OPTIONS,
+    nearest: Sequence[str] = (),
+) -> Why:
+    """Why no tree exists, if none does; for the requirements in `nearest`, the nearest values at which one exists."""
+    begun = monotonic()
+    dataset, request = prepare(model, data, y, options)
+    chosen = plan(lower(dataset, request), request)
     backend, problem = chosen.plan.backend, chosen.lowered.problem
-    asked = _named(names, request)
+    asked = _requirements_of(nearest, request)
     if not backend.can.proves:
-        raise RefusedError(
-            Diagnostic(
-                "B501",
-                f"{backend.name} cannot say why: it proves nothing",
-                helps=("ask another: `treeml explain --why spec.tml --with cpsat`",),
-            )
-        )
+        raise RefusedError(_proves_nothing(backend.name))
     limits = request.limits(begun, chosen.method)
     answer = asked_of(backend, problem.asking((), problem.bounds), limits)
-    status = Status.UNKNOWN if answer is None else answer.status
-    if status is not Status.INFEASIBLE:
+    if answer is None or answer.status is not Status.INFEASIBLE:
         known = Status.OPTIMAL if answer is not None and answer.tree is not None else Status.UNKNOWN
         return Why(known, backend.name, seconds=monotonic() - begun)
-    assert answer is not None
     ruled_out = impossible(chosen.lowered)
-    left, is_minimal = _smallest(chosen, limits, [ruled_out.name] if ruled_out is not None else list(answer.conflict))
+    likely = [ruled_out.name] if ruled_out is not None else list(answer.conflict)
+    left, is_minimal = reduced_conflict(chosen, limits, likely)
     requirements = request.spec.requirements
+    quiet = without_explanations(chosen, limits)
     return Why(
         Status.INFEASIBLE,
         backend.name,
         tuple(r for r in requirements if r.name in left),
         tuple(r for r in requirements if r.name not in left),
         is_minimal,
-        {requirement.name: _nearest(chosen, requirement, _quiet(chosen, limits)) for requirement in asked},
+        {requirement.name: _nearest(chosen, requirement, quiet) for requirement in asked},
         None if ruled_out is None else ruled_out.diagnostic,
         monotonic() - begun,
     )
 
 
-def smallest(chosen: Chosen, limits: Limits, seconds: float) -> tuple[str, ...]:
-    """Names of requirements that cannot be met together, none of them needless as far as the time shows."""
-    names = list(dict.fromkeys(bound.name for bound in chosen.lowered.problem.bounds))
-    if len(names) < 2:
-        return tuple(names)
-    deadline = Deadline(min(limits.deadline.at, monotonic() + seconds))
-    return tuple(_smallest(chosen, replace(limits, deadline=deadline), [])[0])
-
-
-def _smallest(chosen: Chosen, limits: Limits, start: list[str]) -> tuple[list[str], bool]:
-    """The same, from names that are thought to conflict, and whether none of them can be done without."""
-    backend, problem, quiet = chosen.plan.backend, chosen.lowered.problem, _quiet(chosen, limits)
-
-    def verdict(part: Problem) -> Status:
-        if has_easy_tree(part, problem.goals, limits):
-            return Status.OPTIMAL
-        found = asked_of(backend, part, quiet)
-        return Status.UNKNOWN if found is None else found.status
-
-    if not start or verdict(with_names(problem, start)) is not Status.INFEASIBLE:
-        start = list(dict.fromkeys(bound.name for bound in problem.bounds))
-    return filtered(problem, start, limits, verdict)
-
-
-def _quiet(chosen: Chosen, limits: Limits) -> Limits:
-    """Without explanations of explanations, and without files."""
-    known = chosen.plan.backend.options
-    off = {"explain": False, "write": "", "proof": ""}
-    return replace(limits, options={**limits.options, **{name: off[name] for name in off if name in known}})
-
-
 def _nearest(chosen: Chosen, requirement: Requirement, limits: Limits) -> tuple[Fraction, ...] | None:
-    from treeml.measures.lower import lower_linear, lower_requirement, row_limit
-
     dataset, problem = chosen.lowered.dataset, chosen.lowered.problem
     if any(use.measure in HOLDS_OR_NOT for _, use in requirement.expression.parts):
         return None
@@ -159,11 +142,11 @@ def _nearest(chosen: Chosen, requirement: Requirement, limits: Limits) -> tuple[
         row_limit(requirement, dataset.rows),
         bounds_at,
     )
-    return nearest(chosen.plan.backend, problem, requirement.name or requirement.text, quantity, limits)
+    return nearest_values(chosen.plan.backend, problem, requirement.name or requirement.text, quantity, limits)
 
 
-def _named(names: Sequence[str], request: Request) -> list[Requirement]:
-    """The requirements that are meant, each called by its name, by its text, or by a measure that it alone has."""
+def _requirements_of(names: Sequence[str], request: Request) -> list[Requirement]:
+    """Requirements by their name, by their text, or by a measure that no other requirement has."""
     known = request.spec.requirements
     found: list[Requirement] = []
     mistakes = []
@@ -181,6 +164,14 @@ def _named(names: Sequence[str], request: Request) -> list[Requirement]:
 
 def _measures(requirement: Requirement) -> set[str]:
     return {text for _, use in requirement.expression.parts for text in (use.measure, use.text) if text}
+
+
+def _proves_nothing(backend: str) -> Diagnostic:
+    return Diagnostic(
+        "B501",
+        f"{backend} cannot say why: it proves nothing",
+        helps=("ask another: `treeml explain --why spec.tml --with cpsat`",),
+    )
 
 
 def _several(name: str, meant: Sequence[Requirement]) -> Diagnostic:
@@ -228,7 +219,7 @@ def _near(requirement: Requirement, values: tuple[Fraction, ...] | None) -> str:
 
 
 def _safe(value: Fraction, sense: str) -> str:
-    """A number to type in: rounded to the side that can be met, and exactly where that is not the value itself."""
+    """A number to type in: rounded to the side that can be met, with the exact value if that differs."""
     steps = value * 10**6
     if steps.denominator == 1:
         return readable(value)

@@ -7,24 +7,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from treeml.lang.diagnostic import BackendError, Diagnostic
+from treeml.solving.options import NO_OPTIONS, RunOptions
 from treeml.studies.comparison.contradictions import contradictions
 from treeml.studies.comparison.jobs import Case, Job, jobs_of
 from treeml.studies.comparison.record import Record, has_failed, has_tree, is_proof, is_refused
 
 if TYPE_CHECKING:
     from treeml.backends.contract import OnProgress
-    from treeml.model import Model
+    from treeml.lang.statements import Statements
     from treeml.solving.result import Result
     from treeml.studies.comparison.journal import Journal
     from treeml.studies.comparison.pool import RunningJob
 
 DEFAULT_WITHIN = 300.0  # seconds, where neither the spec nor the caller says: nothing runs for ever
-REFUSED, INFEASIBLE, NO_TREE, FAILED = 1, 3, 4, 5  # exit codes
+REFUSED, CANNOT_WRITE, INFEASIBLE, NO_TREE, FAILED = 1, 1, 3, 4, 5  # exit codes
 
 OnChange = Callable[[Sequence[Record], Sequence["RunningJob"]], None]
 
@@ -97,20 +98,19 @@ class Comparison:
 
 
 def compare(
-    model: Model,
+    model: Statements,
     data: Any = None,
     backends: Sequence[str] | None = None,
     *,
     y: Any = None,
+    options: RunOptions = NO_OPTIONS,
     parallel: int = 1,
     repeat: int = 1,
-    memory: int | str | None = None,
     on_progress: OnProgress | None = None,
-    **asked: Any,
 ) -> Comparison:
     """Every capable back-end in turn (or `parallel` at once), or those named; refusals are part of the answer."""
     cases = [Case(model, data, y)]
-    jobs = prepare(cases, backends, parallel=parallel, repeat=repeat, memory=memory, **asked)
+    jobs = prepare(cases, backends, options=options, parallel=parallel, repeat=repeat)
     return run(jobs, parallel, on_progress=on_progress)
 
 
@@ -118,14 +118,13 @@ def prepare(
     cases: Sequence[Case],
     backends: Sequence[str] | None = None,
     *,
+    options: RunOptions = NO_OPTIONS,
     parallel: int = 1,
-    memory: int | str | None = None,
-    **asked: Any,
+    repeat: int = 1,
 ) -> list[Job]:
     """The jobs of a comparison; whatever is wrong with a spec or its data is said here, once, before anything runs."""
-    from treeml.solving.request import prepare
+    from treeml.solving.pipeline import prepare
 
-    asked = {name: value for name, value in asked.items() if value is not None}
     limit = None
     seen: set[tuple[Any, ...]] = set()
     for case in cases:
@@ -133,16 +132,16 @@ def prepare(
         if same in seen:
             continue  # another fold of the same rows
         seen.add(same)
-        given = {name: asked[name] for name in ("params", "weight") if name in asked}
-        _, request = prepare(case.model, case.data, case.y, memory=memory, **given)
+        given = RunOptions(params=options.params, weight=options.weight, memory=options.memory)
+        _, request = prepare(case.model, case.data, case.y, given)
         limit = request.memory
     return jobs_of(
         cases,
         backends,
-        memory=limit,
+        replace(options, memory=limit),
+        repeat=repeat,
         default_memory=_share_of_memory(parallel),
         default_within=DEFAULT_WITHIN,
-        **asked,
     )
 
 

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from treeml.backends.contract import Stop
 from treeml.lang.diagnostic import BackendError, Diagnostic, SpecError
+from treeml.lang.statements import Statements
+from treeml.solving.options import NO_OPTIONS, RunOptions
 from treeml.studies.comparison.jobs import Case, Job
 from treeml.studies.comparison.record import Record, of_end
 
@@ -36,10 +38,12 @@ def sweep(
     jobs: int = 1,
     cluster: str | None = None,
     journal: Journal | None = None,
-    **asked: Any,
+    options: RunOptions = NO_OPTIONS,
 ) -> Iterator[Record]:
     """The record of every combination, as they finish; those that the journal has come first and are not run again."""
-    planned = plan_sweep(cases, settings, backends, folds=folds, carries=cluster is not None, jobs=jobs, **asked)
+    planned = plan_sweep(
+        cases, settings, backends, folds=folds, carries=cluster is not None, jobs=jobs, options=options
+    )
     done = {} if journal is None else journal.done
     left = [job for job in planned if job.about["key"] not in done]
     yield from (done[job.about["key"]] for job in planned if job.about["key"] in done)
@@ -57,22 +61,21 @@ def plan_sweep(
     folds: int = 0,
     carries: bool = False,
     jobs: int = 1,
-    **asked: Any,
+    options: RunOptions = NO_OPTIONS,
 ) -> list[Job]:
     """Every combination as a job; a mistake in any of them is said before the first runs."""
-    from treeml.model import Model
     from treeml.studies.compare import prepare
 
-    seed = asked.get("seed") or 0
+    seed = options.seed or 0
     numbers = [(number + 1, folds, seed) for number in range(folds)] if folds else [None]
     combined = []
     for case, values, fold in product(cases, product(*settings.values()), numbers):
         bindings = {**case.model.bindings, **dict(zip(settings, values, strict=True))}
-        model = Model(
+        model = Statements(
             case.model.statements, folder=case.model.folder, bindings=bindings, untrusted=case.model.untrusted
         )
         combined.append(replace(case, model=model, fold=fold, carries=carries))
-    return prepare(combined, backends or [CHOSEN], parallel=jobs, **asked)
+    return prepare(combined, backends or [CHOSEN], options=options, parallel=jobs)
 
 
 def on_this_machine(jobs: Sequence[Job], at_once: int) -> Iterator[Record]:

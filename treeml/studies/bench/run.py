@@ -8,12 +8,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from treeml.cli.compare import CANNOT_WRITE
 from treeml.lang.diagnostic import Diagnostic
 from treeml.lang.numerals import readable
-from treeml.model import parse
+from treeml.lang.statements import Statements
+from treeml.solving.options import NO_OPTIONS, RunOptions
 from treeml.studies.bench.suites import SUITES, SuiteEntry, entries
-from treeml.studies.compare import Comparison, prepare, run
+from treeml.studies.compare import CANNOT_WRITE, FAILED, Comparison, prepare, run
 from treeml.studies.comparison.contradictions import contradictions
 from treeml.studies.comparison.jobs import Case, split_names
 from treeml.studies.comparison.journal import Journal
@@ -40,7 +40,7 @@ def bench(
     output: Path | None = None,
     resume: bool = False,
     quiet: bool = False,
-    **asked: Any,
+    options: RunOptions = NO_OPTIONS,
 ) -> Benched:
     """Run the suites (all, where none is named), one line per set, depth and back-end."""
     journal = None if output is None else Journal(output, resume)
@@ -52,9 +52,9 @@ def bench(
                 for entry in entries(name, data_dir, Path(folder))
                 if not sets or entry.set in sets
             ]
-            cases = [Case(parse(entry.spec), entry.data, None, _name(entry)) for entry in asked_for]
+            cases = [Case(Statements.parse(entry.spec), entry.data, None, _name(entry)) for entry in asked_for]
             names = [CHOSEN] if backends is None else split_names(backends)
-            jobs = prepare(cases, names, parallel=parallel, **asked)
+            jobs = prepare(cases, names, options=options, parallel=parallel)
             with live_table(jobs, quiet) as show:
                 comparison = run(jobs, parallel, journal, show)
     finally:
@@ -67,7 +67,7 @@ def bench(
         troubles.append(Diagnostic("D491", journal.trouble))
     wrong = any(row["verdict"] == "WRONG" for row in rows)
     failed = bool(contradictions(comparison.records)) or any(map(has_failed, comparison.records))
-    code = 5 if wrong or failed else CANNOT_WRITE if troubles else 0
+    code = FAILED if wrong or failed else CANNOT_WRITE if troubles else 0
     return Benched(rows, comparison, tuple(troubles), code)
 
 

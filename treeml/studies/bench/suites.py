@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from treeml.lang.diagnostic import DataError, Diagnostic
-from treeml.model import parse
+from treeml.lang.statements import Statements
 from treeml.studies.bench.figures import FIGURES, Figure
 from treeml.studies.bench.generated import GENERATED, write
 
@@ -97,7 +97,7 @@ def entries(name: str, data_dir: Path | None, made: Path) -> Iterator[SuiteEntry
         starts = _start_trees(path) if name == "improvement" else {}
         for program, tree in starts.items():
             own = f"{set_name}-{program}"
-            spec = str(parse(_SHALLOWER).start_from(tree))
+            spec = str(Statements.parse(_SHALLOWER).start_from(tree))
             yield SuiteEntry(name, own, 0, spec, path, suite.measure, FIGURES.get((name, own, 0)))
         for depth in suite.depths if not starts else ():
             figure = FIGURES.get((name, set_name, depth))

@@ -11,7 +11,8 @@ from treeml.lang.spec import Method
 if TYPE_CHECKING:
     from treeml.backends.contract import OnProgress
     from treeml.data.table import Dataset
-    from treeml.model import Model
+    from treeml.lang.statements import Statements
+    from treeml.solving.options import RunOptions
     from treeml.solving.request import Request
     from treeml.solving.result import Result
 
@@ -37,33 +38,27 @@ class Fold:
         return replace(result, validation=Validation(f"fold {self.number} of {self.folds}", (part,)))
 
 
-def prepare_fold(model: Model, data: Any, fold: tuple[int, int, int], **asked: Any) -> Fold:
+def prepare_fold(model: Statements, data: Any, fold: tuple[int, int, int], options: RunOptions) -> Fold:
     from treeml.data.subset import held_out, take
-    from treeml.solving.request import prepare
+    from treeml.solving.pipeline import prepare
     from treeml.solving.validation import splits
 
     number, folds, seed = fold
-    dataset, request = prepare(model, data, keep=True, **asked)
+    dataset, request = prepare(model, data, None, options, keep_table=True)
     train, test = list(splits(dataset, Method("folds", {"folds": folds, "seed": seed}), request))[number - 1]
     alone = replace(request, spec=replace(request.spec, validate=None))
     return Fold(number, folds, take(dataset, train), held_out(dataset, test), alone)
 
 
-def solve_fold(model: Model, data: Any, fold: tuple[int, int, int], on_progress: OnProgress, **asked: Any) -> Result:
+def solve_fold(
+    model: Statements, data: Any, fold: tuple[int, int, int], options: RunOptions, on_progress: OnProgress
+) -> Result:
     """The result on the other rows."""
-    from treeml.backends.run import run
-    from treeml.solving.request import choose, starting_tree
-    from treeml.solving.result import assemble
+    from treeml.solving.pipeline import solve_dataset
 
     begun = monotonic()
-    part = prepare_fold(model, data, fold, **asked)
-    if part.request.spec.ensemble is not None:
-        from treeml.forests.boost import boost
-
-        return part.scored(boost(part.train, part.request, begun, on_progress))
-    chosen = choose(part.train, part.request)
-    built = monotonic()
-    makes_start = isinstance(part.request.spec.start, Method)  # a tree that was given may have seen the rows held out
-    start = starting_tree(part.train, part.request, chosen.lowered) if makes_start else None
-    answer = run(chosen.plan, part.request.limits(begun, chosen.method), start, on_progress)
-    return part.scored(assemble(answer, chosen, part.train, part.request, begun, built))
+    part = prepare_fold(model, data, fold, options)
+    request = part.request
+    if not isinstance(request.spec.start, Method):  # a tree that was given may have seen the rows held out
+        request = replace(request, spec=replace(request.spec, start=None), start=None)
+    return part.scored(solve_dataset(part.train, request, begun, on_progress, explains=False))

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import pickle
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from treeml.lang import trust
 from treeml.lang.diagnostic import BackendError, Diagnostic, SpecError
+from treeml.solving.options import NO_OPTIONS, RunOptions
 from treeml.studies.comparison.record import Record
 from treeml.system.confinement import lies_in, open_within
 from treeml.system.reading import read_opened, read_plain
@@ -18,7 +19,7 @@ from treeml.version import __version__
 
 if TYPE_CHECKING:
     from treeml.lang.spec import Spec
-    from treeml.model import Model
+    from treeml.lang.statements import Statements
     from treeml.studies.comparison.lost_results import Incumbent
 
 MOST_OF_A_FILE = 1 << 40  # bytes; some files of the system claim more, and never end
@@ -30,7 +31,7 @@ MADE_OF_OTHERS = frozenset({"race", "boost", "improve", "deepen"})
 class Case:
     """One spec with one set of data."""
 
-    model: Model
+    model: Statements
     data: Any = None  # a path, a frame, arrays; None: the file that the spec names
     y: Any = None
     spec_name: str = "model"
@@ -43,7 +44,7 @@ class Case:
 class Job:
     case: Case
     backend: str  # as it was asked for: native, native(threads = 2); empty for the one that the spec would get
-    asked: Mapping[str, Any]  # of `pipeline.solve`
+    options: RunOptions
     about: Record  # who is asked what: the opening of the record
     within: float
     memory: int | None
@@ -63,7 +64,7 @@ class Job:
             "untrusted": model.untrusted,
             "data": case.data,
             "y": case.y,
-            "asked": dict(self.asked),
+            "options": self.options,
             "senses": self.senses,
             "fold": case.fold,
             "file": self.file,
@@ -75,34 +76,35 @@ class Job:
 def jobs_of(
     cases: Sequence[Case],
     backends: Sequence[str] | None,
+    options: RunOptions,
     *,
     repeat: int = 1,
-    within: float | str | None = None,
     default_within: float,
-    memory: int | None = None,
     default_memory: int | None = None,
-    **asked: Any,
 ) -> list[Job]:
     """All jobs, those of one case together; SpecError for a spec or a name that is wrong."""
     from treeml.backends import registry
 
     names = list(backends) if backends else [name for name in registry.names() if name not in MADE_OF_OTHERS]
     # A share of this machine's memory is no part of what is asked: elsewhere, or with more at once, it is another.
+    memory = options.memory
+    assert not isinstance(memory, str)
     held = default_memory if memory is None else memory
     jobs = []
     for case in cases:
         _can_be_sent(case)
-        mark = fingerprint(case, asked.get("params"))
+        mark = fingerprint(case, options.params)
         file = _file(case) if case.carries else None
         for name in names:
             # A spec is checked with every back-end, so that a wrong name or option is seen before anything runs.
-            spec = checked_spec(case, backend=name or None, within=within, **_of_check(asked))
+            own = replace(options, backend=name or None)
+            spec = checked_spec(case, own)
             limit = spec.within if spec.within is not None else default_within
             for number in range(repeat):
                 seed = (spec.seed or 0) + number
                 if memory is None and spec.untrusted:
                     held = min(trust.MEMORY, held or trust.MEMORY)
-                given = {**asked, "backend": name or None, "within": limit, "memory": held, "seed": seed}
+                given = replace(own, within=limit, memory=held, seed=seed)
                 about = _about(case, spec, name, number, seed, limit, memory, mark)
                 about["limits"]["memory"] = held
                 senses = tuple(goal.sense for goal in spec.goals)
@@ -110,10 +112,10 @@ def jobs_of(
     return jobs
 
 
-def checked_spec(case: Case, **asked: Any) -> Spec:
-    from treeml.solving.checking import checked
+def checked_spec(case: Case, options: RunOptions = NO_OPTIONS) -> Spec:
+    from treeml.solving.checking import check
 
-    return checked(case.model, has_target=case.y is not None, data=case.data, **asked)[0]
+    return check(case.model, options, data=case.data, has_target=case.y is not None)[0]
 
 
 def fingerprint(case: Case, params: Mapping[str, Any] | None = None) -> str:
@@ -173,10 +175,6 @@ def _about(
         about["fold"] = f"{case.fold[0]} of {case.fold[1]}"
     text = repr([about[name] for name in ("backend", "repeat", "seed", "limits", "fingerprint", "treeml", "params")])
     return {"key": hashlib.sha256(text.encode()).hexdigest()[:16], **about}
-
-
-def _of_check(asked: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: asked[name] for name in ("gap", "seed", "threads", "params") if asked.get(name) is not None}
 
 
 def _can_be_sent(case: Case) -> None:

@@ -34,21 +34,22 @@ class Incumbent:
 def kept(dataset: Dataset, request: Request, incumbent: Incumbent) -> Result:
     """What the lost back-end would have answered had it been stopped then: its values are recomputed from the rows."""
     if incumbent.weights:
-        from treeml.forests.boost import weighed_before
+        from treeml.solving.forest_result import recovered_forest
 
-        return weighed_before(dataset, request, incumbent.trees, incumbent.weights, monotonic())
+        return recovered_forest(dataset, request, incumbent.trees, incumbent.weights, monotonic())
     return _single(dataset, request, incumbent.trees[0])
 
 
 def _single(dataset: Dataset, request: Request, tree: Node) -> Result:
     from treeml.backends.run import checked
-    from treeml.solving.request import choose
-    from treeml.solving.result import assemble
+    from treeml.solving.choice import lower, plan
+    from treeml.solving.pipeline import verified_result
+    from treeml.solving.result import Clock
 
     begun = monotonic()
-    chosen = choose(dataset, request)
+    chosen = plan(lower(dataset, request), request)
     answer = checked(chosen.plan, Answer(Status.FEASIBLE, Stop.FAILED, tree))
-    return assemble(answer, chosen, dataset, request, begun, monotonic())
+    return verified_result(answer, chosen, dataset, request, Clock(begun, monotonic()))
 
 
 def first_and_best(trace: Sequence[dict[str, Any]]) -> tuple[float | None, float | None]:

@@ -17,7 +17,7 @@ from treeml.studies.comparison.record import Record, of_end, of_error, of_refusa
 from treeml.system.child import Send, peak_memory
 
 if TYPE_CHECKING:
-    from treeml.model import Model
+    from treeml.lang.statements import Statements
     from treeml.solving.result import Result
 
 SECONDS_BETWEEN_BOUNDS = 0.1
@@ -48,13 +48,13 @@ def work(job: dict[str, Any], send: Send) -> None:
     except KeyboardInterrupt:
         record = of_end("it was interrupted before it had an answer", Stop.INTERRUPTED, **watch.known())
     record["peak_memory"] = peak_memory()
-    record["version"] = _version(job["asked"]["backend"] or record.get("backend", ""))
+    record["version"] = _version(job["options"].backend or record.get("backend", ""))
     send("done", (record, result))
 
 
 def keep(job: dict[str, Any], send: Send) -> None:
     """Verify the best that a lost process had told of; `done` has the record and the result, as for `work`."""
-    from treeml.solving.request import prepare
+    from treeml.solving.pipeline import prepare
     from treeml.studies.comparison.fold import prepare_fold
     from treeml.studies.comparison.lost_results import kept
 
@@ -63,15 +63,15 @@ def keep(job: dict[str, Any], send: Send) -> None:
     try:
         with _data(job) as data:
             if job.get("fold") is not None:
-                fold = prepare_fold(_model(job), data, job["fold"], **job["asked"])
+                fold = prepare_fold(_model(job), data, job["fold"], job["options"])
                 result = fold.scored(kept(fold.train, fold.request, job["incumbent"]))
             else:
-                dataset, request = prepare(_model(job), data, job["y"], **job["asked"])
+                dataset, request = prepare(_model(job), data, job["y"], job["options"])
                 result = kept(dataset, request, job["incumbent"])
         record = of_result(result)
     except SpecError as error:
         record = of_error(error)
-    record["version"] = _version(job["asked"]["backend"] or record.get("backend", ""))
+    record["version"] = _version(job["options"].backend or record.get("backend", ""))
     send("done", (record, result))
 
 
@@ -152,14 +152,14 @@ def _solve(job: dict[str, Any], watch: Watch) -> Result:
         if job.get("fold") is not None:
             from treeml.studies.comparison.fold import solve_fold
 
-            return solve_fold(_model(job), data, job["fold"], watch, **job["asked"])
-        return solve(_model(job), data, job["y"], on_progress=watch, **job["asked"])
+            return solve_fold(_model(job), data, job["fold"], job["options"], watch)
+        return solve(_model(job), data, job["y"], job["options"], watch)
 
 
-def _model(job: dict[str, Any]) -> Model:
-    from treeml.model import Model
+def _model(job: dict[str, Any]) -> Statements:
+    from treeml.lang.statements import Statements
 
-    return Model(job["statements"], folder=job["folder"], bindings=job["bindings"], untrusted=job["untrusted"])
+    return Statements(job["statements"], folder=job["folder"], bindings=job["bindings"], untrusted=job["untrusted"])
 
 
 @contextmanager

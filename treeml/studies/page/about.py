@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from treeml.data.table import Column
-    from treeml.model import Model
+    from treeml.lang.statements import Statements
     from treeml.solving.result import Result
 
 MOST_COLUMNS = 200  # described one by one
 
 
-def about(model: Model, data: Any, result: Result, file: Path | None = None) -> dict[str, Any]:
+def about(model: Statements, data: Any, result: Result, file: Path | None = None) -> dict[str, Any]:
     from treeml.solving.result import plain
     from treeml.studies.comparison.reproduction import versions
 
@@ -51,7 +51,7 @@ def about(model: Model, data: Any, result: Result, file: Path | None = None) -> 
     return found
 
 
-def _text(model: Model, file: Path | None) -> str:
+def _text(model: Statements, file: Path | None) -> str:
     if file is None:
         return str(model)
     from treeml.lang.source import read
@@ -60,9 +60,11 @@ def _text(model: Model, file: Path | None) -> str:
 
 
 def _summary(spec: Any, data: Any) -> dict[str, Any]:
-    from treeml.solving.request import read_data
+    from treeml.lang.trust import reading_limits
+    from treeml.solving.request import Request
+    from treeml.solving.rows import load
 
-    table = read_data(spec, data)
+    table = load(Request(spec, reading=reading_limits(spec), is_data_given=data is not None), data)
     names = list(table.columns)
     return {
         "source": Path(table.source).name,

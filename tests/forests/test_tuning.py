@@ -10,7 +10,7 @@ from boosting_worlds import model, world
 
 import treeml as tml
 from treeml.forests.plots import plot_margins, plot_progress, progress_lines
-from treeml.forests.tuning import GRIDS, tune
+from treeml.solving.tuning import GRIDS, tune
 
 
 def test_the_penalty_that_does_best_on_rows_not_seen() -> None:

@@ -14,11 +14,12 @@ from boosting_worlds import model, world
 import treeml as tml
 from treeml.backends.contract import Answer, Status, Stop
 from treeml.backends.oracle.backend import OracleBackend
-from treeml.forests.boost import ForestProgress
-from treeml.forests.verify_forest import verify_forest, verify_kept
-from treeml.solving.progress import progress_text
+from treeml.forests.progress import ForestProgress
+from treeml.solving.boosting import verify_kept
+from treeml.solving.pipeline import prepare
+from treeml.solving.progress_text import progress_text
 from treeml.solving.report import summary
-from treeml.solving.request import prepare
+from treeml.solving.verify_forest import verify_forest
 from treeml.trees.forest import Forest
 
 
@@ -102,7 +103,7 @@ def test_every_tree_is_drawn() -> None:
 
 def test_a_tree_asks_for_no_column_that_it_does_not_test() -> None:
     """Trees of the pricing may ask what all rows answer alike; such a question is left out, and its column too."""
-    from treeml.forests.boost import lower_one_tree
+    from treeml.forests.pricing_problem import lower_one_tree
     from treeml.problem.tree import Leaf, Split
     from treeml.trees.raising import raise_tree
 

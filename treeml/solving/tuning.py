@@ -1,22 +1,21 @@
-"""Model, data -> the penalty of its criterion that does best on rows not seen, by cross-validation."""
+"""Model, data -> the penalty of its boosting criterion that does best on unseen rows, by cross-validation."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from treeml.data.table import Dataset
 from treeml.lang.diagnostic import DataError, Diagnostic, RefusedError
 from treeml.lang.spec import Method
-
-if TYPE_CHECKING:
-    from treeml.data.table import Dataset
-    from treeml.model import Model
-    from treeml.solving.request import Request
-    from treeml.solving.result import Result
-    from treeml.solving.validation import Validation
+from treeml.lang.statements import Statements
+from treeml.solving.options import NO_OPTIONS, RunOptions
+from treeml.solving.pipeline import prepare, solve_part
+from treeml.solving.request import Request
+from treeml.solving.result import Result
+from treeml.solving.validation import Validation, cross_validated
 
 # The grids of Aglin 2022, section 6.5.
 GRIDS: Mapping[str, tuple[Fraction, ...]] = {
@@ -26,41 +25,40 @@ GRIDS: Mapping[str, tuple[Fraction, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Tuned:
-    """The best penalty (of equals the first of the grid), how each did, and the forest for all rows with the best."""
+class TunedPenalty:
+    """The best penalty, or the first of several, how each did, and the forest for all rows with the best penalty."""
 
     penalty: Fraction
     validations: Mapping[Fraction, Validation]
     result: Result
 
     def accuracy(self, penalty: Any) -> float:
-        """The mean accuracy on rows held out."""
+        """The mean accuracy on the rows held out."""
         return self.validations[_exact(penalty)].mean("accuracy")
 
 
 def tune(
-    model: Model,
+    model: Statements,
     data: Any = None,
     y: Any = None,
+    options: RunOptions = NO_OPTIONS,
     *,
     grid: Sequence[Any] | None = None,
     folds: int = 4,
-    **asked: Any,
-) -> Tuned:
-    """Try every penalty of the grid by cross-validation, and solve for all rows with the best.
+) -> TunedPenalty:
+    """Try every penalty of the grid by cross-validation, and solve for all rows with the best one.
 
-    `asked` is what `solve` takes: `backend`, `within` (for each forest), `seed` (of the folds too), and so on.
+    >>> tuned = tune(model, frame, options=RunOptions(within=60), grid=[0.5, 1, 2])
+    >>> tuned.result.forest
+
+    `within` limits each forest; `seed` is also the seed of the folds.
     """
-    from treeml.solving.request import prepare
-
-    dataset, request = prepare(model, data, y, keep=True, **asked)
+    dataset, request = prepare(model, data, y, options, keep_table=True)
     return tune_dataset(dataset, request, grid, folds)
 
 
-def tune_dataset(dataset: Dataset, request: Request, grid: Sequence[Any] | None = None, folds: int = 4) -> Tuned:
-    from treeml.forests.boost import boost
-    from treeml.solving.validation import cross_validated
-
+def tune_dataset(dataset: Dataset, request: Request, grid: Sequence[Any] | None = None, folds: int = 4) -> TunedPenalty:
+    """The same for a dataset that is bound already."""
     method = request.spec.ensemble
     if method is None:
         raise RefusedError(_no_ensemble())
@@ -71,10 +69,10 @@ def tune_dataset(dataset: Dataset, request: Request, grid: Sequence[Any] | None 
     validations: dict[Fraction, Validation] = {}
     for penalty in penalties:
         again = _with_penalty(request, method, penalty)
-        validations[penalty] = cross_validated(replace(dataset, spec=again.spec), how, again)
+        validations[penalty] = cross_validated(replace(dataset, spec=again.spec), how, again, solve_part)
     best = max(penalties, key=lambda penalty: validations[penalty].mean("accuracy"))
     chosen = _with_penalty(request, method, best)
-    return Tuned(best, validations, boost(replace(dataset, spec=chosen.spec), chosen, monotonic()))
+    return TunedPenalty(best, validations, solve_part(replace(dataset, spec=chosen.spec), chosen))
 
 
 def _with_penalty(request: Request, method: Method, penalty: Fraction) -> Request:

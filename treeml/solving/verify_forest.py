@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +20,6 @@ from treeml.forests.examples import Examples
 from treeml.measures.definitions import confusion, outcome_of
 from treeml.solving.verify import GoalCheck, RequirementCheck, Verification, verify_outcome
 from treeml.trees.forest import Forest, count_votes, margins_of
-
-if TYPE_CHECKING:
-    from treeml.model import Model
 
 
 def verify_forest(
@@ -66,19 +63,6 @@ def verify_forest(
         _confusion(dataset, labels),
         tuple(notes),
     )
-
-
-def verify_kept(forest: Forest, model: Model, data: Any = None, y: Any = None, **asked: Any) -> Verification:
-    """A forest that was kept, held against a model and its rows; `asked` is what `solve` takes."""
-    from treeml.forests.boost import OWN_OPTIONS, TOLERANCE
-    from treeml.solving.request import prepare
-
-    dataset, request = prepare(model, data, y, **asked)
-    said = {} if request.spec.ensemble is None else request.spec.ensemble.options
-    options = {name: value for name, value in said.items() if name not in OWN_OPTIONS}
-    (value,) = verify_forest(forest, dataset, options, resolve=False).objective
-    tolerance = Fraction(said.get("tolerance", TOLERANCE)) * max(Fraction(1), abs(value))
-    return verify_forest(forest, dataset, options, tolerance=tolerance)
 
 
 def _criterion(

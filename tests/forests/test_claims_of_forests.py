@@ -19,7 +19,7 @@ from boosting_worlds import all_votes
 import treeml as tml
 from treeml.backends.contract import Status
 from treeml.forests.quadratic import Simplex
-from treeml.solving.request import prepare
+from treeml.solving.pipeline import prepare
 
 BACKENDS = ("native", "oracle", "cpsat", "maxsat", "mip", "mip(formulation = flow)", "mip(presolve = false)")
 PENALTIES = ("0.5", "1", "0.125", "2", "0.3333333333333333", "12", "1e3", "0.07")

@@ -13,8 +13,8 @@ import pytest
 from boosting_worlds import all_votes, signs_of, world
 
 import treeml as tml
-from treeml.forests.boost import boost_with
 from treeml.forests.criterion import Criterion
+from treeml.solving.boosting import boost_with
 
 PAGE = Path(__file__).parents[2] / "docs" / "boosting.md"
 

@@ -1,0 +1,57 @@
+"""`treeml solve`: a specification -> the best tree, proved and verified."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from treeml.cli.options import (
+    INFEASIBLE,
+    LIMITS,
+    NO_TREE,
+    data_option,
+    load_model,
+    output_options,
+    run_options,
+    set_option,
+    spec_argument,
+    untrusted_option,
+)
+from treeml.cli.output import Output, write_file
+from treeml.lang.display import json_text
+from treeml.solving.options import RunOptions
+
+
+@click.command("solve")
+@spec_argument
+@data_option
+@set_option
+@run_options("backend", *LIMITS, "write_model", "proof")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the result, as JSON, to this file.")
+@output_options("as_json", "style", "quiet")
+@untrusted_option
+def command(
+    spec: Path, data: str | None, settings: tuple[str, ...], options: RunOptions, output: Path | None, out: Output
+) -> None:
+    """Find the best tree for SPEC, prove it, and verify it."""
+    # imported here: start-up time
+    from treeml.backends.contract import Status
+    from treeml.solving import explain, pipeline, report
+    from treeml.solving.progress import progress_line
+    from treeml.studies.page.about import about
+
+    if options.proof is not None and not options.proof.parent.is_dir():
+        raise click.FileError(str(options.proof), "there is no such folder")
+    with out.mistakes():
+        model = load_model(spec, settings)
+        with out.infeasible_as_json(), progress_line(not out.shows_progress) as on_progress:
+            result = pipeline.solve(model, data, None, options, on_progress)
+        out.warnings(result.warnings)
+        if output is not None:
+            kept = {**result.to_json(), "about": about(model, data, result, spec)}
+            write_file(output, json_text(kept, indent=1) + "\n")
+        out.result(result.to_json() if out.as_json else None, report.summary(result, out.quiet))
+        out.diagnostics(explain.of_failure(result))
+    sys.exit({Status.INFEASIBLE: INFEASIBLE, Status.UNKNOWN: NO_TREE}.get(result.status, 0))

@@ -1,0 +1,209 @@
+"""Dataset, request -> the problem, and the plan of the back-end that will solve it: the stages `lower` and `plan`.
+
+A back-end that the spec names is used, or says why it cannot. Otherwise back-ends are tried in the order of the
+registry, unless measurements prefer another one first (`preference.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from treeml.backends import registry
+from treeml.backends.contract import Backend, Refusal
+from treeml.backends.planning import plan as planning
+from treeml.backends.planning.plan import Plan
+from treeml.data.table import Dataset
+from treeml.lang.diagnostic import Diagnostic, Label, RefusedError
+from treeml.lang.spec import Method, Spec
+from treeml.measures import lower_dataset
+from treeml.measures.lower_dataset import Lowered
+from treeml.solving.preference import preferred
+from treeml.solving.request import Request
+from treeml.solving.rows import discreet
+from treeml.system.confinement import Confined
+
+
+class Problems:
+    """The problem of a dataset in two forms, each made when a back-end first needs it."""
+
+    def __init__(self, dataset: Dataset, request: Request) -> None:
+        self.dataset, self.request = dataset, request
+        self._made: dict[bool, Lowered] = {}
+
+    def form(self, *, numeric: bool) -> Lowered:
+        """With ordered columns as they are (`numeric`), or with tests made of them."""
+        if numeric not in self._made:
+            with discreet(self.request):
+                self._made[numeric] = self._lowered(numeric)
+        return self._made[numeric]
+
+    def _lowered(self, numeric: bool) -> Lowered:
+        if self.request.spec.ensemble is not None:
+            from treeml.forests.pricing_problem import lower_one_tree  # imported here: start-up time
+
+            return lower_one_tree(self.dataset, numeric)  # the back-end grows the trees of the forest one by one
+        return lower_dataset.lower(self.dataset, numeric=numeric)
+
+
+def lower(dataset: Dataset, request: Request) -> Problems:
+    """The problem that back-ends are asked to solve."""
+    return Problems(dataset, request)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chosen:
+    """A back-end with its plan, the problem that it was made for, and the options that the spec gives it."""
+
+    plan: Plan
+    lowered: Lowered
+    method: Method | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidate:
+    """A back-end with its plan, or with its reasons for refusing the problem."""
+
+    backend: Backend
+    outcome: Plan | list[Refusal]
+    lowered: Lowered
+    method: Method | None = None
+
+
+def plan(problems: Problems, request: Request) -> Chosen:
+    """The plan of the first back-end that takes the problem; RefusedError if none does."""
+    named = named_backends(request.spec)
+    backends = [registry.get(method.name) for method in named] or [
+        backend for backend in registry.all() if backend.name not in registry.ONLY_WHEN_ASKED
+    ]
+    if request.proof is not None:
+        backends = _provers(backends, request.spec)
+    if request.write_model is not None:
+        backends = _writers(backends, request.spec, request.write_model)
+    first = None if named else preferred(problems.form(numeric=True).problem)
+    if first is not None:
+        backends.sort(key=lambda backend: backend.name != first[0])
+    refused: list[tuple[Backend, Refusal]] = []
+    for candidate in _candidates(backends, {method.name: method for method in named}, problems, request):
+        if isinstance(candidate.outcome, Plan):
+            reason = "" if named else _reason(candidate.backend, refused, first)
+            return Chosen(replace(candidate.outcome, reason=reason), candidate.lowered, candidate.method)
+        refused += [(candidate.backend, refusal) for refusal in candidate.outcome]
+    if named:
+        raise RefusedError([_refusal(backend, refusal, request.spec) for backend, refusal in refused])
+    raise RefusedError(_all_refused(refused))
+
+
+def every_plan(problems: Problems, request: Request) -> Iterator[Candidate]:
+    """The plan of every registered back-end, or its reasons for refusing."""
+    return _candidates(registry.all(), {}, problems, request)
+
+
+def _candidates(
+    backends: list[Backend] | tuple[Backend, ...], methods: Mapping[str, Method], problems: Problems, request: Request
+) -> Iterator[Candidate]:
+    for backend in backends:
+        lowered = problems.form(numeric=_takes_numbers(backend, request))
+        method = methods.get(backend.name)
+        outcome = planning.plan(lowered.problem, backend, request.options_for(method))
+        yield Candidate(backend, outcome, lowered, method)
+
+
+def named_backends(spec: Spec) -> tuple[Method, ...]:
+    """The back-ends that the spec names; `improve by subtrees(...)` is one that runs those of `solve with`."""
+    if spec.improve is None:
+        return spec.backends
+    options = dict(spec.improve.options)
+    if spec.backends:
+        options["backends"] = spec.backends
+    if spec.improve_within is not None:
+        options["seconds"] = spec.improve_within
+    if "checkpoint" in options and not isinstance(options["checkpoint"], Confined):
+        options["checkpoint"] = str(spec.folder / options["checkpoint"])
+    return (Method("improve", options, spec.improve.span),)
+
+
+def _takes_numbers(backend: Backend, request: Request) -> bool:
+    """Does the back-end take ordered columns as they are? `improve` does if its inner back-ends do.
+
+    A greedy start looks at every test, so the tests have to be made for it.
+    """
+    if backend.name != "improve" or request.spec.improve is None:
+        return backend.can.numeric
+    from treeml.backends.improve.backend import inner_backends  # imported here: start-up time
+
+    has_tree = request.start is not None or isinstance(request.spec.start, str)
+    options = named_backends(request.spec)[0].options
+    return has_tree and all(inner.can.numeric for inner in inner_backends(options))
+
+
+def _provers(backends: list[Backend], spec: Spec) -> list[Backend]:
+    """The back-ends that write proofs; naming another one is a mistake."""
+    able = [backend for backend in backends if "proof" in backend.options]
+    if not able or (spec.backends and len(able) < len(backends)):
+        lacking = next(backend.name for backend in backends if backend not in able)
+        raise RefusedError(
+            Diagnostic(
+                "B503",
+                f"{lacking} writes no proof",
+                notes=("a proof shows that no tree meets the requirements; back-ends on clauses can write one",),
+                helps=("ask sat: --with sat --proof no-tree.drup",),
+                place="--proof",
+            )
+        )
+    return able
+
+
+def _writers(backends: list[Backend], spec: Spec, path: Path) -> list[Backend]:
+    """The back-ends that write models to a file with this suffix; naming another one is a mistake."""
+    able = [backend for backend in backends if path.suffix in backend.can.writes]
+    if not able or (spec.backends and len(able) < len(backends)):
+        lacking = next(backend.name for backend in backends if backend not in able)
+        writers = [backend for backend in registry.all() if backend.can.writes]
+        fitting = next((backend.name for backend in writers if path.suffix in backend.can.writes), None)
+        raise RefusedError(
+            Diagnostic(
+                "B503",
+                f"{lacking} writes no model as {path.name}" if spec.backends else f"no back-end writes {path.name}",
+                notes=tuple(f"{backend.name} writes {' or '.join(backend.can.writes)}" for backend in writers),
+                helps=(f"ask {fitting}: --with {fitting}" if fitting else "give the file one of these endings",),
+                place="--write",
+            )
+        )
+    return able
+
+
+def _reason(backend: Backend, refused: list[tuple[Backend, Refusal]], first: tuple[str, str] | None) -> str:
+    if first is not None and first[0] == backend.name:
+        return first[1]
+    others = "; ".join(dict.fromkeys(refusal.because for _, refusal in refused))
+    order = ", ".join(registry.PREFERENCE)
+    return f"{backend.name} is the first of {order} that takes this problem" + (f" ({others})" if others else "")
+
+
+def _all_refused(refused: list[tuple[Backend, Refusal]]) -> Diagnostic:
+    notes = dict.fromkeys(f"{backend.name}: {refusal.because}" for backend, refusal in refused)
+    helps = dict.fromkeys(refusal.instead for _, refusal in refused if refusal.instead)
+    return Diagnostic("B505", "no back-end takes this specification", notes=tuple(notes), helps=tuple(helps))
+
+
+def _refusal(backend: Backend, refusal: Refusal, spec: Spec) -> Diagnostic:
+    """One reason, with the line that asks for the feature and the line that names the back-end."""
+    labels = []
+    for requirement in spec.requirements:
+        if (
+            requirement.span is not None
+            and requirement.name
+            and refusal.feature == f"the requirement {requirement.name}"
+        ):
+            labels.append(Label(requirement.span, "asked for here"))
+    for goal in spec.goals:
+        if goal.span is not None and goal.text and refusal.feature == f"the goal {goal.text}":
+            labels.append(Label(goal.span, "asked for here"))
+    method = next((method for method in named_backends(spec) if method.name == backend.name), None)
+    if method is not None and method.span is not None:
+        labels.append(Label(method.span, f"{backend.name}: {backend.summary}"))
+    helps = [refusal.instead] if refusal.instead else []
+    helps.append("`treeml backends spec.tml` shows who can solve what, and why not")
+    return Diagnostic("B501", refusal.because, tuple(labels), (), tuple(helps), place=refusal.feature)

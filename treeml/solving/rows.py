@@ -1,0 +1,60 @@
+"""Request, data -> Table -> Dataset: the stages `load` and `bind`.
+
+Messages about a file show nothing of its content unless whoever wrote the specification may see it
+(`lang/discretion.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from treeml.data import bind as binding
+from treeml.data.read import load as load_table
+from treeml.data.read import load_arrays
+from treeml.data.table import Dataset, Table
+from treeml.lang.diagnostic import DataError, Diagnostic
+from treeml.lang.discretion import discreet_data
+from treeml.lang.spec import Method
+from treeml.solving.request import Request
+
+
+def load(request: Request, data: Any = None, y: Any = None, weight: Any = None) -> Table:
+    """The table that was given, or the one that the spec names; only the latter is confined to the spec's folder."""
+    spec, limits = request.spec, request.reading
+    given = limits if limits.folder is None else replace(limits, folder=None)
+    with discreet(request):
+        if y is not None or weight is not None:
+            return load_arrays(data, y, weight, spec.columns, given)
+        if data is not None:
+            return load_table(data, spec.columns, limits=given)
+        if spec.data is None:
+            raise DataError(_no_data())
+        return load_table(spec.folder / spec.data, spec.columns, span=spec.spans.get("data"), limits=limits)
+
+
+def bind(table: Table, request: Request, *, keep_table: bool = False) -> Dataset:
+    """The rows in the roles that the spec gives them.
+
+    The table is kept in the dataset if parts of the rows will be learned from, as `validate` does.
+    """
+    keep = keep_table or isinstance(request.spec.validate, Method)
+    with discreet(request):
+        return binding.bind(request.spec, table, keep=keep)
+
+
+@contextmanager
+def discreet(request: Request) -> Iterator[None]:
+    """Messages about the data of this run, without content that its reader may not see."""
+    with discreet_data(request.spec, True if request.is_data_given else None):
+        yield
+
+
+def _no_data() -> Diagnostic:
+    return Diagnostic(
+        "D400",
+        "there is no data to learn from",
+        helps=('name a file in the spec: `data "file.csv"`', "or give one: --data file.csv, solve(frame)"),
+    )

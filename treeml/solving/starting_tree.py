@@ -1,0 +1,60 @@
+"""Dataset, request, problem -> the tree to start from, over the tests of the problem."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from treeml.backends.contract import Limits
+from treeml.backends.heuristics.cart import CartBackend
+from treeml.data.table import Dataset
+from treeml.lang.discretion import discreet_start
+from treeml.lang.spec import Method
+from treeml.measures.lower_dataset import Lowered
+from treeml.problem.problem import Bound, Problem
+from treeml.problem.terms import Depth, Leaves, Sum, Support, Term
+from treeml.problem.tree import Node
+from treeml.solving.request import Request
+
+
+def starting_tree(dataset: Dataset, request: Request, lowered: Lowered) -> Node | None:
+    """The tree that the caller gives, that the spec names in a file, or that is grown greedily.
+
+    A tree to improve has to meet the requirements; a search ignores a start that does not.
+    """
+    from treeml.trees.importing.read import lower_start, read_start, refuse_broken  # imported here: start-up time
+
+    source = request.start if request.start is not None else request.spec.start
+    span = request.spec.spans.get("start")
+    if source is None:
+        return None
+    if isinstance(source, Method):
+        node = _greedy(lowered.problem, source.options)
+        if node is None and request.spec.improve is not None:
+            node = _greedy(lowered.problem.asking(lowered.problem.goals, ()), source.options)
+    else:
+        named = isinstance(source, str) and request.start is None
+        path = request.spec.folder / source if named else source
+        confined = request.spec.folder if named and request.spec.untrusted else None
+        with discreet_start(request.spec, request.start):
+            node = lower_start(read_start(path, dataset, confined, span), lowered, span)
+    if node is not None and request.spec.improve is not None:
+        refuse_broken(node, lowered.problem, span)
+    return node
+
+
+def _greedy(problem: Problem, options: Mapping[str, Any]) -> Node | None:
+    """A greedy tree within the bounds of the problem and of `start from cart(...)`; None if it misses one."""
+    kinds: dict[str, tuple[Term, str]] = {
+        "depth": (Depth(), "<="),
+        "leaves": (Leaves(), "<="),
+        "support": (Support(), ">="),
+    }
+    extra = tuple(
+        Bound(Sum(((Fraction(1), kinds[name][0]),)), kinds[name][1], Fraction(value))
+        for name, value in options.items()
+        if name in kinds
+    )
+    other = {name: value for name, value in options.items() if name not in kinds}
+    return CartBackend().solve(problem.asking(problem.goals, problem.bounds + extra), Limits(options=other)).tree
