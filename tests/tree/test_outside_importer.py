@@ -82,4 +82,4 @@ def test_an_importer_that_does_not_load_is_a_message_with_its_package(tmp_path: 
     solved = solve(tmp_path, install(tmp_path, "IMPORTER = 1\n"))
     assert solved.returncode == 1
     assert "error[D481]: the importer `nested` does not load" in solved.stderr
-    assert "`nested:IMPORTER` of the package nested: it is of type int, not an Importer" in solved.stderr
+    assert "`nested:IMPORTER` of the package nested: it is of type int, not Importer" in solved.stderr

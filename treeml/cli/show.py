@@ -6,11 +6,29 @@ from pathlib import Path
 
 import click
 
-from treeml.cli.export_name import ExportName
 from treeml.cli.options import output_options
 from treeml.cli.output import Output, say, write_file
 from treeml.lang.diagnostic import DataError, Diagnostic
 from treeml.lang.display import OBEYED_IN_LINES, visible_letter
+
+
+class ExportName(click.ParamType):  # type: ignore[type-arg]
+    """A choice whose values are looked up when the option is used: listing them needs the installed packages."""
+
+    name = "form"
+
+    def convert(self, value: str, parameter: click.Parameter | None, context: click.Context | None) -> str:
+        from treeml.trees.export.registry import names  # imported here: start-up time
+
+        known = names()
+        if value not in known:
+            self.fail(f"{value!r} is not one of {', '.join(map(repr, known))}.", parameter, context)
+        return value
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        from treeml.trees.export.registry import names  # imported here: start-up time
+
+        return f"[{'|'.join(names())}]"
 
 
 @click.command("show")

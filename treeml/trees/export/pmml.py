@@ -1,7 +1,7 @@
 """Tree -> PMML 4.4, a TreeModel.
 
-Each branch has two nodes: the first with the question, the second for every other row. A comparison with what is
-missing is false there (`missingValueStrategy` none), so such a row goes to the no side unless the question asks for it.
+Each branch has two nodes: the first with the test, the second for all other rows. A comparison with a missing value is
+false (`missingValueStrategy` none), so such a row goes to the no side unless the test asks for missing values.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def refuse_odd_names(tree: Tree) -> None:
 
 
 def document(tree: Tree, description: str) -> Element:
-    """A document with its header and its dictionary, without a model."""
+    """A document with header and dictionary, but without a model."""
     root = Element("PMML", {"xmlns": NAMESPACE, "version": "4.4"})
     header = ElementTree.SubElement(root, "Header", {"description": description})
     ElementTree.SubElement(header, "Application", {"name": "TreeML"})
@@ -114,7 +114,7 @@ def _continuous(dictionary: Element, name: str) -> None:
 def schema(model: Element, tree: Tree) -> None:
     schema = ElementTree.SubElement(model, "MiningSchema")
     for field in tree.fields:
-        # A level that training did not have is no error: it answers no.
+        # A level that did not occur in training is not an error: it answers no.
         attributes = {"name": field.name, "usageType": "active", "invalidValueTreatment": "asIs"}
         if field.fill is not None:
             attributes["missingValueReplacement"] = _text(field.fill)

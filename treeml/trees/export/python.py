@@ -1,6 +1,6 @@
-"""Tree -> a Python module that needs nothing: `predict(row)` for a row given as a dict.
+"""Tree -> a Python module without dependencies: `predict(row)` for a row given as a dict.
 
-A value is missing that is None or NaN. ValueError where a column is missing that never was in training.
+None and NaN are missing values. A missing value in a column that had none in training raises ValueError.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from treeml.trees.forest import Forest
 from treeml.trees.nodes import Field, Node, TreeLeaf
 from treeml.trees.tree import Tree
 
-DEEPEST = 30  # Python allows a hundred levels of indentation; below that a function of its own continues
+DEEPEST = 30  # deeper subtrees become functions of their own: Python allows at most 100 levels of indentation
 
 HELPERS = '''
 
@@ -89,7 +89,7 @@ def _numbered(forest: Forest, tree: Tree) -> Tree:
 
 
 def opening(tree: Tree, what: str, imported: str) -> str:
-    """The docstring of the module, what it imports, and what every tree in it uses."""
+    """The docstring of the module, its imports, and the helpers that every tree uses."""
     target = _comment(tree.target or ", ".join(tree.outputs))
     return f'"""{what} for {target}, written by TreeML."""{imported}{HELPERS}'.strip("\n")
 
@@ -100,7 +100,7 @@ def imports(trees: Sequence[Tree]) -> str:
 
 
 class Writer:
-    """One tree as a function of a row, which is named, and as many parts as its depth needs."""
+    """One tree as a function of this name, plus as many helper functions as its depth needs."""
 
     def __init__(self, tree: Tree, name: str) -> None:
         self.tree, self.name = tree, name
@@ -172,7 +172,7 @@ def label(value: Any) -> str:
 
 
 def _comment(text: str) -> str:
-    """Text that cannot end the line, or the docstring, that it stands in."""
+    """Text that cannot end the line or the docstring that contains it."""
     safe = "".join(letter if letter.isprintable() else " " for letter in text)
     return safe.replace("\\", "/").replace('"""', "'''")
 

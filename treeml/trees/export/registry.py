@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from importlib.metadata import EntryPoint
 
 from treeml.lang.diagnostic import DataError, Diagnostic
-from treeml.system.plugins import installed, package_of
+from treeml.lang.plugins import installed
 from treeml.trees.export.contract import Export
 from treeml.trees.forest import Forest
+from treeml.trees.plugin_loading import load_plugin
 from treeml.trees.tree import Tree
 
 GROUP = "treeml.exports"
@@ -81,20 +82,4 @@ def get(name: str) -> Export:
         entry = installed(GROUP).get(name)
     if entry is None:
         raise ValueError(f"no form is called {name!r}: forms are {', '.join(names())}")
-    try:
-        found = entry.load()
-    except Exception as error:  # code of another package may raise anything
-        raise DataError(_does_not_load(name, entry, f"{type(error).__name__}: {error}")) from error
-    if not isinstance(found, Export):
-        raise DataError(_does_not_load(name, entry, f"it is of type {type(found).__name__}, not Export"))
-    return found
-
-
-def _does_not_load(name: str, entry: EntryPoint, reason: str) -> Diagnostic:
-    package = package_of(entry)
-    return Diagnostic(
-        "D492",
-        f"the form `{name}` does not load",
-        notes=(f"`{entry.value}` of the package {package}: {reason}",),
-        helps=(f"update or remove the package {package}",),
-    )
+    return load_plugin(entry, Export, "D492", "form")

@@ -1,7 +1,7 @@
 """Tree -> one line per leaf: IF "age" <= 35 AND "sex" in ["F"] THEN "income" = ">50K".
 
-Names and labels are written as in JSON and numbers with all their digits, so that the rules can be read by programs and
-say exactly what the tree says. The rules exclude each other: exactly one holds for every row.
+Names and labels are written as in JSON, and numbers with all digits, so that programs can read the rules and get
+exactly the predictions of the tree. Exactly one rule holds for every row.
 """
 
 from __future__ import annotations

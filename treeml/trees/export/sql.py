@@ -1,6 +1,6 @@
-"""Tree -> a CASE expression; for clusters a select list with one for each output.
+"""Tree -> a CASE expression; for clusters a select list with one expression per output.
 
-A missing value is NULL. Where a column is NULL that never was missing in training, the prediction is NULL.
+A missing value is NULL. If it is in a column that had no missing values in training, the prediction is NULL.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from treeml.trees.forest import Forest
 from treeml.trees.nodes import Branch, Field, Node, TreeLeaf
 from treeml.trees.tree import Tree
 
-_CANNOT_HOLD = re.compile("[\x00\ud800-\udfff]")  # NUL ends a statement, and half a character is no text
+_CANNOT_HOLD = re.compile("[\x00\ud800-\udfff]")  # NUL ends a statement, and a lone surrogate cannot be encoded
 
 
 def write(tree: Tree) -> str:
@@ -36,7 +36,7 @@ def write(tree: Tree) -> str:
 
 
 def write_forest(forest: Forest) -> str:
-    """Two classes are told apart by the sign of one sum; more are counted in an inner SELECT."""
+    """Two classes are distinguished by the sign of one sum; votes for more classes are counted in an inner SELECT."""
     weights = whole_weights(forest, EXACT_INTEGERS)
     labels = [literal(label) for label in forest.classes]
     if len(labels) == 2:
@@ -68,13 +68,16 @@ def _whole(tree: Tree, value: Callable[[TreeLeaf], str]) -> str:
 
 
 def tree_expression(tree: Tree, value: Callable[[TreeLeaf], str], indent: str = "") -> str:
-    """A CASE expression for rows in which nothing is missing that must be there."""
+    """A CASE expression for rows that have a value in every required column."""
     return _node(tree, tree.root, value, indent)
 
 
 def unless_missing(needed: tuple[Field, ...], expression: Callable[[str], str]) -> str:
-    """NULL where a column is that must be there. The expression is asked for with its indent: text that is finished
-    cannot be indented, since the line breaks in it may be those of a name."""
+    """The expression, or NULL if a required column is NULL.
+
+    `expression` gets its indent as an argument, because finished text cannot be indented: line breaks in it may be part
+    of a name.
+    """
     if not needed:
         return expression("")
     unknown = " OR ".join(f"{_name(field.name)} IS NULL" for field in needed)
@@ -112,7 +115,7 @@ def _name(name: str) -> str:
 
 
 def quoted(text: str, quote: str) -> str:
-    """Foreign text between quotes. SQL has no escapes: a quote is doubled, all else is as it is."""
+    """Text between quotes. SQL has no escapes: a quote is doubled, everything else is unchanged."""
     if not _CANNOT_HOLD.search(text):
         return quote + text.replace(quote, 2 * quote) + quote
     from treeml.lang.diagnostic import DataError, Diagnostic

@@ -19,7 +19,7 @@ EXACT_DOUBLES = 2**53  # largest sum of weights in ONNX and PMML
 
 
 def whole_weights(forest: Forest, most: int | None = None) -> list[int]:
-    """The weights over their common denominator; DataError where they add up to more than a form can count."""
+    """The weights over their common denominator; DataError if their sum exceeds what a form can count exactly."""
     scale = lcm(*(weight.denominator for weight in forest.weights))
     whole = [int(weight * scale) for weight in forest.weights]
     if most is not None and sum(whole) >= most:
@@ -34,7 +34,7 @@ def whole_weights(forest: Forest, most: int | None = None) -> list[int]:
 
 
 def all_columns(forest: Forest) -> Tree:
-    """A tree without questions that has the columns of all trees, for what is said once for the whole forest."""
+    """A tree without tests that has the columns of all trees, for the parts that a forest writes only once."""
     fields: dict[str, Field] = {}
     for tree in forest.trees:
         for field in tree.fields:

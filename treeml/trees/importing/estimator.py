@@ -1,4 +1,4 @@
-"""A fitted tree of scikit-learn -> a sketch; nothing of that package is imported."""
+"""A fitted tree of scikit-learn -> a sketch. This module does not import scikit-learn."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from treeml.trees.importing.contract import DEEPEST, Importer, Origin, Sketch, S
 
 
 def is_estimator(value: Any) -> bool:
-    """Does it look like a tree of scikit-learn, fitted or not?"""
+    """Whether the object looks like an estimator of scikit-learn, fitted or not."""
     return hasattr(value, "get_params") and hasattr(value, "fit") and hasattr(value, "predict")
 
 
@@ -39,7 +39,7 @@ def read_estimator(estimator: Any, origin: Origin, dataset: Dataset) -> Sketch:
 
 
 def _names(estimator: Any, origin: Origin, dataset: Dataset) -> list[str]:
-    """The estimator's own column names, or those of the data in order where it saw an array."""
+    """The estimator's column names, or those of the data in order if it was fitted on an array."""
     known = getattr(estimator, "feature_names_in_", None)
     if known is not None:
         return [str(name) for name in known]

@@ -1,7 +1,7 @@
 """The text of ITI (incremental tree inducer) -> a sketch.
 
-A split is a line with its question; the side that answers yes follows, then the other, both one step further in. A leaf
-is its class with the rows that reached it; of an impure leaf the class with the most rows counts.
+A split is a line with its test, followed by the yes side and then the no side, both indented one step further. A leaf
+is a class with its number of rows; an impure leaf predicts the class with the most rows.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class _Line:
 
 
 def looks_like_iti(text: str) -> bool:
-    """Does some line hold a class and its rows, and nothing else?"""
+    """Whether some line consists of a class and its number of rows."""
     lines = [_INDENT.sub("", line).strip() for line in text.splitlines()]
     return any(_shares(line) and not _question(line) and ": " not in line for line in lines)
 
@@ -53,7 +53,7 @@ def read_iti(text: str, origin: Origin) -> Sketch:
 
 
 def _node(lines: Sequence[_Line], at: int, level: int, origin: Origin) -> tuple[Sketch, int]:
-    """The node of this line, and the place after it."""
+    """The node of this line, and the index of the line after it."""
     if at >= len(lines):
         origin.refuse("D481", f"{origin.name} ends before its last question is answered", lines[-1].number)
     line = lines[at]
@@ -76,13 +76,13 @@ def _node(lines: Sequence[_Line], at: int, level: int, origin: Origin) -> tuple[
 
 
 def _question(text: str) -> tuple[str, str, str] | None:
-    """`age < 40` -> column, comparison and value, which is one word; None where it is no question."""
+    """`age < 40` -> column, comparison and value (one word); None if the text is not a test."""
     parts = text.rsplit(None, 2)
     return (parts[0], parts[1], parts[2]) if len(parts) == 3 and parts[1] in ("<=", "<", "=") else None
 
 
 def _shares(text: str) -> list[tuple[str, str]]:
-    """`a (3) b (1)` -> every class with its rows, as text; nothing where the line says anything else."""
+    """`a (3) b (1)` -> every class with its number of rows, as text; an empty list for any other line."""
     shares, after = [], 0
     for count in _COUNT.finditer(text):
         label = text[after : count.start()].strip()
@@ -94,7 +94,7 @@ def _shares(text: str) -> list[tuple[str, str]]:
 
 
 def recognizes(source: Any) -> bool:
-    """Does some line hold a class and its rows, and nothing else?"""
+    """Whether some line consists of a class and its number of rows."""
     return isinstance(source, str) and looks_like_iti(source)
 
 

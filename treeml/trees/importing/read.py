@@ -70,10 +70,10 @@ def _text(path: Path, folder: Path | None) -> str:
 
 
 def lower_start(tree: Tree, lowered: Lowered, span: Span | None = None) -> nodes.Node:
-    """The tree over the tests of the problem; parts that no row reaches are left out.
+    """The tree over the tests of the problem, without the parts that no row reaches.
 
-    A question counts as a test that sends the training rows the same ways, so that a threshold of another program may
-    lie anywhere between the same two values.
+    A test of the tree matches any test of the problem that separates the training rows in the same way, so that a
+    threshold of another program may lie anywhere between the same two values.
     """
     import numpy as np
 
@@ -104,7 +104,7 @@ def lower_start(tree: Tree, lowered: Lowered, span: Span | None = None) -> nodes
                 node = node.no
             else:
                 everywhere = answers(node.test, inputs.columns[node.test.column], np.arange(problem.rows))
-                test, exchanged = _like(node.test, everywhere, lowered, span)
+                test, exchanged = _matching_test(node.test, everywhere, lowered, span)
                 sides = fitted(node.yes, rows[yes]), fitted(node.no, rows[~yes])
                 return nodes.Split(test, *(reversed(sides) if exchanged else sides))
         if not dataset.classes:
@@ -118,7 +118,7 @@ def lower_start(tree: Tree, lowered: Lowered, span: Span | None = None) -> nodes
 
 
 def refuse_broken(node: nodes.Node, problem: Problem, span: Span | None) -> None:
-    """A tree that is to be improved has to meet the requirements already; otherwise this says which it misses."""
+    """Refuse a tree that is to be improved if it violates requirements; the notes list them."""
     routed = Routed(problem, node)
     broken = [bound for bound in problem.bounds if not meets(bound, problem, node, routed)]
     if not broken:
@@ -142,8 +142,8 @@ def refuse_start(code: str, title: str, span: Span | None, *notes: str, help: st
     raise DataError(Diagnostic(code, title, labels, notes, (help,) if help else ()))
 
 
-def _like(test: TreeTest, yes: NDArray[np.bool_], lowered: Lowered, span: Span | None) -> tuple[int, bool]:
-    """The test of the problem that tells the rows apart as this one does, and whether yes and no are exchanged."""
+def _matching_test(test: TreeTest, yes: NDArray[np.bool_], lowered: Lowered, span: Span | None) -> tuple[int, bool]:
+    """The test of the problem that separates the rows as this one does, and whether yes and no are exchanged."""
     import numpy as np
 
     problem = lowered.problem

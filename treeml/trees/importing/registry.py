@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib.metadata import EntryPoint
 from typing import Any
 
-from treeml.lang.diagnostic import DataError, Diagnostic
-from treeml.system.plugins import installed, package_of
+from treeml.lang.plugins import installed
 from treeml.trees.importing import estimator, iti, tree_json, weka
 from treeml.trees.importing.contract import Importer
+from treeml.trees.plugin_loading import load_plugin
 
 GROUP = "treeml.importers"
 
@@ -25,25 +24,5 @@ def importer_of(source: Any) -> Importer | None:
 def importers() -> Iterator[Importer]:
     """Those of installed packages by name, then the project's own."""
     for _, entry in sorted(installed(GROUP).items()):
-        yield _load(entry)
+        yield load_plugin(entry, Importer, "D481", "importer")
     yield from BUILT_IN
-
-
-def _load(entry: EntryPoint) -> Importer:
-    try:
-        found = entry.load()
-    except Exception as error:  # code of another package may raise anything
-        raise DataError(_does_not_load(entry, f"{type(error).__name__}: {error}")) from error
-    if not isinstance(found, Importer):
-        raise DataError(_does_not_load(entry, f"it is of type {type(found).__name__}, not an Importer"))
-    return found
-
-
-def _does_not_load(entry: EntryPoint, reason: str) -> Diagnostic:
-    package = package_of(entry)
-    return Diagnostic(
-        "D481",
-        f"the importer `{entry.name}` does not load",
-        notes=(f"`{entry.value}` of the package {package}: {reason}",),
-        helps=(f"update or remove the package {package}",),
-    )

@@ -1,7 +1,7 @@
 """A tree as another program wrote it, with a Dataset -> a Tree over its columns.
 
-A sketch knows names and texts only. Which of them are columns, levels, thresholds and classes, the data say; what they
-do not know is refused with the line it stands on.
+A sketch holds only names and texts. The data decide which of them are columns, levels, thresholds and classes; a name
+that the data do not have is refused with its line.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The text of Weka's J48 -> a sketch.
 
 Every branch is a line: one bar per level above it, the column, a comparison and a value, and for a leaf the class with
-the rows that reached it. A column of several levels has a branch for each, which become a chain of questions.
+its number of rows. A column of several levels has a branch for each level; they become a chain of splits.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from typing import Any
 from treeml.data.table import Dataset
 from treeml.trees.importing.contract import DEEPEST, Importer, Origin, Sketch, SketchLeaf, SketchSplit
 
-# Lines are taken apart from both ends, by patterns that never try the same letters twice: a line of any length is read
-# in time that grows with its length.
+# Lines are parsed from both ends by patterns without backtracking, so that the time is linear in the length of a line.
 _BARS = re.compile(r"(?:\|\s{1,3})*")
 _COMPARISON = re.compile(r"\s(<=|>=|!=|=|>|<)\s")
 _ROWS = re.compile(r"\s\([\d.]+(?:/[\d.]+)?\)$")
@@ -59,7 +58,7 @@ def read_weka(text: str, origin: Origin) -> Sketch:
 
 
 def _branch(line: str, number: int) -> _Line | None:
-    """`|   age <= 40: yes (7.0/1.0)` taken apart; None where it is no such line."""
+    """The parts of a line such as `|   age <= 40: yes (7.0/1.0)`; None for any other line."""
     bars = _BARS.match(line)
     assert bars is not None
     rest = line[bars.end() :].rstrip()
@@ -73,7 +72,7 @@ def _branch(line: str, number: int) -> _Line | None:
 
 
 def _leaf(text: str) -> tuple[str, str | None]:
-    """`40: yes (7.0)` -> `40` and `yes`; of a branch without a class the text, and None."""
+    """`40: yes (7.0)` -> `40` and `yes`; for a branch without a class, the text and None."""
     rows = _ROWS.search(text, max(0, text.rfind("(") - 1))
     if rows is not None:
         colon = _COLON.search(text, 0, rows.start())
@@ -84,7 +83,7 @@ def _leaf(text: str) -> tuple[str, str | None]:
 
 
 def _node(lines: Sequence[_Line], at: int, level: int, origin: Origin) -> tuple[Sketch, int]:
-    """The node whose branches begin here, and the place after it."""
+    """The node whose branches begin here, and the index of the line after it."""
     branches: list[tuple[_Line, Sketch]] = []
     while at < len(lines) and lines[at].level == level:
         line = lines[at]
@@ -124,7 +123,7 @@ def _pair(branches: list[tuple[_Line, Sketch]], origin: Origin) -> Sketch:
 
 
 def _chain(branches: list[tuple[_Line, Sketch]], origin: Origin) -> Sketch:
-    """A question for every level but the last, which gets what is left."""
+    """A split for every level except the last, which takes the remaining rows."""
     sketch = branches[-1][1]
     for line, below in reversed(branches[:-1]):
         if line.comparison != "=":
