@@ -24,7 +24,7 @@ CONFLICTS = Option(int, 0, "a limit in conflicts, to repeat a run; 0: none", low
 
 
 class ClauseBackend(SolverBackend):
-    """What maxsat and sat share: clauses over directions, and the solvers of python-sat."""
+    """The base of maxsat and sat: clauses over directions, and the solvers of python-sat."""
 
     module, package, install = "pysat", "python-sat", "pip install python-sat"
 
@@ -41,10 +41,10 @@ class ClauseBackend(SolverBackend):
         return "clauses are counted before they are made, and what the process holds is looked at between two slices"
 
     def unsat_core(self, problem: Problem, limits: Limits) -> list[str] | None:
-        """Names of bounds, not all of them, that a refutation used; None where it needs all, or time ran out.
+        """Names of the bounds that a refutation used; None if there is no refutation, or time ran out.
 
-        Every sum that a bound of one name keeps holds under an assumption of its own. What shapes the model (depth,
-        conditions on leaves, monotony) cannot be assumed away, and is always among the names.
+        All sums bounded under one name are enforced by one assumption literal. Bounds that shape the model itself
+        (depth, conditions on leaves, monotonicity) cannot be made optional, so their names are always included.
         """
         from treeml.backends.solvers.deadline import OutOfTime
         from treeml.backends.solvers.encodings.clauses.order import build_order
@@ -81,7 +81,7 @@ class ClauseBackend(SolverBackend):
 
 
 def prepare(search: SolveState, start: Node | None) -> OrderModel | Stop:
-    """The clauses of the problem, sums included; or a Stop: no tree is so shallow, or there is no room."""
+    """The clauses of the problem, bounded sums included; or a Stop if no tree fits the depth or memory is too small."""
     from treeml.backends.solvers.deadline import in_time
     from treeml.backends.solvers.encodings.clauses.order import build_order, estimate_clauses
     from treeml.backends.solvers.encodings.clauses.order_search import BYTES_PER_CLAUSE, EncodingTooLarge, encode_limits
@@ -114,7 +114,7 @@ def prepare(search: SolveState, start: Node | None) -> OrderModel | Stop:
 
 
 def keep_margin(search: SolveState, margin: int) -> None:
-    """Only trees count whose every test leaves so many of all rows on either side."""
+    """Restricts the search to trees in which every test has at least `margin` of all rows on either side."""
     import numpy as np
 
     from treeml.problem.evaluate import answers

@@ -27,7 +27,7 @@ def cnf_lines(clauses: Clauses) -> Iterator[str]:
 
 
 def write_wcnf(model: OrderModel, path: str) -> None:
-    """Hard clauses marked h, penalties as soft unit clauses (the format of the MaxSAT evaluations since 2022)."""
+    """Hard clauses marked with h, penalties as soft unit clauses (the MaxSAT Evaluation format since 2022)."""
     from treeml.backends.solvers.encodings.clauses.pseudo_boolean import normalized
     from treeml.system.writing import replacing
 

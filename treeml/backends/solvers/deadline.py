@@ -1,4 +1,4 @@
-"""A deadline -> an end of building, wherever building is: the deadline of a solve includes it."""
+"""Deadline -> an exception that ends the building of a model, since building counts towards the deadline of a solve."""
 
 from __future__ import annotations
 

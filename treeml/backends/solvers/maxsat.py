@@ -1,4 +1,4 @@
-"""Problem -> Answer by MaxSAT: directions and orders as clauses, what is to be small as penalties."""
+"""Problem -> Answer by MaxSAT: directions and orders as clauses, the goal as penalties."""
 
 from __future__ import annotations
 

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     Whole = NDArray[np.int64]
 
 
-LARGEST_GOAL = 10**9  # up to here floats prove a goal to its last unit
-# Solvers take a row for met, and a number for whole, within 1e-7: up to here that is less than a unit of the row.
+LARGEST_GOAL = 10**9  # the largest goal that solvers with floats prove to its last unit
+# Solvers accept rows and integrality within a tolerance of 1e-7; up to this size that is less than one unit of a row.
 LARGEST_ROW = 10**6
 
 
@@ -159,7 +159,7 @@ class MipBackend(SolverBackend):
 
 
 def _refuse_large_rows(problem: Problem, task: IntegerTask) -> None:
-    """Raises Unsupported for sums that become rows of the model and are too large for floats."""
+    """Raises Unsupported for sums that become rows of the model but are too large for floats."""
     for item in task.requirements:
         if _reach(item.form, problem, task) > LARGEST_ROW:
             raise _too_large(f"the requirement {item.name}" if item.name else "a requirement")
@@ -173,7 +173,7 @@ def _reach(form: Form, problem: Problem, task: IntegerTask) -> int:
 
 
 def _weight(rule: LeafRule) -> int:
-    """What a condition on leaves adds up at most."""
+    """The largest sum in a condition on leaves."""
     return 0 if rule.cost is None else added(rule.cost.max(axis=1))
 
 

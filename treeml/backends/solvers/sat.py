@@ -1,4 +1,4 @@
-"""Problem -> Answer by SAT alone: is there a tree that meets every requirement? With a proof where there is none."""
+"""Problem -> Answer by SAT: is there a tree that meets every requirement? If there is none, with a proof."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 ENCODINGS = ("auto", "order", "binary", "complete", "partition")
 ANY_TREE = Evidence("no goal")
-FEW_ROWS = 200  # up to here all are taken at once
-SWITCH = 9  # levels; `python -m benchmarks.least --calibrate` measures where the two encodings cross
+FEW_ROWS = 200  # up to this many, all rows are encoded at once
+SWITCH = 9  # depth; `python -m benchmarks.least --calibrate` measures where the two encodings break even
 
 
 class SatBackend(ClauseBackend):
@@ -110,7 +110,7 @@ class SatBackend(ClauseBackend):
 
 
 def _faultless(problem: Problem, task: IntegerTask, binary: bool) -> Faultless | str:
-    """The question of a faultless tree, or why the problem is another."""
+    """The question for a faultless tree, or the reason why this problem is a different one."""
     from treeml.backends.solvers.encodings.faultless.question import read_faultless
     from treeml.backends.solvers.encodings.node_questions import read_questions
 
@@ -120,7 +120,7 @@ def _faultless(problem: Problem, task: IntegerTask, binary: bool) -> Faultless |
 
 
 def _first(faultless: Faultless, encoding: str, options: Mapping[str, Any], seed: int) -> list[int]:
-    """The groups to begin with. Orders are worth more the more rows they hold; elsewhere many rows wait."""
+    """The groups of rows to start with: all for the order encodings, which profit from more rows, else only a few."""
     from treeml.backends.solvers.encodings.faultless.faultless_search import first_rows
 
     rows = options.get("rows", "auto")
@@ -175,7 +175,7 @@ def _find_faultless(search: SolveState, faultless: Faultless, encoding: str) -> 
 
 
 def _ask(search: SolveState, model: FaultlessModel) -> Node | None:
-    """The tree of a model, if it has one."""
+    """The tree of a model of the clauses, or None if they have none."""
     import numpy as np
 
     proof = search.limits.options.get("proof", "")

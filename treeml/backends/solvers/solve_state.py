@@ -1,4 +1,4 @@
-"""The state of one solve: the best tree so far, exactly evaluated, the proved bound, and what is told on the way."""
+"""State of one solve: the best tree so far, evaluated exactly, the proved bound, and the reports so far -> Answer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from treeml.problem.evaluate import answers, evaluate_goals, meets_all
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Leaf, Node, Split
 
-STEP = 0.5  # seconds between two reports of a bound alone
+STEP = 0.5  # seconds between two reports of a bound without a tree
 ROW_BY_ROW = Evidence("row by row")
 
 
@@ -32,19 +32,19 @@ class SolveState:
     began: float = field(default_factory=monotonic)
     tree: Node | None = None
     objective: tuple[Fraction, ...] | None = None
-    least: int | None = None  # the proved bound in whole steps of the goal,
-    least_by: Evidence | None = None  # and what it rests on
-    closed_by: Evidence | None = None  # why nothing is left to search
-    stopped: bool = False  # the listener said so
+    least: int | None = None  # the proved bound in integer units of the goal,
+    least_by: Evidence | None = None  # and its evidence
+    closed_by: Evidence | None = None  # the proof that the search is complete
+    stopped: bool = False  # by on_progress or Ctrl-C
     trace: list[Progress] = field(default_factory=list)
     statistics: dict[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     raw: str = ""
-    tolerance: Fraction = Fraction(0)  # to which a real-valued goal is proved
-    accepts: Callable[[Node], bool] | None = None  # an option that keeps to some of the trees: nothing is proved of all
+    tolerance: Fraction = Fraction(0)  # up to which a real-valued goal is proved
+    accepts: Callable[[Node], bool] | None = None  # an option restricts the trees: then nothing is proved
 
     def offer(self, tree: Node | None) -> bool:
-        """Takes the tree if it meets every bound and is better than the best; False if it does not meet the bounds."""
+        """Keeps the tree if it meets every bound and is better than the best; False if it breaks a bound."""
         if tree is None:
             return False
         tree = trimmed(tree, self.problem, self.task.goal)
@@ -57,7 +57,7 @@ class SolveState:
         return True
 
     def begin_with(self, trees: Iterable[Node]) -> None:
-        """Offers trees until one of them will do; a start that is there already is only compared with the first."""
+        """Offers trees until one is accepted; if there is a tree already, only the first is compared with it."""
         for tree in trees:
             self.offer(tree)
             if self.tree is not None:
@@ -71,18 +71,18 @@ class SolveState:
                 self.tell(None)
 
     def close(self, evidence: Evidence) -> Stop:
-        """Nothing is left to search: the tree in hand is best by this evidence, or there is none."""
+        """Ends the search: by this evidence the best tree is optimal, or there is no tree."""
         self.closed_by = evidence
         return Stop.PROVED
 
     def no_tree(self, evidence: Evidence) -> Stop:
-        """No tree meets the requirements; whoever says so while one is in hand is wrong."""
+        """Ends the search: no tree meets the requirements. Raises Contradiction if a tree was found."""
         if self.tree is not None:
             raise Contradiction(f"it says that no tree meets the requirements ({evidence.text}), and has found one")
         return self.close(evidence)
 
     def stop(self) -> None:
-        """Whatever the solver does next, it is to end."""
+        """Asks the search to end at the next opportunity."""
         self.stopped = True
 
     def tell(self, tree: Node | None) -> None:
@@ -95,7 +95,7 @@ class SolveState:
 
     @property
     def bound(self) -> Fraction | None:
-        """What is proved of the first goal; a solver that knows less than the costs of the rows tell is not heard."""
+        """The proved bound on the first goal: the solver's, or the bound row by row if that is better."""
         if not self.problem.goals or self.accepts is not None:
             return None
         told = None if self.least is None else goal_value(self.task.goal, self.least)
@@ -106,7 +106,7 @@ class SolveState:
 
     @property
     def bound_by(self) -> Proof:
-        """What the bound rests on."""
+        """The evidence of the bound."""
         told = None if self.least is None else goal_value(self.task.goal, self.least)
         if told is None or (self.at_best is not None and self.at_best >= told):
             return (ROW_BY_ROW,)
@@ -119,7 +119,7 @@ class SolveState:
 
     @property
     def best(self) -> int | None:
-        """The goal of the best tree in whole steps, rounded up."""
+        """The goal of the best tree in integer units, rounded up."""
         if self.objective is None:
             return None
         if not self.objective:
@@ -141,27 +141,27 @@ class SolveState:
 
     @property
     def enough(self) -> bool:
-        """Should the solver stop: the listener said so, the gap is small enough, or there is none?"""
+        """Should the solver stop, because it was asked to or because the gap is small enough or closed?"""
         return self.stopped or self.within_gap or self.is_met
 
     @property
     def is_met(self) -> bool:
-        """Does the best tree have the value of the bound, perhaps of what the rows alone tell?"""
+        """Is the best tree's value equal to the bound (perhaps to the bound row by row)?"""
         return len(self.problem.goals) == 1 and bool(self.objective) and self.bound == (self.objective or (None,))[0]
 
     @property
     def cut_short(self) -> Stop:
-        """Why a solver that was stopped was stopped."""
+        """Why the solver was stopped early."""
         return Stop.GAP if self.within_gap and not self.stopped else Stop.INTERRUPTED
 
     def is_built(self, columns: int | None = None, rows: int | None = None) -> None:
-        """Notes how long building took, and how large the model is, if that is known."""
+        """Records how long building took and, if given, the size of the model."""
         self.statistics["build_seconds"] = monotonic() - self.began
         if columns is not None and rows is not None:
             self.statistics |= {"columns": float(columns), "rows": float(rows)}
 
     def add_statistics(self, statistics: Mapping[str, float]) -> None:
-        """Adds up what several calls of a solver counted."""
+        """Adds the statistics of one call of a solver."""
         for name, value in statistics.items():
             self.statistics[name] = self.statistics.get(name, 0.0) + value
 
@@ -171,7 +171,7 @@ class SolveState:
         return Evidence("bound meets tree", "", (self.least_by,))
 
     def answer(self, stop: Stop) -> Answer:
-        """`stop` PROVED without a tree means that there is none. A stop that is a proof has been closed by evidence."""
+        """The answer. `stop` PROVED without a tree means infeasible; a proof needs the evidence given to `close`."""
         statistics = {**self.statistics, "seconds": monotonic() - self.began}
         if self.accepts is not None and stop is Stop.PROVED:
             stop = Stop.FINISHED
@@ -179,7 +179,7 @@ class SolveState:
         bound = self.bound
         evidence: Proof = self.bound_by if bound is not None else ()
         if len(self.problem.goals) == 1 and self.objective and bound == self.objective[0]:
-            # Perhaps a solver was stopped that did not know it yet.
+            # The solver may have been stopped before it noticed this.
             stop, self.closed_by = Stop.PROVED, Evidence("bound meets tree", "", evidence)
         if stop is Stop.PROVED:
             if self.closed_by is None:
@@ -208,13 +208,13 @@ class SolveState:
         )
 
     def _object_below(self) -> None:
-        """Raises Contradiction where a tree is to be called optimal that the bound known does not reach."""
+        """Raises Contradiction if the best tree is called optimal though the known bound does not reach it."""
         assert self.objective
         if self.least is not None and self.bound != self.objective[0]:
             raise Contradiction(f"it says optimal with the value {self.objective[0]} and the bound {self.bound}")
 
     def _object(self) -> None:
-        """Raises Contradiction where the bound lies above the best tree: whoever proved it is wrong."""
+        """Raises Contradiction if the bound lies above the best tree, since its proof must then be wrong."""
         best = self.best
         if not self.objective or self.accepts is not None or self.least is None or best is None or self.least <= best:
             return
@@ -226,7 +226,7 @@ class SolveState:
 
 
 def trimmed(tree: Node, problem: Problem, goal: Form) -> Node:
-    """The tree without tests that split none of its rows; leaves without a label get the one of least goal."""
+    """The tree without tests that separate no rows; leaves without a label get the cheapest one."""
 
     def trim(node: Node, rows: NDArray[np.intp]) -> Node:
         if isinstance(node, Leaf):

@@ -48,7 +48,7 @@ EXPLAIN = Option(bool, True, "name conflicting requirements where there is no tr
 PRESOLVE = Option(
     bool, True, "bound and thin out a cover by exact relaxation first; false: the solver gets all of it and proves all"
 )
-FEW_STEPS = 10**6  # of a squared loss, where a solver that counts in floats cannot take more
+FEW_STEPS = 10**6  # of a squared loss, for solvers with floats that cannot handle more
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +60,14 @@ class EncodingChoice:
 
 
 class SolverBackend(BackendBase):
-    module: ClassVar[str]  # what is imported,
-    package: ClassVar[str]  # what it is called where packages are installed,
-    install: ClassVar[str]  # and how
-    word: ClassVar[str] = "encoding"  # what the back-end calls a way
+    module: ClassVar[str]  # the module to import,
+    package: ClassVar[str]  # the name of its package,
+    install: ClassVar[str]  # and how to install it
+    word: ClassVar[str] = "encoding"  # the back-end's own word for an encoding
 
     @classmethod
     def missing(cls) -> str | None:
-        """None if the module is there, or how to install it; nothing is imported."""
+        """None if the module is installed, otherwise how to install it; nothing is imported."""
         from importlib.util import find_spec
 
         return None if find_spec(cls.module) is not None else cls.install
@@ -83,14 +83,14 @@ class SolverBackend(BackendBase):
 
     @abstractmethod
     def choose_encoding(self, problem: Problem, task: IntegerTask, options: Mapping[str, Any]) -> EncodingChoice:
-        """The encoding for a problem: the one asked for, or the best by estimated size; else raises Unsupported."""
+        """The encoding given by the options, or the best by estimated size; raises Unsupported if none works."""
 
     @abstractmethod
     def run(self, search: SolveState, encoding: str, start: Node | None) -> Stop:
-        """The search; PROVED without a tree means that there is none."""
+        """Runs the search; PROVED without a tree means that there is none."""
 
     def memory_note(self, options: Mapping[str, Any]) -> str:
-        """How, for the notes: what is built is refused before it is too large; the solver's own memory is watched."""
+        """How the limit on memory is enforced, for the notes of the answer."""
         return "what the process holds is looked at ten times a second, and the search is stopped beyond the limit"
 
     def refusals(self, problem: Problem, options: Mapping[str, Any] = NO_OPTIONS) -> Iterator[Refusal]:
@@ -100,7 +100,7 @@ class SolverBackend(BackendBase):
             yield replace(unsupported.refusal, because=f"{self.name} cannot take {unsupported}")
 
     def remark(self, problem: Problem, options: Mapping[str, Any]) -> str:
-        """Which encoding it will be and why, for the plan; one for every stage, if they differ."""
+        """Which encoding is used and why; one sentence per stage of the plan, if they differ."""
         from treeml.backends.planning.capabilities import needs_deepening, needs_growing
         from treeml.backends.planning.plan import stages
         from treeml.backends.planning.rescale import rescaled
@@ -156,8 +156,7 @@ class SolverBackend(BackendBase):
 def refined(
     problem: Problem, limits: Limits, answer: Answer, once: Callable[[IntegerTask, Node | None], Answer]
 ) -> Answer:
-    """A best tree that rounding leaves in doubt is sought again, in steps that are a share of its own value, until the
-    doubt is small beside it, or none."""
+    """Repeats the search with finer rounding until the tolerance is 0 or small relative to the value."""
     steps: Fraction | None = None
     while answer.status is Status.OPTIMAL and answer.tolerance and answer.objective:
         goal, value = problem.goals[0], answer.objective[0]
@@ -185,13 +184,13 @@ def refined(
 
 
 def refuse(name: str, unsupported: Unsupported) -> RefusedError:
-    """For what an option asks of a problem that cannot be had."""
+    """The error for options that this problem does not allow."""
     instead = unsupported.refusal.instead
     return RefusedError(Diagnostic("B501", f"{name} cannot take {unsupported}", helps=(instead,) if instead else ()))
 
 
 def run_limits_of(limits: Limits, work: float | None = None) -> RunLimits:
-    """How a solver is to run under these limits; `work` is in its own measure, 0 and None for no limit."""
+    """The limits in the form that engines take; `work` is in the solver's own unit, with 0 and None for no limit."""
     from treeml.backends.solvers.engines.running import RunLimits
     from treeml.system.memory import resident
 

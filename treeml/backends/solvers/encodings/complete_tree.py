@@ -1,4 +1,4 @@
-"""The complete tree of a depth: node t has the children 2t + 1 (yes, left) and 2t + 2 (no, right)."""
+"""The complete binary tree of a depth: node t has the children 2t + 1 (yes, left) and 2t + 2 (no, right)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Nodes:
 
     @cached_property
     def paths(self) -> tuple[tuple[tuple[int, bool], ...], ...]:
-        """Of every leaf: the nodes above it, each with True where the path goes to the yes side."""
+        """For every leaf, the nodes above it, each with True if the path takes the yes side."""
         return tuple(self.path(self.branches + leaf) for leaf in range(self.leaves))
 
     def path(self, node: int) -> tuple[tuple[int, bool], ...]:
@@ -41,6 +41,9 @@ class Nodes:
         return range(first, first + (1 << down))
 
     def active_node(self, leaf: int) -> int | None:
-        """Rows that no split parts go left; so a leaf exists where the last node it lies right of is split."""
+        """The node that must be split for the leaf to exist: the last one at which its path goes right.
+
+        At a node without a split all rows go left, so a leaf reached by left turns only always exists (None).
+        """
         rights = [node for node, yes in self.paths[leaf] if not yes]
         return rights[-1] if rights else None

@@ -1,4 +1,4 @@
-"""Problem -> how large each encoding of it would be, before anything is built, and which is taken for that."""
+"""Problem -> which encoding is used, by the estimated size of each, before anything is built."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from treeml.backends.solvers.encodings.integer_task import TOO_LARGE, IntegerTas
 from treeml.backends.solvers.unsupported import Unsupported
 from treeml.problem.problem import Problem
 
-MOST_CELLS = 150_000_000  # numbers in the tables of a cover: about a gigabyte
+MOST_CELLS = 150_000_000  # numbers in the tables of a cover: about one gigabyte
 MOST_WORK = 30_000_000_000  # steps of counting: about ten seconds
-LARGEST_ENTRY = 2**50  # in a row of a solver's model: beyond 2^57 CP-SAT was seen to refute what has a solution
+LARGEST_ENTRY = 2**50  # in a row of a model: beyond 2^57 CP-SAT has called feasible models infeasible
 MOST_LITERALS = 50_000_000  # occurrences of literals in a model over nodes
 
 
 def is_whole(options: Mapping[str, Any]) -> bool:
-    """Is a cover written to a file, or left to the solver altogether? Then no subtrees of it are priced as one."""
+    """Is the cover written to a file, or solved without presolve? Then depth-2 subtrees are not precomputed."""
     return bool(options.get("write")) or not options.get("presolve", True)
 
 
 def cover_or(
     problem: Problem, task: IntegerTask, wanted: bool, other: Callable[[], str], whole: bool = False
 ) -> tuple[str, str]:
-    """`cover` where it is wanted or its tables fit, else what `other` says; and why."""
+    """`cover` if it is wanted or its tables fit, otherwise the result of `other`; and the reason."""
     cells, work = estimate_cells(problem, task, whole), cover_work(problem, task, whole)
     size = f"its tables hold at most {_about(cells)} numbers, filled in about {_about(work)} steps"
     if wanted:
@@ -67,7 +67,7 @@ def takes_nodes(task: IntegerTask) -> None:
 
 
 def takes_shares(task: IntegerTask) -> None:
-    """Raises Unsupported where a purity is compared in larger numbers than a row of a solver's model may hold."""
+    """Raises Unsupported if a purity limit needs larger numbers than a row of a model may hold."""
     if task.largest_share > LARGEST_ENTRY:
         raise Unsupported(
             "a purity of so many digits beside such weights", TOO_LARGE, "round the purity or the weights"
@@ -75,7 +75,7 @@ def takes_shares(task: IntegerTask) -> None:
 
 
 def node_literals(problem: Problem, task: IntegerTask, binary: bool = False) -> int:
-    """About so many literals in a model over nodes; with `binary`, one that takes every test by itself."""
+    """The approximate number of literals of a model over nodes; `binary`: with every test by itself."""
     leaves = 2 ** max(0, task.depth)
     kinds = sum(
         1 if feature.kind in ("ordered", "subsets") and not binary else feature.tests for feature in problem.features
@@ -84,7 +84,7 @@ def node_literals(problem: Problem, task: IntegerTask, binary: bool = False) -> 
 
 
 def fitting_literals(problem: Problem, task: IntegerTask, binary: bool = False) -> int:
-    """The same; raises Unsupported where they are too many."""
+    """The same, but raises Unsupported if there are too many."""
     size = node_literals(problem, task, binary)
     if size > MOST_LITERALS:
         tests = f", {len(problem.tests):,} tests" if binary else ""
@@ -98,13 +98,13 @@ def fitting_literals(problem: Problem, task: IntegerTask, binary: bool = False) 
 
 
 def flow_columns(problem: Problem, task: IntegerTask) -> int:
-    """About so many columns of a program of flows, if no two rows are alike."""
+    """The approximate number of columns of a flow program, if no two rows are identical."""
     leaves = 2 ** max(0, task.depth)
     return int((leaves - 1) * len(problem.tests) + leaves * max(1, problem.classes) + problem.rows * leaves)
 
 
 def node_encoding(problem: Problem, task: IntegerTask) -> str:
-    """`order` where features are taken as they are, `rows` for tests; raises Unsupported where both are too large."""
+    """`order` if there are ordered or categorical features, else `rows`; raises Unsupported if both are too large."""
     takes_shares(task)
     fitting_literals(problem, task)
     raw = any(feature.kind in ("ordered", "subsets") for feature in problem.features)
@@ -112,7 +112,7 @@ def node_encoding(problem: Problem, task: IntegerTask) -> str:
 
 
 def flow_encoding(problem: Problem, task: IntegerTask) -> str:
-    """`flow`, over every test by itself; raises Unsupported where it is too large."""
+    """`flow`, with every test by itself; raises Unsupported if it is too large."""
     takes_shares(task)
     fitting_literals(problem, task, binary=True)
     return "flow"

@@ -1,8 +1,8 @@
-"""Problem -> what is asked of a tree, in whole numbers.
+"""IntegerTask: the goal and the requirements of a problem in integers, the one description that every encoding reads.
 
-The one description that every encoding reads. Goals and bounds become linear forms over a few quantities of a tree;
-conditions on single leaves stand apart. An encoding has to express the quantities once; a measure added to the language
-arrives here as one more form.
+Goals and bounds are linear forms over a few quantities of a tree; conditions on single leaves are kept apart. An
+encoding expresses each quantity once, so a new measure of the language needs no change here. `read_problem` makes a
+task from a problem.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     Whole = NDArray[np.int64]
 
-LARGEST_SUM = 2**52  # every whole number that a solver sees stays exact as a float
-LARGEST_SHARE = 2**120  # the weight of all rows times a term of a purity's limit; up to here it is compared exactly
+LARGEST_SUM = 2**52  # every integer that a solver sees is exact as a float
+LARGEST_SHARE = 2**120  # total weight times the numerator or denominator of a purity limit
 
 
 TOO_LARGE = "their sum is beyond what solvers handle exactly"
@@ -37,17 +37,17 @@ TOO_LARGE = "their sum is beyond what solvers handle exactly"
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Form:
-    """value of a tree = scale * (whole number made of the parts below) + constant.
+    """A linear form: the value of a tree is scale * (the integer sum of the parts below) + constant.
 
     predicted     sum over rows of cost[row, predicted class]
-    leaves        times the number of leaves
-    depth         times the depth
-    used          sum of the numbers of the features that the tree tests
-    test_costs    per feature: times the count of the rows on whose path it is tested
-    losses        factor times a loss of the leaves' rows (the factor is a fraction: losses may be real); one beyond
-                  `ceiling` counts as that, since no tree with such a leaf is of interest. Where prices would need
-                  steps too small beside a squared loss, they are `rough`: rounded down as it is
-    largest       factor times the largest of several forms, each of scale 1 with a whole constant in `offset`
+    leaves        coefficient of the number of leaves
+    depth         coefficient of the depth
+    used          for each feature the coefficient of "the tree tests it"
+    test_costs    for each feature the cost per row on whose path it is tested
+    losses        factor times a loss of the leaves' rows (the factor is a fraction: losses may be real). A loss above
+                  `ceiling` is cut off there, since no tree with such a leaf matters. If prices beside a squared loss
+                  would need too fine a unit, they are rounded down like the loss (`rough`)
+    largest       factor times the maximum of several forms, each of scale 1 with an integer constant in `offset`
     """
 
     predicted: Whole | None = None
@@ -57,7 +57,7 @@ class Form:
     test_costs: Mapping[int, int] = field(default_factory=dict)
     losses: tuple[tuple[Fraction, Loss], ...] = ()
     ceiling: int | None = None
-    rough: bool = False  # are prices rounded down to steps too, as squared losses are?
+    rough: bool = False  # are prices rounded down to integer units, like squared losses?
     largest: tuple[tuple[int, tuple[Form, ...]], ...] = ()
     offset: int = 0
     scale: Fraction = Fraction(1)
@@ -65,13 +65,13 @@ class Form:
 
     @property
     def additive(self) -> bool:
-        """Is it a sum over leaves, so that subtrees can be priced apart?"""
+        """Is it a sum over leaves, so that subtrees can be priced separately?"""
         return not (self.depth or self.used or self.largest)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class IntegerRequirement:
-    """A form kept between two whole numbers, each of which may be absent."""
+    """low <= form <= high, where either limit may be absent."""
 
     form: Form
     low: int | None
@@ -83,8 +83,8 @@ class IntegerRequirement:
 class LeafRule:
     """A condition on every leaf, or (`some`) on at least one.
 
-    kind support: count of its rows against `limit`; errors: sum of cost[row, label] against `limit`; purity: the
-    heaviest class's weight against `limit` times the weight of all. `sense` is "<=" or ">=".
+    The kind says what is compared with the limit. support: the number of rows; errors: the sum of cost[row, label];
+    purity: the weight of the heaviest class, with `limit` times the weight of all. `sense` is "<=" or ">=".
     """
 
     kind: str
@@ -92,12 +92,12 @@ class LeafRule:
     limit: Fraction
     some: bool
     name: str
-    cost: Whole | None = None  # of errors and purity
+    cost: Whole | None = None  # for errors and purity
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class IntegerTask:
-    """All that is asked of a tree."""
+    """The goal and all requirements of a problem."""
 
     depth: int
     goal: Form
@@ -107,13 +107,13 @@ class IntegerTask:
 
     @property
     def support(self) -> int:
-        """Fewest rows a leaf may have."""
+        """The fewest rows that a leaf may have."""
         limits = [rule.limit for rule in self.leaf_rules if rule.kind == "support" and not rule.some]
         return max((ceil(limit) for limit in limits), default=0)
 
     @property
     def largest_share(self) -> int:
-        """The weight of all rows times the larger term of a purity's limit: what a sum over a leaf is compared in."""
+        """Total weight times the numerator or denominator of a purity limit: the largest number in its comparison."""
         return max(
             (
                 added(rule.cost.ravel()) * max(abs(rule.limit.numerator), rule.limit.denominator)
@@ -131,12 +131,12 @@ class IntegerTask:
 
     @property
     def watched(self) -> frozenset[int]:
-        """Features whose use is counted."""
+        """The features whose use counts in a form."""
         return frozenset(feature for form in self.forms for part in parts_of(form) for feature in part.used)
 
     @property
     def counts_shape(self) -> bool:
-        """Does anything but the predictions matter, so that needless splits are not free?"""
+        """Does anything but the predictions count, so that superfluous splits are not free?"""
         if self.leaf_rules or self.monotone:
             return True
         return any(
@@ -147,7 +147,7 @@ class IntegerTask:
 
 
 def form_range(form: Form, problem: Problem, task: IntegerTask) -> tuple[int, int]:
-    """Whole numbers between which the form lies for every tree, real losses left out."""
+    """Integers between which the form lies for every tree, losses not included."""
     low = high = form.offset
     if form.predicted is not None:
         least, most = row_ends(form.predicted)
@@ -169,7 +169,7 @@ def form_range(form: Form, problem: Problem, task: IntegerTask) -> tuple[int, in
 
 
 def parts_of(form: Form) -> Iterator[Form]:
-    """The form and those under its `largest`."""
+    """The form and, recursively, the forms inside its `largest`."""
     yield form
     for _, parts in form.largest:
         for part in parts:
@@ -177,11 +177,11 @@ def parts_of(form: Form) -> Iterator[Form]:
 
 
 def lead_over_share(sums: Whole, label: int, rule: LeafRule) -> Whole:
-    """By how much a class leads over the share that is required: groups x classes -> groups."""
+    """By how much the weight of a class exceeds the required share, per group."""
     ahead = checked_product(sums[:, label], rule.limit.denominator)
     return ahead - checked_product(sums.sum(axis=1), rule.limit.numerator)
 
 
 def goal_value(form: Form, whole: int | Fraction) -> Fraction:
-    """The user's value of a goal whose whole number is known."""
+    """The user's value of a goal, from its integer value."""
     return form.scale * whole + form.constant

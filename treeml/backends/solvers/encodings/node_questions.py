@@ -1,7 +1,8 @@
-"""Problem -> what a node can ask, told over groups of rows that no question tells apart.
+"""Problem -> the questions that a node can ask, over groups of rows that no question separates.
 
-An ordered feature is one choice for all its cuts, a feature split by subsets one for all its subsets: the directions of
-the groups say which. Any other test is a choice of its own. So numeric columns are taken as they are, unbinarized.
+An ordered feature is one question for all its cuts, and a feature split by subsets is one question for all its subsets:
+the directions in which the groups go determine the cut or the subset. Every other test is a question of its own. So
+numeric columns need not be binarized.
 """
 
 from __future__ import annotations
@@ -23,13 +24,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Question:
-    """kind order: yes goes to a first part of the codes; equal: groups of one code go together; test: `yes` says it."""
+    """One question of a node, by kind.
+
+    order: the groups with the smallest codes answer yes; equal: groups with equal codes answer alike; test: `yes` holds
+    the answers.
+    """
 
     feature: int
     kind: str
     test: int = -1
-    yes: Bits | None = None  # per group, of a test
-    codes: NDArray[np.int32] | None = None  # per group, of order and equal
+    yes: Bits | None = None  # per group; for kind test
+    codes: NDArray[np.int32] | None = None  # per group; for kinds order and equal
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -50,13 +55,13 @@ class NodeQuestions:
         return self.questions[place]
 
     def summed(self, matrix: Whole) -> Whole:
-        """Rows x anything -> groups x anything."""
+        """Sums the rows of a matrix by group."""
         result = np.zeros((self.groups, *matrix.shape[1:]), np.int64)
         np.add.at(result, self.group, matrix)
         return result
 
     def decode(self, question: Question, yes: Bits) -> tuple[int, bool] | None:
-        """The test that sends these groups to the yes side, and whether its sides are swapped; None if it is none."""
+        """The test that sends exactly these groups to yes, and whether its sides are swapped; None if no test does."""
         if yes.all() or not yes.any():
             return None
         if question.kind == "test":
@@ -81,7 +86,7 @@ class NodeQuestions:
 
 
 def read_questions(problem: Problem, *, binary: bool = False) -> NodeQuestions:
-    """`binary` makes every test a choice of its own."""
+    """The questions of the problem; `binary` makes every test a question of its own."""
     keys, native = [], []
     for number, feature in enumerate(problem.features):
         if not binary and feature.kind in ("ordered", "subsets") and _is_complete(problem, number):
@@ -122,7 +127,7 @@ def _own_tests(problem: Problem, taken: set[int]) -> list[int]:
 
 
 def _is_complete(problem: Problem, number: int) -> bool:
-    """Does the problem have every test of the feature, in the order that makes them computable?"""
+    """Does the problem have every test of the feature, in the standard order, so that their numbers can be computed?"""
     feature = problem.features[number]
     if feature.codes is None:
         return False

@@ -48,14 +48,15 @@ if TYPE_CHECKING:
     Whole = NDArray[np.int64]
 
 STEPS_OF_A_LOSS = 10**9
-MOST_STEPS = 2**44  # of a squared loss, where prices beside it need finer ones
-LARGEST_WEIGHT = 2**59  # of all rows, where only shares of it count
+MOST_STEPS = 2**44  # of a squared loss, if prices beside it need finer steps
+LARGEST_WEIGHT = 2**59  # of all rows, if only shares of it are compared
 
 
 def read_problem(problem: Problem, most: Fraction | None = None, steps: int = STEPS_OF_A_LOSS) -> IntegerTask:
-    """Raises Unsupported for what no encoding can express.
+    """The task of a problem; raises Unsupported if no encoding can express it.
 
-    Trees whose goal is above `most` are of no interest: a squared loss in it is rounded to a share, 1 / `steps`, of it.
+    Trees whose goal exceeds `most` do not matter, so a squared loss in the goal is rounded to multiples of
+    `most` / `steps`.
     """
     if len(problem.goals) > 1:
         raise Unsupported("several goals", "one goal is solved at a time", "the plan solves them one after the other")
@@ -98,7 +99,7 @@ def read_problem(problem: Problem, most: Fraction | None = None, steps: int = ST
 
 
 def _check_sizes(task: IntegerTask, problem: Problem) -> None:
-    """Refuses what would not stay exact in a solver."""
+    """Raises Unsupported if a number would not stay exact in a solver."""
     for form in task.forms:
         if max(map(abs, form_range(form, problem, task))) > LARGEST_SUM:
             raise Unsupported("numbers of this size", TOO_LARGE)
@@ -115,16 +116,16 @@ def _beyond(cost: Whole, most: int) -> bool:
 
 
 def _eased(item: IntegerRequirement, depth: int) -> IntegerRequirement:
-    """Squared losses are rounded down, by less than a step a leaf: what is at least so much may look like less."""
+    """The requirement with its lower limit relaxed by the rounding of squared losses, which is below 1 per leaf."""
     if item.low is None or not any(loss.kind == "squared" for _, loss in item.form.losses):
         return item
     return IntegerRequirement(item.form, item.low - 2 ** max(0, depth), item.high, item.name)
 
 
 def _merged(requirements: list[IntegerRequirement]) -> Iterator[IntegerRequirement]:
-    """Sums of predictions of one name that are equal up to their sign are one, kept between two limits.
+    """Merges requirements of one name whose sums of predictions are equal up to sign into one with two limits.
 
-    A gap between groups is a bound on either difference of every two of them, so half of its sums are spared.
+    A gap between groups bounds both differences of every pair of groups, so this halves the number of sums.
     """
     found: dict[tuple[str, bytes] | int, tuple[int, IntegerRequirement]] = {}
     for place, item in enumerate(requirements):
@@ -144,7 +145,7 @@ def _merged(requirements: list[IntegerRequirement]) -> Iterator[IntegerRequireme
         low = max((limit for limit in (known.low, low) if limit is not None), default=None)
         high = min((limit for limit in (known.high, high) if limit is not None), default=None)
         if low is not None and high is not None and low > high:
-            found[place] = 1, item  # solvers refuse a row that nothing can meet; two of them they refute
+            found[place] = 1, item  # solvers reject a single empty range as invalid, but prove two rows infeasible
         else:
             found[key] = first, IntegerRequirement(known.form, low, high, item.name)
     for _, item in found.values():
@@ -152,9 +153,9 @@ def _merged(requirements: list[IntegerRequirement]) -> Iterator[IntegerRequireme
 
 
 def form_of(total: Sum, where: str, most: Fraction | None = None, rows: int = 1, steps: int = STEPS_OF_A_LOSS) -> Form:
-    """A sum of terms as one form in whole numbers with a common divisor taken out.
+    """A sum of terms as one form in integers, with common divisors removed.
 
-    A sum above `most` is of no interest; tests are paid for up to `rows` times, squared losses rounded to `steps`.
+    Values above `most` do not matter; a test is paid for at most `rows` times; squared losses are rounded to `steps`.
     """
     raw = _Raw(rows, steps)
     for factor, term in total.parts:
@@ -166,7 +167,7 @@ def form_of(total: Sum, where: str, most: Fraction | None = None, rows: int = 1,
 
 
 def only_costs(total: Sum) -> bool:
-    """Is no part of the sum ever below 0?"""
+    """Is every part of the sum nonnegative?"""
     return all(
         factor >= 0
         and isinstance(term, Loss | Leaves | Depth | Used | TestCost)
@@ -177,7 +178,7 @@ def only_costs(total: Sum) -> bool:
 
 
 class _Raw:
-    """A form with fractional coefficients, while it is added up."""
+    """A form with fractional coefficients, while terms are added to it."""
 
     def __init__(self, rows: int = 1, steps: int = STEPS_OF_A_LOSS) -> None:
         self.rows, self.steps = rows, steps
@@ -210,7 +211,7 @@ class _Raw:
                     self.test_costs[feature] = self.test_costs.get(feature, Fraction(0)) + factor * term.scale * cost
         elif isinstance(term, Loss):
             if term.kind == "squared" and not _spread(term):
-                return  # every leaf fits every row
+                return  # all targets are equal, so the loss is 0
             self.losses.append((factor * term.scale, term))
         elif isinstance(term, Largest):
             raws = list(_largest_parts(term, where))
@@ -232,7 +233,7 @@ class _Raw:
         unit = self._unit()
         if not self.largest:
             return self._scaled(unit)
-        # The value of the largest has to be a whole multiple of some step, and the sum of another.
+        # The value of a maximum must be an integer multiple of one unit, and the whole sum of another.
         built: list[tuple[Fraction, tuple[Form, ...]]] = []
         for factor, raws in self.largest:
             denominators = [
@@ -252,7 +253,7 @@ class _Raw:
         )  # fmt: skip
 
     def _unit(self) -> Fraction:
-        """A step of which every coefficient is a whole multiple; costs with a common divisor allow a larger one."""
+        """A unit of which every coefficient is an integer multiple, as large as the divisors of the costs allow."""
         values = [value for value in (self.leaves, self.depth, *self.used.values(), *self.test_costs.values()) if value]
         for factor, cost in self.predicted:
             divisor = int(np.gcd.reduce(np.abs(cost), axis=None)) if cost.size else 0
@@ -265,7 +266,7 @@ class _Raw:
         real = [abs(factor) * _spread(loss) for factor, loss in self.losses if loss.kind == "squared"]
         squared = sum(real, Fraction(0))
         if squared:
-            # Squared losses are real, and rounded down to steps that are a share of the largest loss of interest.
+            # Squared losses are real numbers: they are rounded down to a fraction of the largest loss that matters.
             squared = squared if self.most is None else min(squared, self.most)
             step = squared / self.steps
             exact = step if unit is None else unit / max(1, ceil(unit / step))
@@ -298,7 +299,7 @@ class _Raw:
 
 
 def _times(cost: Whole, ratio: Fraction) -> Whole:
-    """cost * ratio, which is whole; refused where it would not stay exact."""
+    """cost * ratio, which must be integer; raises Unsupported if it would not stay exact."""
     if not largest(cost):
         return np.zeros(cost.shape, np.int64)
     if largest(cost) * len(cost) * abs(ratio) > LARGEST_SUM and _reach(cost) * abs(ratio) > LARGEST_SUM:
@@ -308,12 +309,12 @@ def _times(cost: Whole, ratio: Fraction) -> Whole:
 
 
 def _reach(cost: Whole) -> int:
-    """No choice of classes makes the sum over some of the rows larger than this."""
+    """An upper bound on the absolute sum over any rows, whatever classes are predicted."""
     return added(np.abs(cost).max(axis=1, initial=0))
 
 
 def _spread(loss: Loss) -> Fraction:
-    """At least the squared loss of a single leaf, rounded up."""
+    """An upper bound on the squared loss of a single leaf."""
     total = 0
     for output in range(loss.targets.shape[1]):
         values = [int(value) for value in loss.targets[:, output]]
@@ -331,7 +332,7 @@ def _common_unit(values: list[Fraction]) -> Fraction:
 
 
 def _largest_parts(term: Largest, where: str) -> Iterator[_Raw]:
-    """The parts of a largest value, those of a largest inside it among them."""
+    """The parts of a maximum, with nested maxima flattened."""
     for part in term.parts:
         if len(part.parts) == 1 and isinstance(part.parts[0][1], Largest) and part.parts[0][0] > 0:
             factor, inner = part.parts[0]
@@ -348,7 +349,7 @@ def _largest_parts(term: Largest, where: str) -> Iterator[_Raw]:
 
 
 def _flattened(bound: Bound) -> Iterator[Bound]:
-    """Bounds on a largest value and on a quotient as bounds on plain sums, where that says the same."""
+    """A bound on a maximum or on a quotient as equivalent bounds on plain sums, where there are such."""
     parts = [(factor, term) for factor, term in bound.sum.parts if factor]
     if len(parts) == 1 and isinstance(parts[0][1], Ratio):
         yield from _ratio(bound)
@@ -368,7 +369,7 @@ def _flattened(bound: Bound) -> Iterator[Bound]:
 
 
 def _ratio(bound: Bound) -> Iterator[Bound]:
-    """A quotient against a number, as numerator minus number times denominator (never negative) against 0."""
+    """A bound on a quotient as a bound on numerator - limit * denominator; the denominator is never negative."""
     factor, term = bound.sum.parts[0]
     assert isinstance(term, Ratio)
     quotient = (bound.limit - bound.sum.constant) / factor
@@ -396,7 +397,7 @@ def _requirement(bound: Bound) -> IntegerRequirement:
 
 
 def _in_reach(limit: int) -> int:
-    """A limit beyond all sums that solvers are given says the same wherever beyond them it is."""
+    """The limit clipped to a range that no sum leaves, where its exact value does not matter."""
     return max(-2 * LARGEST_SUM, min(limit, 2 * LARGEST_SUM))
 
 
@@ -419,7 +420,7 @@ def _leaf_rules(bound: Bound) -> Iterator[LeafRule]:
 
 
 def _whole(limit: Fraction, sense: str) -> Fraction:
-    """What is counted in whole numbers meets a limit where it meets the next whole number on its allowed side."""
+    """The limit of an integer quantity, rounded to the next integer on its allowed side."""
     return Fraction(_in_reach(floor(limit) if sense == "<=" else ceil(limit)))
 
 

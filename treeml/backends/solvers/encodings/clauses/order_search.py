@@ -30,7 +30,7 @@ from treeml.backends.solvers.encodings.clauses.pseudo_boolean import (
 )
 from treeml.backends.solvers.encodings.monotone import Path, broken_pairs
 from treeml.backends.solvers.encodings.starts.coarse_start import coarse_tree
-from treeml.backends.solvers.encodings.starts.greedy_start import mended_tree
+from treeml.backends.solvers.encodings.starts.improved_start import improved_tree
 from treeml.backends.solvers.engines.outcome import Proved
 from treeml.backends.solvers.engines.sat import Sat, Stopped
 from treeml.backends.solvers.solve_state import SolveState
@@ -215,7 +215,7 @@ class _Runner:
         questions, task = self.model.questions, self.search.task
         deadline = self.search.limits.deadline
         self.search.offer(coarse_tree(questions, task, deadline))
-        self.search.offer(mended_tree(questions, task, self.search.tree, deadline))
+        self.search.offer(improved_tree(questions, task, self.search.tree, deadline))
         upper, total = self.upper(), sum(weight for weight, _ in self.items)
         cap = total if upper is None else min(upper, total)
         outputs, extra = _count(self.items, cap, Clauses(self.model.clauses.top, deadline))

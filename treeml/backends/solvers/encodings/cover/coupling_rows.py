@@ -1,4 +1,4 @@
-"""What is asked -> the rows that couple the columns of a cover, over its forms and a few further variables."""
+"""IntegerTask -> the rows that couple the columns of a cover: requirements, over forms and a few extra variables."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from treeml.problem.problem import Problem
 
 @dataclass(frozen=True, slots=True)
 class Extra:
-    """A variable beside the flow: u[f] (used), D[k] (depth), t (largest) or y (which part is the largest)."""
+    """A variable besides the flow: u[f] (used), D[k] (depth), t (largest) or y (which part is the largest)."""
 
     kind: str
-    number: int  # the feature of `used`, the level of `depth`
+    number: int  # the feature (kind used) or the level (kind depth)
     lower: int
     upper: int
-    wants_small: bool  # may the solver profit from setting it too small, so that it must be held up?
-    wants_large: bool
+    wants_small: bool  # can a smaller value help the solver, so that rows must bound it from below?
+    wants_large: bool  # can a larger value help, so that rows must bound it from above?
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """low <= form over the columns + further variables <= high."""
+    """low <= form over the columns + extra variables <= high."""
 
     form: int | None
     extras: Mapping[int, int]
     low: int | None
     high: int | None
     name: str = ""
-    sign: int = 1  # of the form
+    sign: int = 1  # the sign of the form
 
 
 @dataclass(slots=True)
 class Coupling:
-    goal: dict[int, int] = field(default_factory=dict)  # extra -> coefficient
+    goal: dict[int, int] = field(default_factory=dict)  # number of the extra variable -> coefficient
     rows: list[Row] = field(default_factory=list)
     extras: list[Extra] = field(default_factory=list)
-    told_apart: bool = False  # do columns of equal effect differ otherwise, by region or by what was rounded?
+    told_apart: bool = False  # must columns with equal values be kept apart, for monotonicity or because of rounding?
 
 
 def couple(problem: Problem, task: IntegerTask) -> Coupling:
@@ -59,7 +59,7 @@ def couple(problem: Problem, task: IntegerTask) -> Coupling:
             made.extras.append(Extra("depth", level, 0, 1, small, large))
 
     def extras_of(form: Form, small: bool, large: bool) -> dict[int, int]:
-        """The further variables of a form; `small` says that less of the form helps, `large` that more does."""
+        """The extra variables of a form; `small` and `large` say whether a smaller or a larger form helps."""
         found: dict[int, int] = {}
         for feature, value in form.used.items():
             found[place["used", feature]] = value
@@ -101,7 +101,7 @@ def couple(problem: Problem, task: IntegerTask) -> Coupling:
 
 
 def _wanted(task: IntegerTask) -> dict[tuple[str, int], tuple[bool, bool]]:
-    """For `used` and `depth`: does a smaller, does a larger value help somewhere?"""
+    """For `used` and `depth`: can a smaller value help anywhere, and can a larger one?"""
     found: dict[tuple[str, int], tuple[bool, bool]] = {}
 
     def note(form: Form, small: bool, large: bool) -> None:
@@ -112,7 +112,7 @@ def _wanted(task: IntegerTask) -> dict[tuple[str, int], tuple[bool, bool]]:
                 found[key] = (before[0] or here[0], before[1] or here[1])
         for factor, parts in form.largest:
             for part in parts:
-                # A largest value is held from both sides where more of it helps.
+                # If a larger maximum helps, it is bounded from both sides.
                 note(part, True, large if factor > 0 else small)
 
     note(task.goal, True, False)

@@ -1,4 +1,4 @@
-"""The cover hyperflow: what it is, what it takes, and how large it would be; `cover_tables` makes its tables.
+"""The cover hyperflow: its definition, what it can express, and its size; `cover_tables` computes its tables.
 
 A state (k, Q) is the set Q of rows that reach a node at depth k; paths that cover the same rows share a state. A tree
 is a unit of flow from the root state (0, all rows) that every split divides in two:
@@ -10,19 +10,19 @@ is a unit of flow from the root state (0, all rows) that every split divides in 
     sum_c lam[root, c] + sum_j b[root, j] (+ v)  =  1
     sum_c lam[S, c] + sum_j b[S, j] (+ v)  =  sum of b[R, j] over the arcs of which S is a side        every other S
 
-A side of a split never holds rows of the other, so without further rows the linear relaxation is integral (Martin,
-Rardin and Campbell 1990): it is the dynamic program of the tree. Every linear quantity of a tree is a row over the
+The two sides of a split share no rows, so without coupling rows the linear relaxation is integral (Martin, Rardin and
+Campbell 1990): it is the dynamic program over trees. Every linear quantity of a tree is a row over the
 columns: a leaf carries the sums of the costs of its rows, a split the price of its test, both of every form. Tests that
-split a state alike are one column, unless the use of their features is counted. Conditions on leaves remove columns.
+split a state identically share a column, unless the use of their features counts. Conditions on leaves remove columns.
 
     used        u[f] >= b[S, j], v[S, j, ..] for every test j of f;   u[f] <= their sum
     depth       D[k] >= every split at depth k - 1;                   D[k] <= their sum
     largest     t >= every part;  t <= part + M (1 - y[part]);  sum of y = 1
     test costs  the features already paid for are part of a state, so a split knows whether its test is new
 
-Where nothing couples the subtrees (one additive goal, at most a least support), states end at depth d - 2, and lam[S]
-costs what the best tree of depth two on S costs, counted exactly ("pairs"). A cover that is wanted `whole`, to be
-written to a file or to be solved without anything counted before, goes on to depth d - 1.
+If nothing couples the subtrees (one additive goal, at most a minimum support), states end at depth d - 2, and lam[S]
+costs as much as the best tree of depth two on S, which is counted exactly ("pairs"). A `whole` cover, which is written
+to a file or solved without presolve, continues to depth d - 1.
 """
 
 from __future__ import annotations
@@ -48,20 +48,20 @@ if TYPE_CHECKING:
     Whole = NDArray[np.int64]
     Bits = NDArray[np.bool_]
 
-NEVER = 2**60  # the price of what is not allowed
+NEVER = 2**60  # the price of a leaf or split that is not allowed
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Cover:
-    """States, arcs, and what leaves and splits add to every form.
+    """States, arcs, and the amounts that leaves and splits add to every form.
 
-    Axis 0 of tables is the form: the goal, then those of `row_forms`, then one per condition on some leaf, which counts
+    Axis 0 of the tables is the form: the goal, then `row_forms`, then one form per condition on some leaf, which counts
     the leaves that meet it.
     """
 
     states: native.States
-    tests: NDArray[np.int32]  # numbers, in the problem, of the tests used here
-    feature: NDArray[np.int32]  # of those tests
+    tests: NDArray[np.int32]  # the tests used here, by their number in the problem
+    feature: NDArray[np.int32]  # the features of those tests
     labels: int
     labeled: bool  # do leaves predict classes?
     last: int  # first state of the last level
@@ -86,7 +86,7 @@ class Cover:
 
 
 def pair_tree(cover: Cover, state: int) -> Node:
-    """The best tree of depth two on a state; its leaves are labeled by whoever knows the rows."""
+    """The best tree of depth two on a state, with leaves that have no label yet."""
     assert cover.pairs is not None
     root, yes, no = (int(test) for test in cover.pairs[1][state - cover.last])
 
@@ -97,14 +97,14 @@ def pair_tree(cover: Cover, state: int) -> Node:
 
 
 def couples(task: IntegerTask) -> bool:
-    """Does anything but one sum over leaves matter?"""
+    """Does the task have more than one sum over leaves, so that subtrees depend on each other?"""
     forms = [item for item in task.requirements if item.low is not None or item.high is not None]
     some = any(rule.some for rule in task.leaf_rules)
     return bool(forms) or some or bool(task.monotone) or not task.goal.additive
 
 
 def takes_pairs(task: IntegerTask, whole: bool = False) -> bool:
-    """Are depth-2 subtrees priced as one?"""
+    """Are subtrees of depth two precomputed?"""
     if whole:
         return False
     goal = task.goal
@@ -114,9 +114,9 @@ def takes_pairs(task: IntegerTask, whole: bool = False) -> bool:
 
 
 def takes_cover(problem: Problem, task: IntegerTask, whole: bool = False) -> None:
-    """Raises Unsupported where a number of the tables would be too large, or classes too many.
+    """Raises Unsupported if the tables would hold too large numbers, or if there are too many classes.
 
-    No set of rows loses more than all rows together, so what a single leaf costs bounds every entry.
+    No set of rows has a larger loss than all rows together, so the cost of a single leaf bounds every entry.
     """
     if takes_pairs(task, whole) and problem.classes > 64:
         raise Unsupported("more than 64 classes", "depth-2 subtrees are counted for at most 64")
@@ -143,7 +143,7 @@ def takes_cover(problem: Problem, task: IntegerTask, whole: bool = False) -> Non
 
 
 def _spread(loss: Loss) -> int:
-    """At least the absolute loss, or the quantile loss times its denominator, of a single leaf."""
+    """An upper bound on the absolute loss of a single leaf, or on its quantile loss times the denominator."""
     weight = [int(w) for w in loss.weight]
     side = 1 if loss.kind == "absolute" else max(loss.level.numerator, loss.level.denominator - loss.level.numerator)
     total = 0
@@ -162,12 +162,12 @@ def _sides(loss: Loss) -> int:
 
 
 def estimate_states(tests: int, levels: int) -> int:
-    """At most so many states on levels 0 .. levels - 1."""
+    """An upper bound on the number of states on levels 0 .. levels - 1."""
     return sum(comb(tests, k) << k for k in range(max(1, levels)))
 
 
 def estimate_cells(problem: Problem, task: IntegerTask, whole: bool = False) -> int:
-    """At most so many numbers in the tables: what building takes in time and, times eight, in memory."""
+    """An upper bound on the numbers in the tables: the time to build them, and, times eight, the memory."""
     tests, labels = len(problem.tests), max(1, problem.classes)
     words = -(-problem.rows // 64)
     if takes_pairs(task, whole):
@@ -177,7 +177,7 @@ def estimate_cells(problem: Problem, task: IntegerTask, whole: bool = False) -> 
 
 
 def row_forms(task: IntegerTask) -> tuple[Form, ...]:
-    """The forms of rows, those under a largest value among them, each once."""
+    """The forms of the requirements, with the forms inside a maximum."""
     found: list[Form] = []
     for part in parts_of(task.goal):
         if part is not task.goal:
@@ -188,7 +188,7 @@ def row_forms(task: IntegerTask) -> tuple[Form, ...]:
 
 
 def moved_targets(loss: Loss, rows: int) -> Whole:
-    """The targets about their mean; refused where their squares are too large."""
+    """The targets minus their mean; raises Unsupported if their squares are too large."""
     outputs = loss.targets.shape[1]
     weight = loss.weight.astype(np.int64)
     total = max(1, int(weight.sum()))

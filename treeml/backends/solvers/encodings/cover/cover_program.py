@@ -1,4 +1,4 @@
-"""Cover, coupling rows -> Program, and a solution of it -> a tree."""
+"""Cover, coupling rows -> Program, and a solution of the program -> a tree."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     Bits = NDArray[np.bool_]
 
 LEAF, ARC, BOTTOM, PAIR = range(4)
-STRONG_LINKS = 60_000  # rows that tie columns to the use of a feature one by one; beyond, a level at a time
+STRONG_LINKS = 60_000  # the most rows that link single states to a feature or level; beyond, one row per level
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class CoverColumns:
-    """The columns of the flow, one entry per column; what a field means depends on the kind."""
+    """The columns of the flow, one entry per column; the meaning of a field depends on the kind."""
 
     kind: NDArray[np.int8]
     state: Whole
@@ -40,7 +40,7 @@ class CoverColumns:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Keep:
-    """Which columns to take: masks over leaves and arcs, and bottom splits as (state, test, one, zero)."""
+    """Which columns to use: masks over leaves and arcs, and bottom splits as (state, test, one, zero)."""
 
     leaf: Bits
     arc: Bits
@@ -49,7 +49,7 @@ class Keep:
 
 
 def best_columns(cover: Cover) -> Keep:
-    """Where nothing couples: the cheapest label of a leaf, the cheapest split of a last state."""
+    """The columns if nothing couples them: the cheapest label of each leaf, the cheapest split of each last state."""
     goal = np.where(cover.leaf_allowed, cover.leaf[0], NEVER)
     leaf = np.zeros_like(cover.leaf_allowed)
     leaf[np.arange(len(goal)), goal.argmin(axis=1)] = True
@@ -74,7 +74,7 @@ def best_columns(cover: Cover) -> Keep:
 
 
 def all_columns(cover: Cover) -> Keep:
-    """Every allowed leaf and split, one of those that add the same to every form."""
+    """Every allowed leaf and split."""
     none = np.zeros(0, np.int64)
     bottom = (none, none, none, none)
     if cover.splits_last and len(cover.tests):
@@ -85,7 +85,7 @@ def all_columns(cover: Cover) -> Keep:
 
 
 def take(cover: Cover, keep: Keep, coupling: Coupling) -> CoverColumns:
-    """The kept columns that flow from the root can use, without doubles."""
+    """The chosen columns that a flow from the root can reach, without duplicates."""
     states = cover.states
     watched = {extra.number for extra in coupling.extras if extra.kind == "used"}
     leaf_state, label = np.nonzero(keep.leaf)
@@ -123,10 +123,10 @@ def take(cover: Cover, keep: Keep, coupling: Coupling) -> CoverColumns:
 
 
 def write_program(cover: Cover, columns: CoverColumns, coupling: Coupling, cutoff: int | None = None) -> Program:
-    """The flow over the columns, then the coupling rows; `cutoff` bounds the goal from above."""
+    """The program: flow conservation, then the coupling rows; `cutoff` is an upper bound on the goal."""
     states = cover.states
     size, extras = columns.size, len(coupling.extras)
-    # One row per state that has a column, numbered in the order of the states.
+    # One row per state that occurs, in the order of the states.
     present = np.zeros(states.size, bool)
     present[columns.state] = True
     arcs = columns.kind == ARC
@@ -173,7 +173,7 @@ def write_program(cover: Cover, columns: CoverColumns, coupling: Coupling, cutof
 
 
 def read_tree(cover: Cover, columns: CoverColumns, values: Whole) -> Node:
-    """The tree along which the flow runs."""
+    """The tree that the flow describes."""
     chosen = {int(columns.state[c]): int(c) for c in np.flatnonzero(values[: columns.size])}
     states = cover.states
 
@@ -196,7 +196,7 @@ def read_tree(cover: Cover, columns: CoverColumns, values: Whole) -> Node:
 
 
 def columns_of(cover: Cover, columns: CoverColumns, tree: Node, bits: Bits) -> Whole | None:
-    """The assignment of the columns that a tree is, if they are all there; a start for a solver."""
+    """The tree as values of the columns, to start a solver; None if the columns do not contain the tree."""
     from treeml.native.cover import pack_bits
 
     if cover.pairs is not None:
@@ -244,7 +244,7 @@ def columns_of(cover: Cover, columns: CoverColumns, tree: Node, bits: Bits) -> W
 def _without_doubles(
     cover: Cover, bottom: tuple[Whole, Whole, Whole, Whole], watched: set[int]
 ) -> tuple[Whole, Whole, Whole, Whole]:
-    """Of bottom splits of a state with equal effects and equal use of counted features, the first."""
+    """Bottom splits without duplicates: those of one state with equal values and equal use of counted features."""
     state, test, one, zero = bottom
     if not len(state):
         return bottom
@@ -252,7 +252,7 @@ def _without_doubles(
     effects = cover.bottom_price[:, place, test] + cover.yes[:, place, test, one] + cover.no[:, place, test, zero]
     feature = cover.feature[test]
     counted = np.where(np.isin(feature, list(watched)), feature, -1)
-    # Sorted by one mixed number: equals lie together, and only what is equal in every part is a double.
+    # Sorting by a hash puts duplicates side by side; only splits equal in every part count as duplicates.
     mixed = np.zeros(len(state), np.uint64)
     for part in (counted, *effects):
         mixed = (mixed ^ part.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
@@ -267,7 +267,7 @@ def _without_doubles(
 
 
 def _reachable(cover: Cover, keep: Keep, ends: Whole) -> tuple[Bits, Whole]:
-    """States that a tree of kept columns can pass, and the kept arcs between them."""
+    """The states that a tree of chosen columns can pass through, and the chosen arcs between them."""
     states = cover.states
     alive = np.zeros(states.size, bool)
     alive[ends] = True
@@ -290,7 +290,7 @@ def _reachable(cover: Cover, keep: Keep, ends: Whole) -> tuple[Bits, Whole]:
 
 
 def _links(cover: Cover, columns: CoverColumns, coupling: Coupling) -> list[tuple[Whole, Whole, int, int]]:
-    """Rows that hold u[f] and D[k] to what the columns use."""
+    """Rows that tie u[f] and D[k] to the columns in use."""
     found: list[tuple[Whole, Whole, int, int]] = []
     if not any(extra.kind in ("used", "depth") for extra in coupling.extras):
         return found

@@ -1,10 +1,10 @@
-"""Problem -> Answer through the cover hyperflow, by any solver of whole-number programs.
+"""Problem -> Answer by the cover hyperflow and any solver of integer programs.
 
-Where nothing couples the subtrees, a flow of moderate size goes to the solver whole. Otherwise the relaxation bounds
-every column, and the solver gets those that a tree below a threshold can use: a tree it finds there is best of all, and
-if there is none the threshold rises. Each round takes four times as many columns, so the last one dominates the time.
-Where the relaxation itself meets a tree no solver is called, which the notes say; with `presolve = false` the solver
-gets every column at once and has to prove everything by itself.
+If nothing couples the subtrees, a flow of moderate size goes to the solver as a whole. Otherwise the relaxation bounds
+every column, and the solver gets only the columns that a tree below a threshold can use. A tree found there is optimal;
+if there is none, the threshold rises. Each round uses four times as many columns, so the last one dominates the time.
+If the bound of the relaxation already equals the value of a tree, no solver is called, and a note says so. With
+`presolve = false` the solver gets all columns at once and has to prove everything by itself.
 """
 
 from __future__ import annotations
@@ -51,15 +51,15 @@ if TYPE_CHECKING:
     Whole = NDArray[np.int64]
 
 FIRST_ROUND = 2_000  # columns
-LONG_WORK = 300_000_000  # steps of counting from which on a greedy tree comes first, in case time runs out
-LARGEST_GOAL = 10**9  # beyond, the exact bounds of the relaxation are better than what floats prove
-SHORT = 0.2  # seconds, which are too few to call a solver
+LONG_WORK = 300_000_000  # steps of counting beyond which a greedy tree is grown first, in case time runs out
+LARGEST_GOAL = 10**9  # beyond this, the exact bounds of the relaxation are better than what floats can prove
+SHORT = 0.2  # seconds; with less time left no solver is called
 PRICED = Evidence("relaxation", "prices on the rows of the cover")
-WHOLE_FLOW = 5_000  # up to so many columns a solver gets the whole flow at once
+WHOLE_FLOW = 5_000  # the most columns of a flow that a solver gets as a whole
 
 
 Solver = Callable[[Program, "Whole | None", OnIncumbent], SolverOutcome]
-Excluded = tuple[tuple[int, int, int, int], ...]  # columns that no answer uses together, by what they are
+Excluded = tuple[tuple[int, int, int, int], ...]  # columns that no answer may use together, by their identity
 
 
 def solve_cover(
@@ -82,7 +82,7 @@ def solve_cover(
     coupling = couple(problem, task)
     search.statistics["states"] = float(cover.states.size)
     if any(loss.kind == "squared" for _, loss in task.goal.losses):
-        # Every leaf is rounded down by less than a step, and all of them together by floats by less than another.
+        # Rounding takes less than one unit off every leaf, and floats less than one more off all of them together.
         leaves = min(2**task.depth, problem.rows)
         prices = leaves + (int(problem.count.sum()) + 2) * task.depth + len(task.goal.used) if task.goal.rough else 0
         search.tolerance = task.goal.scale * (leaves + 1 + prices)
@@ -98,7 +98,7 @@ def solve_cover(
 
 
 class _Asks:
-    """What the solver is asked about one cover, and how often."""
+    """The calls of the solver for one cover: their number, and what they have excluded so far."""
 
     def __init__(self, search: SolveState, cover: Cover, coupling: Coupling, solver: Solver) -> None:
         self.search, self.cover, self.coupling, self.solver = search, cover, coupling, solver
@@ -106,9 +106,9 @@ class _Asks:
         self.excluded: list[Excluded] = []
 
     def ask(self, columns: CoverColumns, program: Program, is_whole: bool) -> tuple[SolverOutcome, bool]:
-        """The outcome, and whether it was no answer, and what makes it none is excluded from now on.
+        """The outcome, and whether its solution was invalid; what makes it invalid is excluded from then on.
 
-        `is_whole`: every column that a tree can use is there, so that the solver's bound is one on all trees.
+        `is_whole`: the columns include all that any tree can use, so that the solver's bound holds for all trees.
         """
         search, cover = self.search, self.cover
         program = _without(program, columns, self.excluded)
@@ -137,17 +137,17 @@ class _Asks:
 
 
 def _everything(asks: _Asks) -> Stop:
-    """Every column goes to the solver."""
+    """Solves the program with every column."""
     return _flow_of(asks, _every_column(asks.cover, asks.coupling, asks.search.task))
 
 
 def _every_column(cover: Cover, coupling: Coupling, task: IntegerTask) -> CoverColumns:
-    """Of columns between which only their price could decide (labels of a leaf, last splits) the cheapest."""
+    """Every column; among labels of a leaf and last splits that differ in price alone, only the cheapest."""
     return take(cover, all_columns(cover) if couples(task) else best_columns(cover), coupling)
 
 
 def _flow_of(asks: _Asks, columns: CoverColumns, complete: bool = True) -> Stop:
-    """The best tree of columns among which is every one that a best tree uses; `complete`: that any tree uses."""
+    """Finds the best tree of columns that include those of an optimal tree; `complete`: those of every tree."""
     search = asks.search
     if not columns.size:
         return search.no_tree(Evidence("no column"))
@@ -173,7 +173,7 @@ def _whole_flow(asks: _Asks) -> Stop:
     if int(np.abs(columns.value[0]).max(initial=0)) > LARGEST_GOAL:
         return _by_thresholds(asks)
     if columns.size > WHOLE_FLOW:
-        # The columns of best trees, by the exact bounds of the relaxation: no other column can be in one.
+        # By the exact bounds of the relaxation, only these columns can occur in an optimal tree.
         relaxation = Relaxation(cover, coupling, asks.search.limits.deadline)
         priced = relaxation.price(np.zeros(0, np.int64))
         if _is_met(asks.search, relaxation, priced):
@@ -186,10 +186,9 @@ def _whole_flow(asks: _Asks) -> Stop:
 
 
 def _by_thresholds(asks: _Asks) -> Stop:
-    search, cover, coupling = asks.search, asks.cover, asks.coupling
-    relaxation = Relaxation(cover, coupling, search.limits.deadline)
-    priced_by_loss = bool(search.task.goal.losses)
-    ceiling = None if priced_by_loss else form_range(search.task.goal, search.problem, search.task)[1]
+    """Bounds the columns by the relaxation, then solves programs of columns below a rising threshold."""
+    search = asks.search
+    relaxation = Relaxation(asks.cover, asks.coupling, search.limits.deadline)
 
     def offer(tree: Node) -> int | None:
         search.offer(tree)
@@ -198,62 +197,73 @@ def _by_thresholds(asks: _Asks) -> Stop:
     priced = ascend(relaxation, search.limits.deadline, offer)
     if priced.inside[0] >= NEVER:
         return search.no_tree(Evidence("no column"))
-    bound, why = -(-priced.value // relaxation.unit), PRICED
-    search.raise_bound(Proved(bound, why))
+    bound = Proved(-(-priced.value // relaxation.unit), PRICED)
+    search.raise_bound(bound)
     if search.proved:
         search.is_built()
-        return search.close(_met(search, why))
+        return search.close(_met(search, PRICED))
     totals = _Totals(relaxation, priced)
     search.statistics["columns"] = float(totals.size)
     search.is_built()
+    return _raise_threshold(asks, totals, bound)
+
+
+def _raise_threshold(asks: _Asks, totals: _Totals, bound: Proved) -> Stop:
+    search, goal = asks.search, asks.search.task.goal
+    ceiling = None if goal.losses else form_range(goal, search.problem, search.task)[1]
     wanted = FIRST_ROUND
     while True:
-        search.raise_bound(Proved(bound, why))
+        search.raise_bound(bound)
         if search.stopped:
             return Stop.INTERRUPTED
         if search.proved:
-            return search.close(_met(search, why))
+            return search.close(_met(search, bound.evidence))
         if search.within_gap:
             return Stop.GAP
         if search.limits.deadline.passed:
             return Stop.TIME
-        best = search.best
         if totals.least > totals.most:
             return search.no_tree(Evidence("no column"))
-        if ceiling is not None and bound > ceiling:
-            # No tree has a goal of more than the ceiling, and none of less than the bound.
-            return search.no_tree(Evidence("bound beyond", f"{ceiling:,} steps of the goal", (why,)))
-        threshold, last = totals.threshold(wanted, bound, best)
-        keep = totals.keep(threshold)
-        columns = take(cover, keep, coupling)
-        outcome, broken = None, True
-        while broken and columns.size:
-            program = write_program(cover, columns, coupling, threshold)
-            search.statistics["rows"] = float(program.rows)
-            search.statistics["columns_solved"] = float(program.columns)
-            outcome, broken = asks.ask(columns, program, False)
+        if ceiling is not None and bound.least > ceiling:
+            # No tree has a goal above the ceiling, and none has one below the bound.
+            return search.no_tree(Evidence("bound beyond", f"{ceiling:,} steps of the goal", (bound.evidence,)))
+        threshold, last = totals.threshold(wanted, bound.least, search.best)
+        outcome, program = _solve_below(asks, totals, threshold)
         if outcome is None or outcome.end is SolverEnd.INFEASIBLE:
             refuted = Evidence("no column") if outcome is None else outcome.proof
             why = Evidence("threshold", f"{threshold:,} steps of the goal", (refuted,))
-            bound = max(bound, threshold + 1)
+            bound = Proved(max(bound.least, threshold + 1), why)
             if last and search.tree is None:
                 return search.no_tree(why)
             if last:
-                search.raise_bound(Proved(bound, why))
+                search.raise_bound(bound)
                 return search.close(why)
         elif outcome.end is SolverEnd.OPTIMAL:
-            # Within the threshold every column of a better tree was there.
+            # All columns of any better tree were below the threshold, so they were present.
             assert outcome.values is not None
-            best_of_all = Evidence("columns below", f"{threshold:,} steps of the goal", (outcome.proof,))
-            search.raise_bound(Proved(int(program.cost @ outcome.values) + program.offset, best_of_all))
-            return search.close(best_of_all)
+            assert program is not None
+            optimal = Evidence("columns below", f"{threshold:,} steps of the goal", (outcome.proof,))
+            search.raise_bound(Proved(int(program.cost @ outcome.values) + program.offset, optimal))
+            return search.close(optimal)
         else:
             return _cut_short(search, outcome)
         wanted *= 4
 
 
+def _solve_below(asks: _Asks, totals: _Totals, threshold: int) -> tuple[SolverOutcome | None, Program | None]:
+    """The outcome for the columns below the threshold, and the program; None if there are no such columns."""
+    columns = take(asks.cover, totals.keep(threshold), asks.coupling)
+    outcome, program, broken = None, None, True
+    while broken and columns.size:
+        program = write_program(asks.cover, columns, asks.coupling, threshold)
+        asks.search.statistics["rows"] = float(program.rows)
+        asks.search.statistics["columns_solved"] = float(program.columns)
+        outcome, broken = asks.ask(columns, program, False)
+    return outcome, program
+
+
 def _is_met(search: SolveState, relaxation: Relaxation, priced: PricedCover) -> bool:
-    """Where time has run out: does the relaxation, which couples nothing here, already show its own tree to be best?"""
+    """If time is short: is the tree of the relaxation, in which nothing is coupled here, already proved optimal?"""
     if search.limits.deadline.left() > SHORT:
         return False
     found = relaxation.tree(priced)
@@ -264,7 +274,7 @@ def _is_met(search: SolveState, relaxation: Relaxation, priced: PricedCover) -> 
 
 
 class _Totals:
-    """For every column the least goal, in whole steps, of a tree that uses it, as far as the relaxation knows."""
+    """For every column a lower bound, in integer units, on the goal of the trees that use it."""
 
     def __init__(self, relaxation: Relaxation, priced: PricedCover) -> None:
         cover, unit = relaxation.cover, relaxation.unit
@@ -304,12 +314,12 @@ class _Totals:
         self.most = int(self.sorted[-1]) if self.size else -1
 
     def threshold(self, wanted: int, bound: int, best: int | None) -> tuple[int, bool]:
-        """A value with about so many columns at or below it, at least the bound; True if no tree can be beyond."""
+        """A value >= `bound` with about `wanted` columns at or below it; True if no better tree can exceed it."""
         limit = self.most if best is None else best - 1
         place = int(self.sorted[min(wanted, self.size) - 1])
         value = max(bound, place)
         if value >= limit or wanted >= self.size:
-            # Beyond the most of any column there may still be trees: the bound of a column is not its goal.
+            # Trees may exceed the largest bound of any column: a column's bound is not the goal of its trees.
             return (limit, True) if best is not None else (FREE // 4, True)
         return value, False
 
@@ -337,7 +347,7 @@ def _met(search: SolveState, why: Evidence) -> Evidence:
 
 
 def _cut_short(search: SolveState, outcome: SolverOutcome) -> Stop:
-    """Why a solver ended that proved nothing."""
+    """Why a solver ended without a proof."""
     if search.enough or outcome.end is SolverEnd.INTERRUPTED:
         return search.cut_short
     return {SolverEnd.TIME: Stop.TIME, SolverEnd.MEMORY: Stop.MEMORY}.get(outcome.end, Stop.FAILED)
@@ -350,7 +360,7 @@ def _exclude(
     outcome: SolverOutcome,
     excluded: list[Excluded],
 ) -> bool:
-    """Notes what makes the solution no answer (a monotony broken, a real number rounded); False if nothing does."""
+    """Records what makes the solution invalid (violated monotonicity, a rounded real number); False if it is valid."""
     assert outcome.values is not None
     tree = read_tree(cover, columns, outcome.values)
     if search.offer(tree):
@@ -369,7 +379,7 @@ def _exclude(
 
 
 def _paths(cover: Cover, columns: CoverColumns, chosen: list[int]) -> dict[tuple[tuple[int, bool], ...], int]:
-    """For every leaf of the solution, by its path, the column that holds it."""
+    """The column of every leaf of the solution, by the path to the leaf."""
     by_state = {int(columns.state[c]): c for c in chosen}
     states, tests = cover.states, cover.tests
     found: dict[tuple[tuple[int, bool], ...], int] = {}
@@ -401,7 +411,7 @@ def _identity(columns: CoverColumns, column: int) -> tuple[int, int, int, int]:
 
 
 def _without(program: Program, columns: CoverColumns, excluded: list[Excluded]) -> Program:
-    """The program with one row per excluded set of columns, not all of which may be used together."""
+    """The program with a row for every excluded set of columns, which may not all be used together."""
     if not excluded:
         return program
     number = {_identity(columns, c): c for c in range(columns.size)}

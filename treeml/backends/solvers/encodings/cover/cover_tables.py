@@ -1,4 +1,4 @@
-"""Problem -> the tables of the cover hyperflow: states enumerated and priced in C, rules applied, for every form."""
+"""Problem -> the tables of the cover hyperflow: states, enumerated and summed in C, and their amounts in every form."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Whole = NDArray[np.int64]
     Bits = NDArray[np.bool_]
 
-MOST_BYTES = 8 * 2**30  # where no limit on memory is given
+MOST_BYTES = 8 * 2**30  # if there is no limit on memory
 
 
 def build_cover(
@@ -36,7 +36,7 @@ def build_cover(
     threads: int = 1,
     whole: bool = False,
 ) -> Cover:
-    """Raises native.CoverStopped where memory or time is not enough, OutOfTime at the deadline."""
+    """The cover of a task; raises native.CoverStopped if memory or time runs out in C, OutOfTime at the deadline."""
     used_tests = _useful_tests(problem, task)
     bits = native.pack_bits(problem.bits[used_tests])
     feature = np.array([problem.tests[j].feature for j in used_tests], np.int32)
@@ -74,14 +74,14 @@ def build_cover(
 
 
 def _table_bytes(states: native.States, tests: int, labels: int, forms: int) -> int:
-    """Both sides of every split of the last states, in every form and twice more while they are worked on."""
+    """The bytes for both sides of every split of the last states, in every form, plus two temporary copies."""
     last = int(states.level_start[-1] - states.level_start[-2])
     return 8 * 2 * last * tests * labels * (forms + 2) + states.keys.nbytes
 
 
 @dataclass(frozen=True, eq=False)
 class Counting:
-    """The states, and how values of rows add up on them."""
+    """The states, with methods that sum values of rows over them."""
 
     problem: Problem
     states: native.States
@@ -105,18 +105,18 @@ class Counting:
         return None if self.deadline.at == float("inf") else partial(in_time, self.deadline)
 
     def whole(self, values: Whole) -> Whole:
-        """states x values."""
+        """Sums over states: states x values."""
         return native.sums(self.states.keys, self.problem.rows, values)
 
     def all_three(self, values: Whole) -> tuple[Whole, Whole, Whole]:
-        """states x values, and of the splits of the last ones the yes and the no side: states x tests x values."""
+        """Sums over states, and over the yes and no sides of splits of the last states (states x tests x values)."""
         whole = self.whole(values)
         yes = native.split_sums(self.bits, self.keys, self.problem.rows, values, self.threads, self.pause)
         return whole, yes, whole[self.last :, None, :][: len(self.keys)] - yes
 
 
 def _useful_tests(problem: Problem, task: IntegerTask) -> NDArray[np.int64]:
-    """Tests that split the rows: with monotony required all of them, else each split once per counted feature."""
+    """Tests that split the rows: all if monotonicity is required, else one per distinct split and counted feature."""
     seen: set[tuple[bytes, int]] = set()
     kept = []
     special = task.watched | {f for form in task.forms for part in parts_of(form) for f in part.test_costs}
@@ -135,7 +135,7 @@ def _useful_tests(problem: Problem, task: IntegerTask) -> NDArray[np.int64]:
 def _tags(
     problem: Problem, task: IntegerTask, feature: NDArray[np.int32], paid: list[int]
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]] | None:
-    """What a path must remember beside its rows: features paid for; and, for monotony, its very answers."""
+    """What tells states apart besides their rows: features paid for and, for monotonicity, the answers on the path."""
     tests = len(feature)
     if task.monotone:
         yes, no = np.zeros((tests, 2 * tests), bool), np.zeros((tests, 2 * tests), bool)
@@ -159,14 +159,14 @@ def seconds_left(deadline: Deadline) -> float:
 
 
 def cost_matrix(form: Form, problem: Problem) -> Whole:
-    """rows x labels."""
+    """The costs of a form as a matrix, rows x labels."""
     if form.predicted is None:
         return np.zeros((problem.rows, max(1, problem.classes)), np.int64)
     return form.predicted
 
 
 def pair_tables(count: Counting, task: IntegerTask, tests: NDArray[np.int64], feature: NDArray[np.int32]) -> Cover:
-    """States priced by the best tree of depth two on them, where nothing couples the subtrees."""
+    """The cover with states priced by their best tree of depth two, if nothing couples the subtrees."""
     problem, states, labels = count.problem, count.states, max(1, count.problem.classes)
     cost = cost_matrix(task.goal, problem)
     least = cost.min(axis=1, keepdims=True)
@@ -188,7 +188,7 @@ def pair_tables(count: Counting, task: IntegerTask, tests: NDArray[np.int64], fe
 def split_tables(
     count: Counting, task: IntegerTask, tests: NDArray[np.int64], feature: NDArray[np.int32], paid: list[int]
 ) -> Cover:
-    """What leaves and splits add to every form, and which of them are allowed."""
+    """The cover with the amounts of leaves and splits in every form, and which of them are allowed."""
     problem, states, labels = count.problem, count.states, max(1, count.problem.classes)
     forms = (task.goal, *row_forms(task))
     width = len(forms) + sum(rule.some for rule in task.leaf_rules)
@@ -224,7 +224,7 @@ def split_tables(
 
 
 def _losses(count: Counting, loss: Loss, factor: Fraction, ceiling: int | None) -> tuple[Whole, Whole]:
-    """factor * loss of every state, and of both sides of every split of the last ones; rounded down where real."""
+    """factor * loss of every state and of both sides of every last split; real losses are rounded down."""
     if loss.kind == "squared":
         return _squared(count, loss, factor, ceiling)
     keys, bits, rows = count.keys, count.bits, count.problem.rows
@@ -248,9 +248,9 @@ def _losses(count: Counting, loss: Loss, factor: Fraction, ceiling: int | None) 
 def _squared(count: Counting, loss: Loss, factor: Fraction, ceiling: int | None) -> tuple[Whole, Whole]:
     """sum w y^2 - (sum w y)^2 / sum w of all rows of a set, rounded down to steps.
 
-    With q the whole number next to the mean and r = sum w y - q sum w what is left, the loss is the whole number
-    sum w y^2 - q (sum w y + r), less r^2 / sum w, which is at most half of it. All but the last quotient is exact, so
-    floats are off by a few roundings of the loss itself, which is taken off.
+    Let q be the integer next to the mean and r = sum w y - q sum w the remainder. Then the loss is the integer
+    sum w y^2 - q (sum w y + r), minus r^2 / sum w, which is at most half of it. Only that quotient is not exact, so the
+    error is a few float roundings of the loss itself, and this much is subtracted.
     """
     weight = loss.weight.astype(np.int64)
     moved = moved_targets(loss, count.problem.rows)
@@ -273,11 +273,11 @@ def _squared(count: Counting, loss: Loss, factor: Fraction, ceiling: int | None)
 def _allowed(
     count: Counting, task: IntegerTask, held: Whole, held_yes: Whole, held_no: Whole
 ) -> tuple[Bits, Bits, Bits]:
-    """Which leaves meet the conditions on every leaf: states x labels, and the two sides of splits of the last ones."""
+    """Which leaves meet the conditions on every leaf: states x labels, and both sides of the last splits."""
     labels = max(1, count.problem.classes)
     support = max(1, task.support)
     leaf = np.repeat((held >= support)[:, None], labels, axis=1)
-    # Both sides hold rows, or the split is none.
+    # A split needs rows on both sides.
     both = (held_yes >= 1) & (held_no >= 1)
     yes = np.repeat(((held_yes >= support) & both)[:, :, None], labels, axis=2)
     no = np.repeat(((held_no >= support) & both)[:, :, None], labels, axis=2)
@@ -318,7 +318,7 @@ def _meets_some(rule: LeafRule, sums: Whole, labels: int) -> Bits:
 def _paid_already(
     problem: Problem, task: IntegerTask, states: native.States, feature: NDArray[np.int32], paid: list[int]
 ) -> Bits:
-    """states x paid features: was it tested above?"""
+    """states x features with a price: was the feature tested on the path?"""
     words = max(1, -(-problem.rows // 64))
     marks = np.unpackbits(np.ascontiguousarray(states.keys[:, words:]).view(np.uint8), axis=1, bitorder="little")
     if not task.monotone:
@@ -339,7 +339,7 @@ def _prices(
     paid: list[int],
     held: Whole,
 ) -> tuple[Whole, Whole]:
-    """What tests cost: forms x arcs, and forms x last states x tests."""
+    """The prices of tests: forms x arcs, and forms x last states x tests."""
     states, last, lasts = count.states, count.last, len(count.keys)
     width = len(forms) + sum(rule.some for rule in task.leaf_rules)
     arcs = np.zeros((width, len(states.parent)), np.int64)

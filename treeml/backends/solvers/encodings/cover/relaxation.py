@@ -1,9 +1,9 @@
-"""Cover -> a proved lower bound, and for every column the least goal of a tree that uses it.
+"""Cover -> a proved lower bound, and for every column a lower bound on the goal of the trees that use it.
 
-The rows that couple the columns are priced into the goal (Lagrange). What is left is a dynamic program over the states,
-exact in whole numbers: `inside` is the least price of a subtree on a state, `outside` the least price of the rest of
-the tree around it. Their sum at a column bounds every tree with that column, so columns that no better tree can use
-drop out before any solver sees them. Multipliers are whole multiples of 1 / unit, so no bound is ever rounded up.
+The coupling rows are moved into the goal with prices (Lagrangian relaxation). What remains is a dynamic program over
+the states, exact in integers: `inside` is the least price of a subtree on a state, `outside` the least price of the
+rest of the tree. Their sum at a column bounds every tree with that column, so columns that no better tree can use are
+removed before any solver sees them. Multipliers are integer multiples of 1 / unit, so no bound is ever rounded up.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Whole = NDArray[np.int64]
 
 FINEST = 2**14
-LARGEST = 2**57  # no sum of priced leaves is beyond this
+LARGEST = 2**57  # an upper bound on every sum of priced leaves
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -41,13 +41,13 @@ class Side:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class PricedCover:
-    """The relaxation at some multipliers; all values are times the relaxation's unit."""
+    """The relaxation for given multipliers; all values are scaled by its unit."""
 
     weights: Whole  # per form
     constant: int
     leaf: Whole  # states x labels
     inside: Whole  # states
-    value: int  # of the bound, constant included
+    value: int  # the bound, constant included
 
 
 class Relaxation:
@@ -67,22 +67,22 @@ class Relaxation:
         states = cover.states
         starts = states.level_start
         self.levels = [(int(starts[k]), int(starts[k + 1])) for k in range(len(starts) - 1)]
-        # Arcs come in the order of their parents, so those of a level lie together.
+        # Arcs are sorted by parent, so those of one level are contiguous.
         self.arc_range = [tuple(np.searchsorted(states.parent, level)) for level in self.levels]
 
     def _beside(self, extras: Mapping[int, int]) -> int:
-        """What further variables can add to a row or to the goal, in either sign."""
+        """The range that extra variables can add to a row or to the goal."""
         known = self.coupling.extras
         return sum(abs(value) * max(abs(known[e].lower), abs(known[e].upper)) for e, value in extras.items())
 
     def side_size(self, side: Side) -> int:
-        """No part of an inequality is larger."""
+        """An upper bound on the size of every part of an inequality."""
         row = self.coupling.rows[side.row]
         assert row.form is not None
         return max(self.sizes[row.form], abs(side.limit)) + self._beside(row.extras)
 
     def price(self, multipliers: Whole) -> PricedCover:
-        """The bound at these multipliers (whole, times the unit, one per side, not negative)."""
+        """The bound for these multipliers (nonnegative integers, scaled by the unit, one per side)."""
         cover, coupling = self.cover, self.coupling
         weights = np.zeros(cover.leaf.shape[0], np.int64)
         weights[0] = self.unit
@@ -140,7 +140,7 @@ class Relaxation:
         return yes, no, np.minimum(both, NEVER)
 
     def tree(self, priced: PricedCover) -> tuple[Node, Whole] | None:
-        """A tree of the least price, over the problem's tests, with the values of its forms; None if there is none."""
+        """A tree of least price, with the values of its forms; None if there is no tree."""
         if priced.inside[0] >= NEVER:
             return None
         values = np.zeros(self.cover.leaf.shape[0], np.int64)
@@ -181,7 +181,7 @@ class Relaxation:
         return Leaf(label if self.cover.labeled else -1)
 
     def outside(self, priced: PricedCover) -> Whole:
-        """Per state the least price of a tree around it, the constant included."""
+        """For every state the least price of a tree without the part below it, constant included."""
         cover, states = self.cover, self.cover.states
         result = np.full(states.size, NEVER, np.int64)
         result[0] = priced.constant
@@ -195,7 +195,7 @@ class Relaxation:
         return np.minimum(result, NEVER)
 
     def gradient(self, values: Whole, multipliers: Whole) -> Whole:
-        """How far the sides are exceeded by a tree with these form values: the slope of the bound (not scaled)."""
+        """By how much a tree with these form values violates each side: the slope of the bound, not scaled."""
         coupling = self.coupling
         price = dict.fromkeys(range(len(coupling.extras)), 0)
         for extra, value in coupling.goal.items():
@@ -214,7 +214,7 @@ class Relaxation:
 
 
 def _combine(weights: Whole, tables: Whole) -> Whole:
-    """sum over forms of weight * table, without touching tables of weight zero."""
+    """The sum over forms of weight * table; tables of weight zero are skipped."""
     total: Whole | None = None
     for weight, table in zip(weights.tolist(), tables, strict=True):
         if weight:
@@ -228,11 +228,11 @@ def ascend(
     offer: Callable[[Node], int | None],
     rounds: int = 60,
 ) -> PricedCover:
-    """The best multipliers that a cutting-plane method finds; `offer` is told every tree met on the way.
+    """The best multipliers that a cutting-plane method finds; every tree on the way is passed to `offer`.
 
-    Each tree is a cut on the bound as a function of the multipliers: value + slope . (new - old). The next multipliers
-    are the best under the cuts within a box that grows while it binds. `offer` returns the best goal known, as a whole
-    number, so that the ascent stops when the bound reaches it.
+    Each tree gives a cut on the bound as a function of the multipliers: value + slope . (new - old). The next
+    multipliers are optimal under the cuts within a box, which grows while it is active. `offer` returns the best goal
+    known, in integer units, and the ascent stops when the bound reaches it.
     """
     from treeml.backends.solvers.engines.highs import best_under_cuts
 
@@ -276,19 +276,19 @@ def ascend(
 
 
 def _first_box(relaxation: Relaxation) -> float:
-    """One unit of a row is worth about what one row of the data costs, relative to the size of its coefficients."""
+    """The first box: a unit of a row costs about as much as a row of the data, relative to its coefficients."""
     sizes = [relaxation.sizes[relaxation.coupling.rows[side.row].form or 0] for side in relaxation.sides]
     return relaxation.sizes[0] / min(sizes) if sizes else 1.0
 
 
 def _cap(relaxation: Relaxation) -> Whole:
-    """Multipliers beyond this could overflow; a side with 0 is not priced."""
+    """The largest multipliers that cannot overflow; a side with 0 is not priced."""
     share = LARGEST // 2 // max(1, len(relaxation.sides))
     return np.array([share // relaxation.side_size(side) for side in relaxation.sides], np.int64)
 
 
 def _magnitude(cover: Cover, number: int) -> int:
-    """No tree has more than this of a form, in either sign."""
+    """An upper bound on the absolute value of a form, for all trees."""
     leaves: int = 1 << len(cover.states.level_start)
     if number >= len(cover.forms):
         return leaves

@@ -1,1 +1,5 @@
-"""Starting trees for the solvers: grown greedily (`greedy_start`), or optimal on coarser columns (`coarse_start`)."""
+"""Starting trees for the solvers.
+
+`greedy_start` grows one, `coarse_start` finds the best one over a few cuts per column, `improved_start` improves a tree
+node by node.
+"""

@@ -1,7 +1,7 @@
-"""Choices -> the best tree over a few cuts of every column, found by counting: a bound to start from.
+"""Questions -> the best tree over a few cuts of every column, as a starting tree.
 
-Where a column has hundreds of cuts, a few quantiles of them already give trees close to the best, and with few tests
-the dynamic program over cover states takes a fraction of a second.
+If a column has hundreds of cuts, a few quantiles already give trees close to the optimum, and with few tests the
+dynamic program over cover states takes a fraction of a second.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MOST_TESTS = {1: 2_000, 2: 600, 3: 240, 4: 70}  # by depth
 
 
 def coarse_tree(questions: NodeQuestions, task: IntegerTask, deadline: Deadline = NO_DEADLINE) -> Node | None:
-    """None where the goal says nothing about predictions, or the depth is beyond counting."""
+    """The tree; None if the goal does not depend on predictions, or if the depth is too large for counting."""
     depth = min(task.depth, max(MOST_TESTS))
     if task.goal.predicted is None or depth < 1 or not questions or questions.problem.classes > 64:
         return None
@@ -65,7 +65,7 @@ def coarse_tree(questions: NodeQuestions, task: IntegerTask, deadline: Deadline 
 
 
 def _cuts(question: Question, most: int) -> list[Bits]:
-    """At most so many ways for a choice to send the groups, evenly spread over them."""
+    """At most `most` ways in which a question can split the groups, evenly spread over its cuts."""
     if question.kind == "test":
         assert question.yes is not None
         return [question.yes]
