@@ -22,6 +22,7 @@ from treeml.lang.findings import Findings
 from treeml.lang.include import lost_params, resolve_includes
 from treeml.lang.lint import report_lint
 from treeml.lang.params import Params, bind_params
+from treeml.lang.place import place
 from treeml.lang.quantities import Quantity
 from treeml.lang.requirements import plain_text, requirements_of
 from treeml.lang.run_statements import requests_of
@@ -49,7 +50,7 @@ def check(
     `untrusted` confines what the spec touches to its folder.
     Requirements that contradict each other whatever the data raise InfeasibleError, if nothing else is wrong.
     """
-    spec, diagnostics = _examine(_placed(statements), bindings, folder, origin, has_target, None, untrusted)
+    spec, diagnostics = _examine(place(statements), bindings, folder, origin, has_target, None, untrusted)
     _raise_errors(diagnostics)
     return spec, diagnostics
 
@@ -103,25 +104,6 @@ def _merged(source: Source, syntax: Sequence[Diagnostic], meaning: Sequence[Diag
 
     named = [replace(found, place=source.name) if not found.labels else found for found in meaning if is_sound(found)]
     return sorted([*syntax, *named], key=key)
-
-
-def _placed(statements: Iterable[Statement]) -> list[Statement]:
-    """Statements that were built in Python have no places: print and read them, so that messages can quote them.
-
-    Those that came from a text keep their place in it, which also says that no caller has said them.
-    """
-    found = list(statements)
-    built = [statement for statement in found if statement.span is None]
-    if not built:
-        return found
-    from treeml.lang.parse import parse
-    from treeml.lang.write import write
-
-    read = parse(Source("the model", "".join(f"{write(statement)}\n" for statement in built), by_caller=True))
-    if len(read) != len(built):  # a version says nothing, and is read as nothing
-        return [*read, *(statement for statement in found if statement.span is not None)]
-    again = iter(read)
-    return [next(again) if statement.span is None else statement for statement in found]
 
 
 def _examine(
