@@ -39,7 +39,7 @@ def model_html(model: Model) -> str:
     from pygments import highlight
     from pygments.formatters import HtmlFormatter
 
-    from treeml.lang.lexer import TreemlLexer
+    from treeml.lang.pygments_lexer import TreemlLexer
 
     return str(highlight(str(model), TreemlLexer(), HtmlFormatter(noclasses=True, nobackground=True)))
 

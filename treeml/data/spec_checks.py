@@ -20,7 +20,7 @@ from treeml.lang.measures import MEASURES
 from treeml.lang.source import Span
 from treeml.lang.spec import Spec, Use
 from treeml.lang.suggest import nearest
-from treeml.lang.tasks import HELPS, counts
+from treeml.lang.task_checks import HELPS, counts
 
 MOST_GROUPS = 50
 

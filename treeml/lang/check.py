@@ -15,7 +15,7 @@ from typing import Any
 from treeml.lang.columns import columns_of
 from treeml.lang.contradictions import report_contradictions
 from treeml.lang.diagnostic import Diagnostic, InfeasibleError, Label, SpecError
-from treeml.lang.duplicates import report_twice
+from treeml.lang.duplicates import report_duplicates
 from treeml.lang.expressions import Scope, evaluate
 from treeml.lang.file_options import confine_writes
 from treeml.lang.findings import Findings
@@ -30,7 +30,7 @@ from treeml.lang.size_limits import too_large
 from treeml.lang.source import Source
 from treeml.lang.spec import CheckedGoal, Spec
 from treeml.lang.syntax import Data, Objective, Predict, Require, Satisfy, Statement
-from treeml.lang.tasks import is_weighted, report_tasks
+from treeml.lang.task_checks import is_weighted, report_tasks
 
 
 def check(
@@ -122,7 +122,7 @@ def _examine(
     if untrusted and too_large(everything, findings):
         return Spec(folder=folder, untrusted=True), _shown(findings.in_order(included.sources))
     complete = lost is None and included.sound
-    report_twice(everything, findings)
+    report_duplicates(everything, findings)
     params = _params(everything, bindings, origin, complete, findings)
     scope = Scope(params, findings, (lost or frozenset()) | included.lost)
     weighted = is_weighted(everything)

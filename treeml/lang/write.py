@@ -156,6 +156,12 @@ def _statement_pieces(statement: Statement) -> list[Piece]:
             return ["require ", f"{statement.name}: " if statement.name else "", statement.condition]
         case Forbid():
             return ["forbid split on ", *_columns(statement.columns)]
+    return _run_pieces(statement)
+
+
+def _run_pieces(statement: Ensemble | Start | Improve | Validate | Solve | Report) -> list[Piece]:
+    """The statements that say how a tree is found and shown."""
+    match statement:
         case Ensemble():
             trees = ["up to ", statement.trees, " trees "] if statement.trees is not None else []
             return ["ensemble ", *trees, "by ", statement.method]

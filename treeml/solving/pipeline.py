@@ -81,11 +81,11 @@ def check(model: Model, data: Any = None, **asked: Any) -> tuple[Diagnostic, ...
     spec, warnings = checked(model, data=data, **asked)
     if data is not None:
         from treeml.data.bind import bind
-        from treeml.lang.discretion import discreet_data
+        from treeml.lang.redaction import redacted_data
         from treeml.measures.lower_dataset import lower
         from treeml.solving.request import read_data
 
-        with discreet_data(spec, data):
+        with redacted_data(spec, data):
             lower(bind(spec, read_data(spec, data)))
     return warnings
 

@@ -13,7 +13,7 @@ from treeml.backends.contract import Backend, Deadline, Limits, Refusal
 from treeml.data.limits import UNLIMITED, ReadingLimits, reading_limits
 from treeml.lang import trust
 from treeml.lang.diagnostic import DataError, Diagnostic, Label, RefusedError, SpecError
-from treeml.lang.discretion import discreet_data, discreet_start
+from treeml.lang.redaction import redacted_data, redacted_start
 from treeml.lang.spec import Method, Spec
 from treeml.problem.problem import Bound, Problem
 from treeml.problem.terms import Depth, Leaves, Sum, Support, Term
@@ -116,7 +116,7 @@ def prepare(
         allowed = trust.MEMORY if allowed is None else allowed
     reading = reading.tightened(allowed, spec.within)
     request = Request(spec, warnings, options, allowed, start, write_model, proof, reading, data is None)
-    with discreet_data(spec, data):
+    with redacted_data(spec, data):
         table = read_data(spec, data, y, weight, reading)
         return bind(spec, table, keep=keep or isinstance(spec.validate, Method)), request
 
@@ -243,7 +243,7 @@ def _lowered(dataset: Dataset, request: Request, numeric: bool) -> Lowered:
     from treeml.measures.lower_dataset import lower
 
     spec = request.spec
-    with discreet_data(spec, None if request.named_data else dataset):
+    with redacted_data(spec, None if request.named_data else dataset):
         if spec.ensemble is not None:
             from treeml.forests.boost import lower_one_tree
 
@@ -285,7 +285,7 @@ def starting_tree(dataset: Dataset, request: Request, lowered: Lowered) -> Node 
         named = isinstance(source, str) and request.start is None
         path = request.spec.folder / source if named else source
         confined = request.spec.folder if named and request.spec.untrusted else None
-        with discreet_start(request.spec, request.start):
+        with redacted_start(request.spec, request.start):
             node = lower_start(read_start(path, dataset, confined, span), lowered, span)
     if node is not None and request.spec.improve is not None:
         refuse_broken(node, lowered.problem, span)

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from treeml.data.table import Column, Dataset, label_text, listed
 from treeml.lang.diagnostic import DataError, Diagnostic
-from treeml.lang.discretion import UnreadError
+from treeml.lang.redaction import UnreadError
 from treeml.trees.tree import Branch, Node, Tree, TreeLeaf, TreeTest, field_of, plain_value
 
 DEEPEST = 400  # levels; what is deeper is a mistake in the text, and would exhaust the stack
