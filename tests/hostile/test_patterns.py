@@ -98,7 +98,7 @@ def files() -> list[str]:
 
 def test_the_files_with_patterns_are_found() -> None:
     names = {Path(file).name for file in files()}
-    assert {"weka.py", "iti.py", "recognize.py", "params.py", "mistakes.py", "words.py"} <= names
+    assert {"weka.py", "iti.py", "recognize.py", "params.py", "syntax_mistakes.py", "words.py"} <= names
     assert any(isinstance(pattern, bytes) for pattern, _ in patterns_of(f"{PACKAGE}/data/recognize.py"))
 
 

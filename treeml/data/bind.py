@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from treeml.data import spec_checks
 from treeml.data.classes import are_classes, classes_of
-from treeml.data.mentions import mentions, uses
+from treeml.data.mentions import Mention, mentions, uses
 from treeml.data.missing import fill
 from treeml.data.scaling import EXACT, fit, whole_fractions, whole_numbers
 from treeml.data.table import BitColumns, Column, Dataset, Table, Whole, label_text
 from treeml.lang.diagnostic import DataError, Diagnostic
 from treeml.lang.measures import MEASURES
-from treeml.lang.spec import Spec
+from treeml.lang.spec import Spec, Use
 
 _SAFE = 2**62  # sums of targets stay below this
 _LARGEST = 2**58  # and each of them below this, so that solvers can move them about
@@ -33,52 +33,37 @@ def bind(spec: Spec, table: Table, *, keep: bool = False) -> Dataset:
         table = replace(table, again=None)  # which may hold a file's content
     mistakes: list[Diagnostic] = []
     notes = list(table.notes)
-    named = list(mentions(spec))
-    mistakes += spec_checks.absent_columns(named, table, spec)
-    target_name = spec.target if spec.target is not None else table.target
-    weight_name = spec.weight_column if spec.weight_column is not None else table.weight
-    clustered = list(dict.fromkeys(mention.column for mention in named if mention.role == "cluster"))
-    features = _features(spec, table, target_name, weight_name, clustered, mistakes, notes)
-    asked = list(uses(spec))
-    tasks = {MEASURES[use.measure].task for use in asked}
-    if target_name is None and (tasks & {"classes", "numbers", "ensemble"} or not clustered):
-        mistakes.append(spec_checks.no_target(spec, table))
-    needed = dict.fromkeys(features)
-    needed.update(
-        dict.fromkeys(m.column for m in named if m.role in ("target", "weight", "group", "condition", "cluster"))
-    )
-    whole = [name for name in (target_name, weight_name, *clustered) if name is not None]
-    needed.update(dict.fromkeys(whole))
-    table, row_numbers = fill(spec, table, needed, whole, notes, mistakes)
-    target = table.columns.get(target_name) if target_name is not None else None
-    as_classes = are_classes(spec, target, tasks)
+    roles = _roles(spec, table, mistakes, notes)
+    table, row_numbers = fill(spec, table, roles.needed, roles.without_gaps, notes, mistakes)
+    target = table.columns.get(roles.target) if roles.target is not None else None
+    as_classes = are_classes(spec, target, roles.tasks)
     classes: tuple[Any, ...] = ()
     actual = np.empty(0, dtype=np.int32)
     if target is not None:
-        mistakes += spec_checks.wrong_task(spec, table, target, as_classes, asked)
+        mistakes += spec_checks.wrong_task(spec, table, target, as_classes, roles.uses)
         if as_classes:
             classes, actual = classes_of(target)
             if len(classes) == 1:
                 notes.append(f"every row is of class `{label_text(classes[0])}`, so a single leaf makes no error")
-    mistakes += spec_checks.unsuitable_binarizations(spec, table, features)
-    mistakes += spec_checks.unusable_weights(spec, table, weight_name)
-    mistakes += spec_checks.unusable_clusters(named, table)
-    if any(mistake.code in ("D416", "T301") for mistake in mistakes) or (target is None and target_name is not None):
-        raise DataError(_in_order(mistakes))  # without a target there is no telling what else is wrong
-    positive = _positive(spec, table, classes, asked, notes, mistakes)
+    mistakes += spec_checks.unsuitable_binarizations(spec, table, roles.features)
+    mistakes += spec_checks.unusable_weights(spec, table, roles.weight)
+    mistakes += spec_checks.unusable_clusters(roles.mentions, table)
+    if any(mistake.code in ("D416", "T301") for mistake in mistakes) or (target is None and roles.target is not None):
+        raise DataError(_in_order(mistakes))  # without a target, what else is wrong cannot be known
+    positive = _positive(spec, table, classes, roles.uses, notes, mistakes)
     mistake_cost, mistake_scale = _mistake_costs(spec, table, classes, notes, mistakes)
-    sound = weight_name if weight_name in table.columns and not mistakes else None
+    sound = roles.weight if roles.weight in table.columns and not mistakes else None
     weight, weight_scale = _weights(spec, table, sound, classes, actual, mistake_cost, notes, mistakes)
     outputs: list[Column] = []
     if not as_classes and not mistakes:
-        outputs = [table.columns[name] for name in clustered] or ([target] if target is not None else [])
+        outputs = [table.columns[name] for name in roles.clustered] or ([target] if target is not None else [])
     targets, target_scale = _targets(outputs, table.rows, notes)
     dataset = Dataset(
         spec=spec,
         table=table,
         rows=table.rows,
         row_numbers=row_numbers,
-        features=features,
+        features=roles.features,
         target=target,
         classes=classes,
         actual=actual,
@@ -93,11 +78,52 @@ def bind(spec: Spec, table: Table, *, keep: bool = False) -> Dataset:
         notes=tuple(notes),
         given=given,
     )
-    mistakes += spec_checks.unknown_classes_and_groups(dataset, asked)
+    mistakes += spec_checks.unknown_classes_and_groups(dataset, roles.uses)
     if mistakes:
         raise DataError(_in_order(mistakes))
-    more = spec_checks.remarks(dataset, asked)
+    more = spec_checks.remarks(dataset, roles.uses)
     return replace(dataset, notes=(*notes, *more)) if more else dataset
+
+
+@dataclass(frozen=True, slots=True)
+class _Roles:
+    """Which column is what."""
+
+    mentions: list[Mention]
+    uses: list[Use]
+    target: str | None
+    weight: str | None
+    clustered: list[str]
+    features: tuple[str, ...]
+
+    @property
+    def tasks(self) -> set[str]:
+        return {MEASURES[use.measure].task for use in self.uses}
+
+    @property
+    def without_gaps(self) -> list[str]:
+        """The columns whose missing values cannot be kept apart."""
+        return [name for name in (self.target, self.weight, *self.clustered) if name is not None]
+
+    @property
+    def needed(self) -> list[str]:
+        """The columns whose missing values matter."""
+        roles = ("target", "weight", "group", "condition", "cluster")
+        named = (mention.column for mention in self.mentions if mention.role in roles)
+        return list(dict.fromkeys((*self.features, *named, *self.without_gaps)))
+
+
+def _roles(spec: Spec, table: Table, mistakes: list[Diagnostic], notes: list[str]) -> _Roles:
+    named = list(mentions(spec))
+    mistakes += spec_checks.absent_columns(named, table, spec)
+    target = spec.target if spec.target is not None else table.target
+    weight = spec.weight_column if spec.weight_column is not None else table.weight
+    clustered = list(dict.fromkeys(mention.column for mention in named if mention.role == "cluster"))
+    features = _features(spec, table, target, weight, clustered, mistakes, notes)
+    roles = _Roles(named, list(uses(spec)), target, weight, clustered, features)
+    if target is None and (roles.tasks & {"classes", "numbers", "ensemble"} or not clustered):
+        mistakes.append(spec_checks.no_target(spec, table))
+    return roles
 
 
 def _in_order(mistakes: list[Diagnostic]) -> list[Diagnostic]:

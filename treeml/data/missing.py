@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from treeml.data.mentions import narrowed
 from treeml.data.table import BitColumns, Column, Table, quoted, take_rows
 from treeml.lang.diagnostic import Diagnostic, Label
 from treeml.lang.spec import UNDECLARED, ColumnSpec, Spec
@@ -111,10 +110,9 @@ def _gap(column: Column, declared: ColumnSpec, table: Table, is_whole: bool, ali
         helps.append(f"let tests ask for it: `{declare}, missing separate`")
     if column.name != alike[0]:
         helps = []
-    span = narrowed(declared.span, column.name)
-    if span is None:
+    if declared.span is None:
         return Diagnostic("D404", title, (), (where, *notes), tuple(helps), place=table.source)
-    return Diagnostic("D404", title, (Label(span, where),), notes, tuple(helps))
+    return Diagnostic("D404", title, (Label(declared.span, where),), notes, tuple(helps))
 
 
 def _no_median(column: Column, declared: ColumnSpec, table: Table) -> Diagnostic:

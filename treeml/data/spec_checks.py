@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from treeml.data.binarization import suits
 from treeml.data.classes import can_be_classes
 from treeml.data.conditions import compared_rows, groups_of, rows_meeting, speaks_of_prediction
-from treeml.data.mentions import Mention, conditions, narrowed, place
+from treeml.data.mentions import Mention, conditions, place
 from treeml.data.table import BitColumns, Column, Dataset, Table, label_text, listed, quoted
 from treeml.lang.diagnostic import DataError, Diagnostic, Label
 from treeml.lang.measures import MEASURES
 from treeml.lang.source import Span
 from treeml.lang.spec import Spec, Use
 from treeml.lang.suggest import nearest
-from treeml.lang.tasks import HELPS, counts
+from treeml.lang.task_checks import HELPS, counts
 
 MOST_GROUPS = 50
 
@@ -265,19 +265,17 @@ def unknown_classes_and_groups(dataset: Dataset, asked: Iterable[Use]) -> Iterat
     """Classes, levels and groups that measures speak of and that no row has."""
     texts = [label_text(label) for label in dataset.classes]
     for use in asked:
-        for parameter, argument in zip(MEASURES[use.measure].parameters, use.arguments, strict=False):
+        pairs = zip(MEASURES[use.measure].parameters, use.arguments, strict=False)
+        for number, (parameter, argument) in enumerate(pairs):
             if parameter.kind == "class" and dataset.classes and label_text(argument) not in texts:
-                span = narrowed(use.span, label_text(argument))
-                yield unknown_class(label_text(argument), dataset.classes, dataset.table, span)
+                yield unknown_class(label_text(argument), dataset.classes, dataset.table, use.spans_of(number)[0])
         sound = True
         for condition in conditions(use):
             if not condition.is_column:
                 value = label_text(float(condition.value)) if isinstance(condition.value, Fraction) else condition.value
                 if condition.comparison == "=" and value not in texts:
                     sound = False
-                    yield unknown_class(
-                        value, dataset.classes, dataset.table, narrowed(condition.span or use.span, value)
-                    )
+                    yield unknown_class(value, dataset.classes, dataset.table, condition.value_span or use.span)
                 continue
             if condition.subject not in dataset.table.columns:
                 sound = False
@@ -311,7 +309,7 @@ def _empty_groups(dataset: Dataset, use: Use) -> Iterator[Diagnostic]:
     if column.is_number and len(np.unique(column.values)) > MOST_GROUPS:
         title = f"`{name}` has too many values to name groups"
         helps = ("make a column of a few groups, and name that",)
-        yield _at("D422", title, narrowed(use.span, name), describe(column), dataset.table, (), helps)
+        yield _at("D422", title, use.spans_of(0)[0], describe(column), dataset.table, (), helps)
         return
     if dataset.positive is None:
         return
@@ -321,7 +319,7 @@ def _empty_groups(dataset: Dataset, use: Use) -> Iterator[Diagnostic]:
                 title = f"`{use.measure}` cannot compare the group `{text}` of `{name}`"
                 fact = f"no row of it {_MEMBERS[compared]}"
                 helps = ("leave these rows out of the data, or join the group with another",)
-                yield _at("D414", title, narrowed(use.span, name), fact, dataset.table, (), helps)
+                yield _at("D414", title, use.spans_of(0)[0], fact, dataset.table, (), helps)
 
 
 def remarks(dataset: Dataset, asked: Iterable[Use]) -> list[str]:

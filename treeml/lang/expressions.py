@@ -174,13 +174,7 @@ def _measure(name: str, call: Call, scope: Scope) -> MeasureSum | None:
 
 def _text(call: Call) -> str:
     """The measure as written, without parentheses around it."""
-    if call.span is None or call.name_span is None:
-        return call.name
-    around = call.name_span.start - call.span.start
-    text = call.span.source.text[call.name_span.start : call.span.end]
-    while around and text.endswith(")") and text.count("(") < text.count(")"):
-        text = text[:-1].rstrip()
-    return " ".join(text.split())
+    return call.name if call.own_span is None else " ".join(call.own_span.text.split())
 
 
 def unknown_measure(name: str, place: Span | None, scope: Scope) -> None:

@@ -14,8 +14,8 @@ from inspect import Signature
 from numbers import Rational, Real
 from typing import Any, ClassVar, NoReturn
 
-from treeml.lang.build import as_argument
 from treeml.lang.measures import MEASURES, Measure, Parameter
+from treeml.lang.node_builder import as_argument
 from treeml.lang.syntax import Argument, Binary, Call, Expression, Name, Negate, Number, Relation, String, Value
 from treeml.lang.words import MAXIMUM_DIGITS, UNITS, is_bare, read_number, spell_number
 

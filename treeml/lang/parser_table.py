@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from treeml.lang.build import Builder
+from treeml.lang.node_builder import Builder
 
 if TYPE_CHECKING:
     from lark import Lark

@@ -168,7 +168,7 @@ def splits(dataset: Dataset, method: Method, request: Request) -> Iterator[tuple
 def _other_file(dataset: Dataset, name: str, request: Request) -> Dataset:
     from treeml.data.bind import bind
     from treeml.data.read import load
-    from treeml.lang.discretion import discreet_data
+    from treeml.lang.redaction import redacted_data
 
     # Gaps are filled with what the training rows taught, not with medians of the other rows.
     columns = {
@@ -176,7 +176,7 @@ def _other_file(dataset: Dataset, name: str, request: Request) -> Dataset:
         for column, declared in request.spec.columns.items()
     }
     spec = replace(request.spec, columns=columns)
-    with discreet_data(spec, None, name):
+    with redacted_data(spec, None, name):
         path, place = spec.folder / name, spec.spans.get("validate")
         other = bind(spec, load(path, spec.columns, span=place, limits=request.reading))
     unknown = [str(label) for label in other.classes if label not in dataset.classes]

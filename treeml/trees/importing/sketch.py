@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from treeml.data.table import Column, Dataset, label_text, listed
 from treeml.lang.diagnostic import Diagnostic
-from treeml.lang.discretion import UnreadError
+from treeml.lang.redaction import UnreadError
 from treeml.trees.importing.contract import DEEPEST, Origin, Sketch, SketchLeaf, SketchSplit
 from treeml.trees.nodes import Branch, Node, TreeLeaf, TreeTest
 from treeml.trees.raising import field_of, plain_value

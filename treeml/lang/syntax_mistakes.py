@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from treeml.lang.build import Word
 from treeml.lang.diagnostic import Diagnostic, Fix, Label
 from treeml.lang.nesting import MAXIMUM_DEPTH
+from treeml.lang.node_builder import Word
 from treeml.lang.source import Source, Span
 from treeml.lang.suggest import suggest
 from treeml.lang.words import GROUPS, INNER_WORDS, MAXIMUM_DIGITS, PHRASES, UNITS, USAGE, VERBS

@@ -30,22 +30,22 @@ class UnreadError(DataError):
 
 
 @contextmanager
-def discreet_data(spec: Spec, data: Any, name: str | None = None) -> Iterator[None]:
+def redacted_data(spec: Spec, data: Any, name: str | None = None) -> Iterator[None]:
     """Mistakes in the data that were given, or in the file that the spec names: its `data`, or another `name`."""
     named = name or (spec.data if data is None else None)
-    with _discreet(spec, named, is_table=True):
+    with _redacted(spec, named, is_table=True):
         yield
 
 
 @contextmanager
-def discreet_start(spec: Spec, given: Any) -> Iterator[None]:
+def redacted_start(spec: Spec, given: Any) -> Iterator[None]:
     """Mistakes in the tree of `start from`, unless it was given from Python."""
-    with _discreet(spec, spec.start if given is None and isinstance(spec.start, str) else None, is_table=False):
+    with _redacted(spec, spec.start if given is None and isinstance(spec.start, str) else None, is_table=False):
         yield
 
 
 @contextmanager
-def _discreet(spec: Spec, named: str | None, is_table: bool) -> Iterator[None]:
+def _redacted(spec: Spec, named: str | None, is_table: bool) -> Iterator[None]:
     try:
         yield
     except UnreadError:

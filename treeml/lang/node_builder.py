@@ -250,7 +250,13 @@ class Builder:
     # expressions
 
     def comparison(self, children: Children) -> Relation:
-        return Relation(tuple(children[::2]), tuple(word.text for word in children[1::2]), span=_span(children))
+        operators = children[1::2]
+        return Relation(
+            tuple(children[::2]),
+            tuple(word.text for word in operators),
+            span=_span(children),
+            operator_spans=tuple(word.span for word in operators),
+        )
 
     def binary(self, children: Children) -> Binary:
         left, operator, right = children
@@ -266,7 +272,8 @@ class Builder:
     def call(self, children: Children) -> Call:
         name, *rest = children
         arguments, given, *_ = [*(child.items for child in rest if isinstance(child, Several)), (), ()]
-        return Call(name.text, arguments, given, span=_span(children), name_span=name.span)
+        span = _span(children)
+        return Call(name.text, arguments, given, span=span, name_span=name.span, own_span=span)
 
     def arguments(self, children: Children) -> Several:
         return Several(_items(children), _span(children))
@@ -302,7 +309,8 @@ class Builder:
 def as_argument(value: Expression, span: Span | None = None) -> Argument:
     """An argument of a call: `seed = 7` is the value 7 with a name, every other comparison is a condition."""
     if isinstance(value, Relation) and value.operators == ("=",) and isinstance(value.operands[0], Name):
-        return Argument(value.operands[1], value.operands[0].text, span=span)
+        name = value.operands[0]
+        return Argument(value.operands[1], name.text, span=span, name_span=name.span)
     return Argument(value, span=span)
 
 
