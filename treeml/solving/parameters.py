@@ -37,7 +37,7 @@ def parameters_of(dataset: Dataset, within: float | None = None) -> list[dict[st
 
     from treeml.backends.parameterized.instance import read_instance
     from treeml.backends.parameterized.parameters import measure
-    from treeml.backends.solvers.encodings.starts.greedy_start import greedy_for_bound
+    from treeml.backends.task.greedy_start import greedy_for_bound
     from treeml.measures.lower_dataset import lower
     from treeml.solving.feasibility import alike, clashing
 

@@ -1,6 +1,6 @@
 """Specs x data x params x folds -> jobs, run on this machine or by Dask on many; results kept one by one.
 
-Wherever a job runs, it has a process of its own with its limits (`treeml/comparison`), so that a solver that crashes
+Wherever a job runs, it has a process of its own with its limits (`treeml/studies/comparison`), so that a solver that crashes
 costs one result and not a worker. A worker that dies is Dask's business, which gives its jobs to others.
 """
 

@@ -188,7 +188,7 @@ class _Solve:
         return self.told(stop)
 
     def look_for_start(self) -> None:
-        from treeml.backends.solvers.encodings.starts.greedy_start import greedy_for_bound
+        from treeml.backends.task.greedy_start import greedy_for_bound
 
         for tree in (self.start, greedy_for_bound(self.problem)):
             if tree is not None and meets_all(self.problem, tree):
@@ -256,8 +256,8 @@ class _Solve:
     def found(self, tree: Node | None, labels: Any) -> bool:
         if tree is None:
             return False
-        from treeml.backends.solvers.encodings.integer_task import Form
         from treeml.backends.solvers.solve_state import trimmed
+        from treeml.backends.task.integer_task import Form
 
         self.best = None  # what is found now has the least value
         self.offer(trimmed(tree, self.problem, Form()))

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
-from treeml.backends.solvers.encodings.cover.cover import estimate_cells, estimate_states, takes_pairs
-from treeml.backends.solvers.encodings.integer_task import TOO_LARGE, IntegerTask, parts_of
-from treeml.backends.solvers.unsupported import Unsupported
+from treeml.backends.solvers.encodings.cover.cover import cover_work, estimate_cells
+from treeml.backends.task.integer_task import TOO_LARGE, IntegerTask, parts_of
+from treeml.backends.task.unsupported import Unsupported
 from treeml.problem.problem import Problem
 
 MOST_CELLS = 150_000_000  # numbers in the tables of a cover: about one gigabyte
 MOST_WORK = 30_000_000_000  # steps of counting: about ten seconds
 LARGEST_ENTRY = 2**50  # in a row of a model: beyond 2^57 CP-SAT has called feasible models infeasible
 MOST_LITERALS = 50_000_000  # occurrences of literals in a model over nodes
-
-
-def is_whole(options: Mapping[str, Any]) -> bool:
-    """Is the cover written to a file, or solved without presolve? Then depth-2 subtrees are not precomputed."""
-    return bool(options.get("write")) or not options.get("presolve", True)
 
 
 def cover_or(
@@ -46,16 +40,6 @@ def cover_or(
 
 def _about(number: int) -> str:
     return f"{number:,}" if number < 10**7 else f"{number:.1e}"
-
-
-def cover_work(problem: Problem, task: IntegerTask, whole: bool = False) -> int:
-    """Steps of counting: pairs of tests by words of rows, or rows by tests, for every state."""
-    tests = len(problem.tests)
-    if takes_pairs(task, whole):
-        each = 1 + problem.rows // 64 + 8 * max(1, problem.classes)
-        return estimate_states(tests, task.depth - 1) * tests * tests * each // 2
-    forms = 1 + len(task.requirements)
-    return estimate_states(tests, task.depth) * tests * problem.rows * max(1, problem.classes) * forms // 16
 
 
 def takes_nodes(task: IntegerTask) -> None:

@@ -34,8 +34,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treeml.backends.solvers.encodings.integer_task import Form, IntegerTask, parts_of
-from treeml.backends.solvers.unsupported import Unsupported
+from treeml.backends.task.integer_task import Form, IntegerTask, parts_of
+from treeml.backends.task.unsupported import Unsupported
 from treeml.native import cover as native
 from treeml.problem.magnitudes import added
 from treeml.problem.problem import Problem
@@ -198,3 +198,18 @@ def moved_targets(loss: Loss, rows: int) -> Whole:
     if int(weight.max(initial=0)) * int(np.abs(moved).max(initial=0)) ** 2 * max(1, rows) * outputs >= 2**62:
         raise Unsupported("targets of this size", "their squares are beyond whole numbers of 64 bits", "round them")
     return moved
+
+
+def cover_work(problem: Problem, task: IntegerTask, whole: bool = False) -> int:
+    """Steps of counting: pairs of tests by words of rows, or rows by tests, for every state."""
+    tests = len(problem.tests)
+    if takes_pairs(task, whole):
+        each = 1 + problem.rows // 64 + 8 * max(1, problem.classes)
+        return estimate_states(tests, task.depth - 1) * tests * tests * each // 2
+    forms = 1 + len(task.requirements)
+    return estimate_states(tests, task.depth) * tests * problem.rows * max(1, problem.classes) * forms // 16
+
+
+def is_whole(options: Mapping[str, Any]) -> bool:
+    """Is the cover written to a file, or solved without presolve? Then depth-2 subtrees are not precomputed."""
+    return bool(options.get("write")) or not options.get("presolve", True)

@@ -26,10 +26,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treeml.backends.contract import Deadline
-from treeml.backends.solvers.deadline import NO_DEADLINE, in_time
 from treeml.backends.solvers.encodings.clauses.pseudo_boolean import Clauses, at_most
 from treeml.backends.solvers.encodings.faultless.question import Faultless
-from treeml.backends.solvers.encodings.node_questions import Question
+from treeml.backends.task.deadline import NO_DEADLINE, in_time
+from treeml.backends.task.node_questions import Question
 from treeml.problem.tree import Leaf, Node, Split
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treeml.backends.contract import Deadline
-from treeml.backends.solvers.deadline import NO_DEADLINE
-from treeml.backends.solvers.encodings.integer_task import IntegerTask
-from treeml.backends.solvers.encodings.node_questions import NodeQuestions, Question
+from treeml.backends.task.deadline import NO_DEADLINE
+from treeml.backends.task.integer_task import IntegerTask
+from treeml.backends.task.node_questions import NodeQuestions, Question
 from treeml.problem.evaluate import answers
 from treeml.problem.tree import Leaf, Node, Split
 

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treeml.backends.contract import Deadline
-from treeml.backends.solvers.deadline import NO_DEADLINE
-from treeml.backends.solvers.encodings.integer_task import IntegerTask, LeafRule
-from treeml.backends.solvers.encodings.node_questions import NodeQuestions, Question, read_questions
-from treeml.backends.solvers.encodings.read_problem import form_of
+from treeml.backends.task.deadline import NO_DEADLINE
+from treeml.backends.task.integer_task import IntegerTask, LeafRule
+from treeml.backends.task.node_questions import NodeQuestions, Question, read_questions
+from treeml.backends.task.read_problem import form_of
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Leaf, Node, Split
 
