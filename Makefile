@@ -2,12 +2,12 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-NATIVE := $(wildcard treeml/native/*.c treeml/native/*.h) treeml/native/CMakeLists.txt CMakeLists.txt
+NATIVE := $(wildcard treeml/native/*.h treeml/native/*/*.[ch]) treeml/native/CMakeLists.txt CMakeLists.txt
 SANITIZED := build/sanitized
 THREADED := build/threads
 # Every test that is about the C code alone; those of back-ends that call it are run without sanitizers.
 NATIVE_TESTS := tests/native tests/numeric tests/solvers/test_rup.py tests/solvers/test_cover_states.py \
-  tests/improvement/test_shallow.py tests/forests/test_pairs.py
+  tests/backends/improve/test_shallow.py tests/forests/test_pairs.py
 
 .PHONY: demo test slow-share lint docs bench fuzz clean native-sanitized native-fuzz native-threads
 
@@ -32,6 +32,8 @@ lint: $(VENV)/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/clang-format --dry-run -Werror $$(git ls-files '*.c' '*.h')
 
 # The site, without a warning, into build/site.
 docs: $(VENV)/.installed

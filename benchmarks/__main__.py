@@ -1,8 +1,8 @@
-"""Nothing -> every benchmark that makes its own data; with a data folder, all of them.
+"""Nothing -> every benchmark that generates its own data; with a data folder, all of them.
 
 python -m benchmarks [--data-dir DIR]
 
-Each is a command of its own with options of its own: `python -m benchmarks.race --help`.
+Each benchmark is also a separate command with its own options: `python -m benchmarks.race --help`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 GENERATED = ("importing", "reading", "scaling")
-# name -> the folder below the data folder that it reads
+# name -> the subfolder of the data folder that it reads
 ON_FILES = {
     "race": "cp4im",
     "ablation": "cp4im",

@@ -1,7 +1,7 @@
-"""data folder -> what each idea of the native search is worth: time without it over time with it.
+"""data folder -> how much each idea of the native search contributes: time without it divided by time with it.
 
-`python -m benchmarks.ablation --data-dir DIR --depth 4`. Work is counted too (sub-problems and depth-two passes),
-since it does not change from one run to the next.
+`python -m benchmarks.ablation --data-dir DIR --depth 4`. Work (subproblems and depth-two passes) is counted too,
+because it is the same in every run.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def main() -> None:
     parser.add_argument("--within", type=float, default=30, help="seconds for each solve")
     options = parser.parse_args()
     first: dict[str, float] = {}
-    print(f"depth {options.depth}, CPU seconds without the idea over seconds with all, geometric mean")
+    print(f"depth {options.depth}, CPU seconds without the idea divided by seconds with all ideas, geometric mean")
     print(f"{'':34}" + "".join(f"{name[:12]:>14}" for name in options.sets) + f"{'mean':>9}{'passes':>11}{'nodes':>11}")
     for idea, changes in IDEAS.items():
         ratios, passes, nodes, cells = [], 0.0, 0.0, ""
@@ -77,7 +77,7 @@ def solve(options: argparse.Namespace, name: str, changes: dict[str, int]) -> tu
         began = process_time()
         try:
             found = solver.solve(depth=options.depth, seconds=options.within, options=changes)
-        except ValueError:  # a kernel that this processor lacks
+        except ValueError:  # this processor does not support the kernel
             return math.nan, None
         best = min(best, process_time() - began)
         if best > 2:

@@ -1,10 +1,10 @@
-"""Forests that are proved best, beside greedy pricing and AdaBoost, and beside the figures of Aglin 2022.
+"""Data folder -> provably optimal forests compared with greedy pricing, AdaBoost and the figures of Aglin 2022.
 
 python -m benchmarks.boosting --data-dir DIR [--set hepatitis] [--criterion lpboost] [--folds 5] [--tune]
 
-A data set is a CSV file with 0/1 columns and the target `label`. Without a folder the one set that follows from rules,
-tic-tac-toe, is generated. Seconds are wall clock and hold all: reading, binarizing, proving and verifying; libraries
-are loaded before.
+A data set is a CSV file with 0/1 columns and the target `label`. Without a folder, tic-tac-toe is generated, the one
+set defined by rules. Seconds are wall clock and include reading, binarizing, proving and verifying; libraries are
+loaded before.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SETS = (
 )  # fmt: skip
 PENALTIES = {"lpboost": "0.125", "mdboost": "12"}
 
-# Known optima of whole sets at depth 3 with these penalties, to six digits.
+# Known optima of complete data sets at depth 3 with these penalties, to six digits.
 KNOWN = {
     ("lpboost", "hepatitis"): 0.507977,
     ("lpboost", "tic-tac-toe"): 0.271492,
@@ -66,7 +66,7 @@ PUBLISHED: dict[tuple[str, str], tuple[float, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What was measured of one criterion on one set."""
+    """The measurements of one criterion on one data set."""
 
     status: str
     objective: float
@@ -82,15 +82,15 @@ class Line:
 
 
 @click.command()
-@click.option("--data-dir", type=click.Path(path_type=Path, exists=True), help="A folder of CSV files, one a set.")
+@click.option("--data-dir", type=click.Path(path_type=Path, exists=True), help="A folder of CSV files, one per set.")
 @click.option("--set", "sets", multiple=True, help="Only this set; can be given several times.")
-@click.option("--criterion", "criteria", multiple=True, type=click.Choice(list(PENALTIES)), help="Only this one.")
+@click.option("--criterion", "criteria", multiple=True, type=click.Choice(list(PENALTIES)), help="Only this criterion.")
 @click.option("--depth", default=3, show_default=True)
-@click.option("--folds", default=5, show_default=True, help="Parts of the cross-validation; 0 for none.")
+@click.option("--folds", default=5, show_default=True, help="Number of folds of the cross-validation; 0 for none.")
 @click.option("--tune", "tuned", is_flag=True, help="Choose each fold's penalty by 4 inner folds: much slower.")
-@click.option("--within", default="300s", show_default=True, help="Time for one forest.")
-@click.option("--with", "backend", default="native", show_default=True, help="Who prices.")
-@click.option("--seed", default=1, show_default=True, help="Of the folds.")
+@click.option("--within", default="300s", show_default=True, help="Time limit for one forest.")
+@click.option("--with", "backend", default="native", show_default=True, help="The back-end for pricing.")
+@click.option("--seed", default=1, show_default=True, help="Seed of the folds.")
 def main(
     data_dir: Path | None,
     sets: tuple[str, ...],
@@ -123,7 +123,7 @@ def main(
 
 
 def _load_libraries() -> None:
-    """Grow a forest of four rows, so that no measurement holds the time that Python takes to load what it needs."""
+    """Grow a forest on four rows, so that no measurement includes the time to import libraries."""
     for criterion in PENALTIES:
         rows = {"a": [0, 0, 1, 1], "b": [0, 1, 0, 1], "label": [0, 1, 1, 0]}
         _model(criterion, 3, "1").solve(rows, within="10s")
@@ -161,7 +161,7 @@ def measure(
 def _folds(
     model: tml.Model, path: Path, folds: int, tuned: bool, within: str, backend: str, seed: int
 ) -> Iterator[tuple[float, float, str]]:
-    """For every fold the test accuracy of the forest and of AdaBoost, and the penalty."""
+    """For every fold, the test accuracy of the forest and of AdaBoost, and the penalty."""
     from sklearn.ensemble import AdaBoostClassifier
     from sklearn.tree import DecisionTreeClassifier
 
@@ -229,7 +229,7 @@ def _number(value: Any) -> float:
 
 
 def _generated(folder: Path) -> Path:
-    """Every board of tic-tac-toe at the end of a game, x first: does x win?"""
+    """Every tic-tac-toe board at the end of a game that x starts: does x win?"""
     path = folder / "tic-tac-toe.csv"
     if path.exists():
         return path

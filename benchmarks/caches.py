@@ -1,9 +1,9 @@
-"""data folder -> what caches cost and what wiping them costs.
+"""data folder -> the cost of caches and of wiping them.
 
-`python -m benchmarks.caches --data-dir DIR --depth 5`. The first table holds the kinds of cache side by side: entries,
-most bytes allocated and CPU seconds. The second bounds the cache to a share of the entries that it has without a bound,
-and gives for every strategy and share wiped the time over the time without a bound. Every solve ends with the same
-value.
+`python -m benchmarks.caches --data-dir DIR --depth 5`. The first table compares the kinds of cache: entries, peak
+memory and CPU seconds. The second limits the cache to a fraction of the entries that it has without a limit, and shows
+for every wiping strategy and wiped fraction the time relative to the time without a limit. Every solve ends with the
+same value.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def tables(options: argparse.Namespace, name: str, solver: Solver) -> None:
         late = "" if found.status == "optimal" else "  not proved in time"
         print(f"{kind:30}{entries:10,}{found.statistics['peak_memory'] / 2**20:8.1f}{seconds:9.3f}{late}", flush=True)
     heads = "".join(f"{f'{bound} %, wipe {wiped} %':>18}" for bound in BOUNDS for wiped in WIPED)
-    print(f"{'bounded':30}{heads}   times as long (sub-problems wiped)")
+    print(f"{'bounded':30}{heads}   times as long (subproblems wiped)")
     for strategy, number in STRATEGIES.items():
         cells = ""
         for bound in BOUNDS:

@@ -1,7 +1,7 @@
-"""The solver back-ends on the sets they are judged by: `python -m benchmarks.encodings --data-dir DIR`.
+"""Data folder -> the solver back-ends on their benchmark sets: `python -m benchmarks.encodings --data-dir DIR`.
 
-One thread each. Seconds are wall clock from the Problem to the answer, building included; processor seconds beside them
-tell how much of it was waiting on a busy machine. Every answer is checked against the stated optimum.
+One thread each. Seconds are wall clock from the Problem to the answer, including building; CPU seconds next to them
+show how much of it was waiting on a busy machine. Every answer is checked against the known optimum.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ONE = Fraction(1)
 
 @dataclass(frozen=True)
 class Line:
-    """One measurement and what it is held against."""
+    """One measurement and the values that it is compared with."""
 
     name: str
     who: str
@@ -38,7 +38,7 @@ class Line:
     processor: float
     best: int | None
     bar: float | None
-    said: str = ""  # of a line that is not ours: how it compares
+    said: str = ""  # for a line of another solver: how it compares with ours
 
     @property
     def is_right(self) -> bool:
@@ -74,7 +74,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--data-dir", type=Path, required=True, help="the folder with cp4im, mixed, numeric and fair")
     parser.add_argument("--limit", type=float, default=200.0, help="seconds for each solve")
     parser.add_argument("--only", default="", help="run the tables whose name contains this")
-    parser.add_argument("--set", action="append", help="of the last table: this set only; may be given several times")
+    parser.add_argument("--set", action="append", help="for the last table: only this set; can be given several times")
     parser.add_argument("--odtlearn", default=sys.executable, help="a Python that has odtlearn and its solvers")
     given = parser.parse_args(arguments)
     tables: dict[str, Callable[[Path, float], Iterator[Line]]] = {
@@ -82,10 +82,10 @@ def main(arguments: list[str] | None = None) -> int:
         "cover, depth 4": cover_depth_4,
         "fairness": fairness,
         "building": building,
-        "least depth on raw columns": least_depth,
+        "minimum depth on raw columns": least_depth,
         "accuracy on raw columns": raw_accuracy,
         "formulations, depth 2": formulations,
-        "odtlearn beside ours": partial(against_odtlearn, python=given.odtlearn, sets=given.set or BESIDE_ODTLEARN),
+        "comparison with odtlearn": partial(against_odtlearn, python=given.odtlearn, sets=given.set or BESIDE_ODTLEARN),
     }
     warm_up()
     failed = 0
@@ -101,7 +101,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def warm_up() -> None:
-    """Importing a solver takes as long as some solves; it is not what is measured."""
+    """Import the solvers before measuring: an import takes as long as some solves."""
     bits = np.array([[False, False, True, True], [False, True, False, True]])
     for who in ("cpsat", "mip", "maxsat"):
         measure("", who, binary(bits, np.array([0, 1, 1, 0]), 1), {}, None, None, 60.0)
@@ -144,7 +144,7 @@ def _by_cover(folder: Path, name: str, depth: int, best: int, bar: float, limit:
     yield measure(f"{name} depth {depth}", "mip", problem, {"formulation": "cover"}, best, bar, limit)
 
 
-FAIR = {  # (set, depth, tolerance, kind) -> errors, where another solver proved them
+FAIR = {  # (set, depth, tolerance, kind) -> errors proved optimal by another solver
     ("student-mat", 2, "0.01", "parity"): 48,
     ("student-mat", 2, "0.01", "opportunity"): 30,
     ("student-mat", 2, "0.05", "parity"): 32,
@@ -182,11 +182,11 @@ def fairness(folder: Path, limit: float) -> Iterator[Line]:
 
 
 def building(folder: Path, limit: float) -> Iterator[Line]:
-    """From the problem to every column of its cover, priced in every form, and the program of them."""
-    from treeml.backends.solvers.encodings.cover_program import all_columns, take, write_program
-    from treeml.backends.solvers.encodings.cover_rows import couple
-    from treeml.backends.solvers.encodings.cover_tables import build_cover
-    from treeml.backends.solvers.encodings.integer_form import read_problem
+    """Build every column of the cover from the problem, price it in every form, and build the program."""
+    from treeml.backends.solvers.encodings.cover.coupling_rows import couple
+    from treeml.backends.solvers.encodings.cover.cover_program import all_columns, take, write_program
+    from treeml.backends.solvers.encodings.cover.cover_tables import build_cover
+    from treeml.backends.task.read_problem import read_problem
 
     problem = fair(folder, "german-credit", 3, Fraction("0.01"), "parity")
     began, spent = perf_counter(), process_time()
@@ -210,7 +210,7 @@ ACCURACY = {  # (set, depth) -> errors and the seconds of Shati, Cohen and McIlr
 
 
 def least_depth(folder: Path, limit: float) -> Iterator[Line]:
-    """A perfect tree of depth 0, 1, 2, ... until there is one."""
+    """Ask for a perfect tree of depth 0, 1, 2, ... until there is one."""
     from treeml.backends.planning.plan import Plan, plan
     from treeml.backends.registry import get
 
@@ -231,7 +231,7 @@ def raw_accuracy(folder: Path, limit: float) -> Iterator[Line]:
 
 
 def formulations(folder: Path, limit: float) -> Iterator[Line]:
-    """The other formulations, for comparison; nothing is expected of their seconds."""
+    """The other formulations, for comparison; their times are not judged."""
     for name, best in (("monk1", 22), ("hepatitis", 16)):
         problem = named(folder, name, 2)
         for who, options in (
@@ -253,7 +253,7 @@ BESIDE_ODTLEARN = (*DEPTH_3, "lymph", "vote", "soybean", "anneal", "german-credi
 def against_odtlearn(
     folder: Path, limit: float, python: str = sys.executable, sets: Sequence[str] = BESIDE_ODTLEARN
 ) -> Iterator[Line]:
-    """Ours, with and without the bound that comes before the solver, then odtlearn; what does not run says why."""
+    """Our solver, with and without the presolve bound, then odtlearn; if a run fails, the reason is printed."""
     for name in sets:
         for depth in (2, 3):
             title, problem = f"{name} depth {depth}", named(folder, name, depth)
@@ -273,7 +273,7 @@ def against_odtlearn(
 def by_odtlearn(
     problem: Problem, kind: str, solver: str, depth: int, seconds: int, python: str
 ) -> dict[str, Any] | str:
-    """What its process says, or why it says nothing."""
+    """The output of the odtlearn process, or the reason why there is none."""
     import subprocess
     import tempfile
 
@@ -284,7 +284,7 @@ def by_odtlearn(
         child = Path(__file__).with_name("odtlearn_child.py")
         command = [python, str(child), str(rows), kind, solver, str(depth), str(seconds)]
         try:
-            # Its limit is not kept by every combination: twice that is the end.
+            # Some combinations ignore the limit, so the process is killed after twice the limit.
             run = subprocess.run(command, capture_output=True, text=True, timeout=2 * seconds, check=False)
         except subprocess.TimeoutExpired:
             return f"did not end in {2 * seconds} s with a limit of {seconds} s"
@@ -295,7 +295,7 @@ def by_odtlearn(
 
 
 def peer_line(title: str, who: str, found: dict[str, Any], ours: list[Line]) -> Line:
-    """Its gap below one row is a claim of proof; a tree that is better, which ours may be, shows that it is none."""
+    """A gap below one row is a claim of optimality; a better tree, which may be ours, refutes it."""
     proved = found["open"] < 1
     status = Status.OPTIMAL if proved else Status.FEASIBLE
     answer = Answer(status, _stop_of(status), None, (Fraction(found["errors"]),))
@@ -351,7 +351,7 @@ def named(folder: Path, name: str, depth: int) -> Problem:
 
 
 def binary(bits: Any, actual: Any, depth: int, bounds: tuple[Bound, ...] = ()) -> Problem:
-    """Each distinct split once, as reduction would leave them."""
+    """Each distinct split once, as after the reduction."""
     seen, kept = set(), []
     for column in bits:
         if column.all() or not column.any():
@@ -369,7 +369,7 @@ def binary(bits: Any, actual: Any, depth: int, bounds: tuple[Bound, ...] = ()) -
 
 
 def fair(folder: Path, name: str, depth: int, tolerance: Fraction, kind: str) -> Problem:
-    """The group is the first feature, and is not split on."""
+    """The group is the first feature, which the tree may not split on."""
     values = np.array(_read(folder / "fair" / f"{name}.csv")[1:], dtype=int)
     actual, group, bits = values[:, 0], values[:, 1], values[:, 2:].T.astype(bool)
     among = np.ones(len(actual), bool) if kind == "parity" else actual == 1

@@ -1,11 +1,11 @@
-"""The guide for users of other libraries -> both sides of every line fitted to the same rows, side by side.
+"""The guide for users of other libraries -> a comparison of both sides of every example, fitted to the same rows.
 
 python -m benchmarks.guide
 
-Every comment of `docs/migrating.md` that holds a line of another library is run with that library, where it is
-installed (pip install pydl8.5 pystreed gosdt odtlearn), and so is the line of TreeML below it. The table shows the
-share of the training rows that each predicts rightly, or the squared error that remains. Where columns are binary and
-the question is the same, the two agree, up to ties between trees of equal objective.
+Every comment of `docs/migrating.md` that holds a line of another library is run with that library, if it is installed
+(pip install pydl8.5 pystreed gosdt odtlearn), and so is the TreeML line below it. The table shows the training accuracy
+of each, or the remaining squared error. If columns are binary and the problem is the same, the two agree, up to ties
+between trees of equal objective.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def _pairs(block: str) -> list[tuple[tuple[str, str, str] | None, str]]:
-    """Lines of another library with the code below them; code without one stands for itself."""
+    """Lines of another library with the TreeML code below them; None with code that has no such line."""
     found: list[tuple[tuple[str, str, str] | None, str]] = []
     for line in block.splitlines():
         match = LINE.match(line)
@@ -61,7 +61,7 @@ def _pairs(block: str) -> list[tuple[tuple[str, str, str] | None, str]]:
 
 
 def _run_ours(code: str, names: dict[str, Any]) -> tuple[Any, tuple[Any, ...]]:
-    """The last estimator that the code fits, and what it was fitted to."""
+    """The last estimator that the code fits, and the data that it was fitted to."""
     kept: list[Any] = [None, ()]
 
     def watching(fit: Any) -> Any:
@@ -92,11 +92,11 @@ def _run_theirs(line: tuple[str, str, str], names: dict[str, Any], given: tuple[
         elif name.startswith("DL85"):
             fitted.fit(*(np.asarray(each, dtype=np.int32) for each in given))
         elif name == "STreeDCostSensitiveClassifier":
-            return "own data"  # it reads costs from a structure of its own
+            return "own data"  # it reads costs from its own data structure
         else:
             fitted.fit(*given)
         return _score(fitted, given)
-    except Exception as error:  # whatever another library raises is its own
+    except Exception as error:  # show errors of the other library in the table
         return type(error).__name__[:8]
 
 

@@ -1,4 +1,4 @@
-"""Fresh interpreters -> the processor time that `import treeml` adds, and what it imports.
+"""Fresh interpreters -> the CPU time that `import treeml` adds, and what it imports.
 
 python -m benchmarks.importing [--repeat N]
 """
@@ -19,8 +19,8 @@ print(1000 * (time.process_time() - before), len(sys.modules) - modules, *(n for
 """
 STATEMENTS = {
     "import treeml": "import treeml",
-    "a model built": "import treeml as tml; tml.Model().predict('a').maximize(tml.accuracy).require(tml.depth <= 2)",
-    "a spec parsed": "import treeml as tml; tml.parse('predict a maximize accuracy require depth <= 2')",
+    "building a model": "import treeml as tml; tml.Model().predict('a').maximize(tml.accuracy).require(tml.depth <= 2)",
+    "parsing a spec": "import treeml as tml; tml.parse('predict a maximize accuracy require depth <= 2')",
     "the estimators": "import treeml.sklearn",
     "the command line": "import treeml.cli.main",
 }

@@ -1,11 +1,11 @@
-"""Deep trees of Weka and ITI made shallower, beside the figures of Schidler and Szeider 2021 (Tables 3 and 4).
+"""Data folder -> deep trees of Weka and ITI made shallower, compared with Tables 3 and 4 of Schidler and Szeider 2021.
 
 python -m benchmarks.improvement --data-dir DIR [--set hungarian] [--start weka] [--long] [-o FILE [--resume]]
 
 A data set is a folder with `fold0-train.csv`, `fold0-test.csv`, `fold0-weka.txt`, `fold0-iti.txt` and so on; the target
-is `label`. Folds 0 and 1 are run, with --long all five. Every fold stops by itself, or after the time given; the paper
-let each run for 12 hours. With -o every finished fold is a line of a file, and a fold that was cut off goes on from its
-checkpoint beside it: --resume skips what is there. Exit code 1: a mean lies above the paper's.
+is `label`. Folds 0 and 1 are run; with --long, all five. Every fold stops by itself or at the time limit; the paper
+ran each for 12 hours. With -o every finished fold becomes a line of a file. --resume skips the folds in the file and
+continues an interrupted fold from its checkpoint, which is next to the file. Exit code 1: a mean is above the paper's.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from treeml.solving.report import table_text
 from treeml.solving.validation import scores
 from treeml.trees.importing.read import read_start
 
-# Depth and test accuracy of the start and of DT-SLIM with d800, c800: means over five folds.
+# Depth and test accuracy of the starting tree and of DT-SLIM with d800, c800: means over five folds.
 PUBLISHED = {
     ("weka", "australian"): (53.0, 0.14, 22.0, 0.14),
     ("weka", "haberman"): (71.2, 0.66, 63.8, 0.62),
@@ -46,10 +46,10 @@ ROUTINE, LONG = (0, 1), (0, 1, 2, 3, 4)
 @click.option("--fold", "folds", multiple=True, type=click.IntRange(0, 4), help="Only this fold.")
 @click.option("--long", "is_long", is_flag=True, help="All five folds.")
 @click.option("--within", default=60.0, show_default=True, help="Seconds for a fold.")
-@click.option("--with", "backend", default="native", show_default=True, help="Who solves the subtrees.")
+@click.option("--with", "backend", default="native", show_default=True, help="The back-end for the subtrees.")
 @click.option("--patience", default=10.0, show_default=True, help="Seconds for one subtree.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Add every fold to this file, a line each.")
-@click.option("--resume", is_flag=True, help="Folds that the file holds are not run again.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Append every fold to this file, one line each.")
+@click.option("--resume", is_flag=True, help="Skip the folds that are already in the file.")
 def main(
     data_dir: Path,
     sets: tuple[str, ...],
@@ -96,7 +96,7 @@ def measure(
     patience: float,
     checkpoint: Path | None,
 ) -> dict[str, Any]:
-    """One fold: what it began with, and what came of it."""
+    """One fold: the starting tree and the result."""
     model = tml.Model()
     model.predict("label")
     model.minimize(tml.depth)

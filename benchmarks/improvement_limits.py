@@ -2,9 +2,10 @@
 
 python -m benchmarks.improvement_limits --data-dir DIR --with sat --seconds 60 [--set hungarian] [--depth 3 --depth 6]
 
-The procedure of Schidler and Szeider 2021, section 6: subtrees of start trees are cut out at growing numbers of levels
-and rows, and the solver is asked for a tree one level shallower. A limit holds while most of its instances are decided,
-either way, within the time. Printed beside the sets d60, d300 and d800 that the project keeps.
+This is the procedure of Schidler and Szeider 2021, section 6: subtrees with more and more levels and rows are cut out
+of starting trees, and the solver has to find a tree that is one level shallower. A limit is acceptable if most of its
+instances are decided, either way, within the time. The result is printed next to the limits d60, d300 and d800 that
+TreeML uses.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def main(
             if times and 2 * len(decided) <= len(times):
                 break
             if not times:
-                continue  # no subtree of this depth has so many kinds of rows
+                continue  # no subtree of this depth has that many distinct rows
             most, slowest = rows, max(decided)
         kept = {name: reach_of(name).rows(depth) if depth <= SETS[name][0] else 0 for name in SETS}
         lines.append({"depth": depth, "rows": most, "slowest": f"{slowest:.1f} s", **kept})
@@ -67,7 +68,7 @@ World = tuple[Problem, Vertex, "np.ndarray[tuple[int], np.dtype[np.int32]]"]
 
 
 def _worlds(folder: Path) -> Iterator[World]:
-    """The start trees of the first fold, with what they predict."""
+    """The starting trees of the first fold, with their predictions."""
     for start in ("weka", "iti"):
         path = folder / f"fold0-{start}.txt"
         if path.exists():
@@ -80,7 +81,7 @@ def _worlds(folder: Path) -> Iterator[World]:
 
 
 def _cut(worlds: list[World], depth: int, rows: int) -> Iterator[LocalInstance]:
-    """Instances of this depth with nearly so many rows, one a tree at a time."""
+    """Instances of this depth with nearly this many rows, taking one from each tree in turn."""
     for problem, root, classes in worlds:
         for vertex in root.below():
             if vertex.height < depth:

@@ -1,12 +1,12 @@
-"""Least depth and least size of faultless trees: `python -m benchmarks.least --data-dir DIR`.
+"""Data folder -> minimum depth and size of perfect trees: `python -m benchmarks.least --data-dir DIR`.
 
-Seconds are wall clock from the file to the verified tree, with the proof that one level or one leaf less is impossible;
-processor seconds stand beside them. The figures of Shati, Cohen and McIlraith (2021) are those of their machine; the
-faster of the two methods of their table is shown. Least sizes are found by two methods, which must agree.
+Seconds are wall clock from the file to the verified tree, including the proof that one level or one leaf less is
+impossible; CPU seconds are shown too. The figures of Shati, Cohen and McIlraith (2021) were measured on their machine;
+the faster of the two methods in their table is shown. Minimum sizes are found by two methods, which must agree.
 
-`--calibrate` measures where the two SAT encodings of a faultless tree cross: random rows are asked for trees of every
-depth from 4 to 11 by the complete tree and by partitions. It needs no data, and is where the default of the option
-`switch` comes from.
+`--calibrate` measures where the two SAT encodings of a perfect tree cross over: trees of every depth from 4 to 11 are
+searched for random rows, with the complete tree and with partitions. It needs no data, and determines the default of
+the option `switch`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Known:
     file: str
     target: str
     depth: int
-    seconds: float | None  # of the faster method of the paper; None: the set is not in its table
+    seconds: float | None  # the faster method of the paper; None: the set is not in its table
     leaves: int | None = None  # proved here by two methods
 
 
@@ -46,7 +46,7 @@ SETS = {
     "monk2": Known("mixed/monks-2-train.csv", "label", 6, 0.28, 34),
     "car": Known("mixed/car.csv", "res", 8, 89.1, 42),
 }
-LIMIT = 60.0  # seconds that a set may take whose figure is below it
+LIMIT = 60.0  # the time limit for a set if the paper's figure is below it
 WIDTHS = (12, 26, 8, 8, 10, 8, 10, 7, 8)
 HEADER = ("set", "by", "value", "proved", "status", "seconds", "processor", "paper", "verdict")
 
@@ -55,9 +55,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.least", description=__doc__)
     parser.add_argument("--data-dir", type=Path, help="the folder with the folders numeric and mixed")
     parser.add_argument("--limit", type=float, default=LIMIT, help="seconds for each solve")
-    parser.add_argument("--sets", default=",".join(SETS), help="names, with commas between them")
-    parser.add_argument("--ways", default="", help="back-ends, with semicolons between them, in place of the usual")
-    parser.add_argument("--calibrate", action="store_true", help="measure where the SAT encodings cross")
+    parser.add_argument("--sets", default=",".join(SETS), help="names, separated by commas")
+    parser.add_argument("--ways", default="", help="back-ends, separated by semicolons, instead of the default ones")
+    parser.add_argument("--calibrate", action="store_true", help="measure where the SAT encodings cross over")
     given = parser.parse_args(arguments)
     if given.calibrate:
         return calibrate(given.limit)
@@ -65,7 +65,7 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error("--data-dir is needed")
     names = [name for name in given.sets.split(",") if name in SETS]
     failed = 0
-    for title, table in (("least depth", least_depth), ("least size", least_size)):
+    for title, table in (("minimum depth", least_depth), ("minimum size", least_size)):
         sys.stdout.write(f"\n{title}\n")
         write(HEADER)
         for cells in table(given.data_dir, names, given.limit, given.ways.split(";") if given.ways else []):
@@ -105,7 +105,7 @@ def solve(folder: Path, known: Known, goal: str, way: str, limit: float) -> tupl
 
 
 def verdict(result: Result, best: int | None, seconds: float, bar: float | None) -> str:
-    """Wrong is a value that a proof contradicts; open is what was not proved in time."""
+    """WRONG: a proof contradicts the value; open: not proved in time."""
     value = result.objective
     if result.status is Status.OPTIMAL:
         if best is not None and value != best:
@@ -126,7 +126,7 @@ def row(
 
 
 def calibrate(limit: float) -> int:
-    """Prints processor seconds of both encodings by rows and depth, and where partition begins to be faster."""
+    """Print the CPU seconds of both encodings by rows and depth, and the depth from which partition is faster."""
     sys.stdout.write("rows  tests  depth  complete  partition\n")
     crossings = []
     for rows, tests in ((40, 10), (80, 12), (120, 14)):
@@ -145,7 +145,7 @@ def calibrate(limit: float) -> int:
 
 
 def random_rows(rows: int, tests: int) -> Problem:
-    """Rows and classes without any rule, which need deep trees, as the rests of a large tree do."""
+    """Random rows and classes, which need deep trees, as the lower parts of a large tree do."""
     make = np.random.default_rng(rows)
     bits = np.unique(make.random((rows, tests)) < 0.5, axis=0).T
     actual = make.integers(0, 2, bits.shape[1])

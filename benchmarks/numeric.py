@@ -1,12 +1,12 @@
-"""data folder -> a table of the numeric kernel's times beside another solver on continuous columns, and beside CART.
+"""data folder -> times of the numeric kernel compared with another solver for continuous columns, and with CART.
 
 `python -m benchmarks.numeric --data-dir DIR --depth 2 3`. Files are CSV with a header and a column `label`. The peer is
-`pycontree`, run by the interpreter that `--peer-python` names (this one by default); where it is not installed its
-column stays empty. Every solver runs in a process of its own with one thread; of `--repeat` fits the fastest counts.
-Ours is the whole call from an array of numbers to a tree whose errors are counted again, with thresholds between the
-numbers given; the peer's is its `fit` alone. Seconds are those of the processor, so that a busy machine does not favour
-either. `--anytime` compares what is known after a second with what the peer knows after ten; `--large` makes a table of
-100,000 rows and races CART.
+`pycontree`, run by the interpreter that `--peer-python` names (this one by default); if it is not installed, its
+column stays empty. Every solver runs in its own process with one thread; the fastest of `--repeat` fits counts.
+Our time is the whole call from an array of numbers to a tree whose errors are recounted with thresholds between the
+given numbers; the peer's time is its `fit` alone. Times are CPU seconds, so that a busy machine favors neither.
+`--anytime` compares our result after one second with the peer's after ten; `--large` generates a table of 100,000 rows
+and races CART.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--sets", nargs="*", help="names of files without .csv; all by default")
     parser.add_argument("--peer-python", default=sys.executable, help="an interpreter that can import pycontree")
     parser.add_argument("--within", type=float, default=120, help="seconds for each fit")
-    parser.add_argument("--repeat", type=int, default=5, help="fits of which the fastest counts")
-    parser.add_argument("--threads", type=int, default=1, help="of the numeric kernel")
-    parser.add_argument("--ablation", action="store_true", help="each idea of the search switched off in turn")
-    parser.add_argument("--anytime", action="store_true", help="errors after 1 s beside the peer's after 10 s")
-    parser.add_argument("--large", action="store_true", help="100,000 rows x 10 columns, beside scikit-learn's CART")
+    parser.add_argument("--repeat", type=int, default=5, help="number of fits; the fastest counts")
+    parser.add_argument("--threads", type=int, default=1, help="threads of the numeric kernel")
+    parser.add_argument("--ablation", action="store_true", help="switch off each idea of the search in turn")
+    parser.add_argument("--anytime", action="store_true", help="compare errors after 1 s with the peer's after 10 s")
+    parser.add_argument("--large", action="store_true", help="100,000 rows x 10 columns, and scikit-learn's CART")
     parser.add_argument("--one", choices=("numeric", "pycontree"), help=argparse.SUPPRESS)
     parser.add_argument("--file", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--set", nargs="*", default=[], help=argparse.SUPPRESS)
@@ -74,7 +74,7 @@ def race(options: argparse.Namespace, depth: int) -> None:
         print(f"{shape}{shown(ours):>22}{shown(peer):>22}{'' if ratio is None else f'{ratio:8.1f}x':>9}", flush=True)
     if ratios:
         mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
-        print(f"geometric mean of {len(ratios)} ratios: {mean:.1f}; least {min(ratios):.1f}")
+        print(f"geometric mean of {len(ratios)} ratios: {mean:.1f}; minimum {min(ratios):.1f}")
 
 
 def ablate(options: argparse.Namespace) -> None:
@@ -88,7 +88,7 @@ def ablate(options: argparse.Namespace) -> None:
 
 
 def know(options: argparse.Namespace) -> None:
-    """Errors of the best tree so far, by the clock on the wall, which is what both stop by."""
+    """Errors of the best tree so far; the limits are wall-clock time, because both solvers stop by it."""
     print(f"{'set':14}{'depth':>6}{'numeric, 1 s':>16}{'bound':>8}{'pycontree, 10 s':>18}")
     options.repeat = 1
     for name in names(options):
@@ -121,7 +121,7 @@ def run(options: argparse.Namespace, solver: str, path: Path, depth: int, varian
     command = [python, __file__, "--one", solver, "--file", str(path), "--depth", str(depth)]
     command += ["--within", str(options.within), "--repeat", str(options.repeat), "--threads", str(options.threads)]
     command += ["--set", variant] if variant else []
-    quiet = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}  # idle threads of numpy would count as time of the processor
+    quiet = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}  # idle threads of numpy would count as CPU time
     done = subprocess.run(command, capture_output=True, text=True, env=quiet)
     if done.returncode:
         if solver == "pycontree" and "No module named" in done.stderr:
@@ -131,7 +131,7 @@ def run(options: argparse.Namespace, solver: str, path: Path, depth: int, varian
 
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
-    """One solver on one file: the fastest of some fits."""
+    """One solver on one file: the fastest of several fits."""
     values, labels = read(options.file)
     fit = fit_numeric if options.one == "numeric" else fit_contree
     best: dict[str, Any] = {}
@@ -171,14 +171,14 @@ def fit_numeric(options: argparse.Namespace, values: Any, labels: Any) -> dict[s
 
 
 def count_errors(tree: Any, solver: Any, values: Any, labels: Any) -> int:
-    """The rows that a tree gets wrong, by the numbers themselves: a threshold lies between two of them."""
+    """The rows that a tree misclassifies, computed from the numbers: a threshold lies between two of them."""
 
     def predict(node: int) -> Any:
         column = tree.column[node]
         if column < 0:
             return tree.label[node]
         low, high = (values[row, column] for row in solver.beside(column, tree.cut[node]))
-        threshold = min(low + (high - low) / 2, np.nextafter(high, low))  # the half of a last bit may round up
+        threshold = min(low + (high - low) / 2, np.nextafter(high, low))  # half of the last bit may round up
         assert low <= threshold < high
         return np.where(values[:, column] <= threshold, predict(tree.yes[node]), predict(tree.no[node]))
 
@@ -197,7 +197,7 @@ def fit_contree(options: argparse.Namespace, values: Any, labels: Any) -> dict[s
 
 
 def large(options: argparse.Namespace) -> None:
-    """An exact tree of depth two, and what is known of depth three after ten seconds."""
+    """An optimal tree of depth two, and the best tree and bound of depth three after ten seconds."""
     from sklearn.tree import DecisionTreeClassifier
 
     random = np.random.default_rng(7)

@@ -1,7 +1,7 @@
-"""One fit by odtlearn, in an interpreter of its own: `python odtlearn_child.py rows.csv FlowOCT cbc DEPTH SECONDS`.
+"""One fit by odtlearn, in its own interpreter: `python odtlearn_child.py rows.csv FlowOCT cbc DEPTH SECONDS`.
 
-odtlearn needs mip 1.15 with cffi below 1.16 (or gurobipy), which need not be installed beside TreeML: so it is run by
-whatever Python has them, and prints one line of JSON. The first column of the rows is the class.
+odtlearn needs mip 1.15 with cffi below 1.16 (or gurobipy), which need not be installed together with TreeML. Therefore
+any Python that has them can run this file, which prints one line of JSON. The first column of the rows is the class.
 """
 
 import json
@@ -15,7 +15,7 @@ def main(path: str, kind: str, solver: str, depth: str, seconds: str) -> None:
 
     rows = np.loadtxt(path, delimiter=",", dtype=int)
     actual, table = rows[:, 0], rows[:, 1:]
-    # CBC runs in one thread unless told otherwise; told 1, it makes a worker, which waits for ever in lazy constraints.
+    # CBC runs in one thread by default; num_threads=1 would start a worker that waits forever in lazy constraints.
     threads = None if solver == "cbc" else 1
     model = getattr(flow_oct, kind)(
         solver=solver, depth=int(depth), time_limit=int(seconds), num_threads=threads, _lambda=0
@@ -24,7 +24,7 @@ def main(path: str, kind: str, solver: str, depth: str, seconds: str) -> None:
     model.fit(table, actual)
     taken, processor = perf_counter() - began, process_time() - spent
     errors = int((np.asarray(model.predict(table)).ravel() != actual).sum())
-    still_open = float(model.optim_gap) * (len(rows) - errors)  # the gap is relative to the rows predicted right
+    still_open = float(model.optim_gap) * (len(rows) - errors)  # the gap is relative to the correctly predicted rows
     print("\n" + json.dumps({"errors": errors, "open": still_open, "seconds": taken, "processor": processor}))
 
 

@@ -1,11 +1,10 @@
-"""data folder -> a table of solving times of TreeML beside other exact solvers.
+"""data folder -> a table of solving times of TreeML and other exact solvers.
 
-`python -m benchmarks.race --data-dir DIR --depth 4 5`. Every fit runs in a process of its own, one thread each, and its
-time is that of the fit alone. `model` is the whole call from numpy arrays to a verified Result, `solver` the C solver
-alone with its tree checked; ratios are those of the whole call. Files are CSV with a header, the label first, the
-features 0 or 1. `--weights` gives the rows random weights, and adds our whole call without them in the same run;
-`--numbers` makes a label of two classes a number; the loss is then squared. A fit that takes no time is repeated for a
-quarter of a second, whosever it is.
+`python -m benchmarks.race --data-dir DIR --depth 4 5`. Every fit runs in its own process with one thread, and only the
+fit is timed. `model` is the whole call from numpy arrays to a verified Result, `solver` is the C solver alone with its
+tree checked; ratios refer to the whole call. Files are CSV with a header, the label first, features 0 or 1. `--weights`
+gives the rows random weights, and adds our whole call without weights in the same run; `--numbers` turns a label with
+two classes into a number and uses squared loss. Very short fits of any solver are repeated for a quarter of a second.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ import numpy as np
 
 OURS = ("model", "solver")
 PEERS = ("pystreed", "pydl8.5")
-SLOW = 0.05  # seconds of the fastest peer from which a set counts in the mean
-WHILE = 0.25  # seconds that fits are repeated for
+SLOW = 0.05  # a set counts in the mean if the fastest peer takes at least this many seconds
+WHILE = 0.25  # fits are repeated for this many seconds
 
 
 def main() -> None:
@@ -45,11 +44,11 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--sets", nargs="*", help="names of files without .csv; all by default")
     parser.add_argument("--peers", nargs="*", default=["pystreed"], choices=PEERS)
     parser.add_argument("--within", type=float, default=120, help="seconds for each fit")
-    parser.add_argument("--repeat", type=int, default=3, help="fits at least, of which the fastest counts")
-    parser.add_argument("--threads", type=int, default=1, help="of ours")
-    parser.add_argument("--memory", type=int, help="limit of ours, in megabytes")
+    parser.add_argument("--repeat", type=int, default=3, help="minimum number of fits; the fastest counts")
+    parser.add_argument("--threads", type=int, default=1, help="threads of our solver")
+    parser.add_argument("--memory", type=int, help="memory limit of our solver, in megabytes")
     parser.add_argument("--weights", choices=("none", "whole", "real"), default="none")
-    parser.add_argument("--numbers", action="store_true", help="squared loss on numbers made from the labels")
+    parser.add_argument("--numbers", action="store_true", help="squared loss on numbers derived from the labels")
     parser.add_argument("--one", choices=(*OURS, *PEERS), help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -70,7 +69,7 @@ def race(options: argparse.Namespace, depth: int) -> None:
         ratio = fastest / ours["seconds"] if ours["proved"] and proved else math.nan
         cells = "".join(f"{cell(results[solver]):>26}" for solver in solvers)
         values = [result["value"] for result in results.values() if result["proved"]]
-        # Some peers add weights as single floats.
+        # Some peers add weights as single-precision floats.
         same = all(math.isclose(value, values[0], rel_tol=1e-5) for value in values)
         if weighted:
             plain = run(argparse.Namespace(**{**vars(options), "weights": "none"}), "model", name, depth)["seconds"]
@@ -81,13 +80,13 @@ def race(options: argparse.Namespace, depth: int) -> None:
             (ratios if fastest > SLOW else small).append(ratio)
     for title, group in ((f"peer above {SLOW * 1000:.0f} ms", ratios), ("the others", small)):
         if group:
-            print(f"{title}: {len(group)} sets, geometric mean {middle(group):.1f}, least {min(group):.1f}")
+            print(f"{title}: {len(group)} sets, geometric mean {middle(group):.1f}, minimum {min(group):.1f}")
     if times:
-        print(f"times unweighted: geometric mean {middle(times):.2f}, most {max(times):.2f}")
+        print(f"times unweighted: geometric mean {middle(times):.2f}, maximum {max(times):.2f}")
 
 
 def middle(ratios: list[float]) -> float:
-    """Their geometric mean."""
+    """The geometric mean."""
     return math.exp(sum(map(math.log, ratios)) / len(ratios))
 
 
@@ -98,7 +97,7 @@ def cell(result: dict[str, Any]) -> str:
 
 
 def run(options: argparse.Namespace, solver: str, name: str, depth: int) -> dict[str, Any]:
-    """One solver on one set, in a process of its own."""
+    """Run one solver on one data set in its own process."""
     command = [sys.executable, "-m", "benchmarks.race", "--data-dir", str(options.data_dir), "--sets", name]
     command += [
         "--depth",
@@ -153,7 +152,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     return {"seconds": best, "value": value, "proved": proved, "megabytes": (after - before) / 1024}
 
 
-Judge = Callable[[], tuple[float, bool]]  # the value, and whether it is proved best; not timed
+Judge = Callable[[], tuple[float, bool]]  # the value, and whether it is proved optimal; not timed
 Fit = Callable[[], Judge]
 
 
@@ -168,7 +167,7 @@ def whole_call(options: argparse.Namespace, rows: Any, labels: Any, weight: Any)
         return tml.Model().predict("y").minimize(goal).require(tml.depth <= options.depth[0])
 
     few = slice(0, None, max(1, len(rows) // 8))
-    model().solve(rows[few], answers[few], weight=None if weight is None else weight[few])  # imports are no work
+    model().solve(rows[few], answers[few], weight=None if weight is None else weight[few])  # imports are not timed
 
     def fit() -> Judge:
         asked = model().solve_with("native", within=options.within)
@@ -182,7 +181,7 @@ def native(options: argparse.Namespace, rows: Any, labels: Any, weight: Any) -> 
     from treeml.native.solver import Solver
 
     bits = np.ascontiguousarray(rows.T)
-    # Real weights have six digits here and real labels three, so they are whole millionths and thousandths.
+    # Real weights have six decimals here and real labels three: count them in millionths and thousandths.
     scale = 10**6 if options.weights == "real" else 1
     whole = None if weight is None else np.round(weight * scale).astype(np.int64)
     unit = 1000 if options.numbers else 1

@@ -1,4 +1,4 @@
-"""How long it takes to read, type and binarize a large CSV file, beside what polars needs to read it alone.
+"""Generated CSV file -> the time to read, type and binarize it, compared with the time polars needs to read it.
 
 python -m benchmarks.reading [--rows 200000] [--columns 60] [--pieces 8] [--repeat 3]
 """
@@ -25,8 +25,8 @@ from treeml.measures.binarize import binarize
 @click.command()
 @click.option("--rows", default=200_000, show_default=True)
 @click.option("--columns", default=60, show_default=True)
-@click.option("--pieces", default=8, show_default=True, help="Quantiles that every number column is cut into.")
-@click.option("--repeat", default=3, show_default=True, help="The fastest of so many runs counts.")
+@click.option("--pieces", default=8, show_default=True, help="Number of quantiles for every numeric column.")
+@click.option("--repeat", default=3, show_default=True, help="Number of runs; the fastest counts.")
 def main(rows: int, columns: int, pieces: int, repeat: int) -> None:
     """Measure, and print both times and their ratio."""
     with tempfile.TemporaryDirectory() as folder:
@@ -37,11 +37,11 @@ def main(rows: int, columns: int, pieces: int, repeat: int) -> None:
         ours = _fastest(lambda: read_and_binarize(path, pieces), repeat)
     click.echo(f"polars reads it in            {alone:7.3f} s")
     click.echo(f"read, typed and binarized in  {ours:7.3f} s")
-    click.echo(f"ratio                         {ours / alone:7.2f}   (at most 5 is wanted)")
+    click.echo(f"ratio                         {ours / alone:7.2f}   (the target is at most 5)")
 
 
 def mixed_table(rows: int, columns: int) -> pl.DataFrame:
-    """Half decimals, a quarter whole numbers, the rest binary columns and short texts; the target is `class`."""
+    """Half decimals, a quarter whole numbers, the rest binary columns and short strings; the target is `class`."""
     draw = np.random.default_rng(1)
     words = np.array(["red", "green", "blue", "dark violet", "none of these"])
     table: dict[str, Any] = {"class": draw.integers(0, 2, rows)}
@@ -59,7 +59,7 @@ def mixed_table(rows: int, columns: int) -> pl.DataFrame:
 
 
 def read_and_binarize(path: Path, pieces: int) -> int:
-    """The number of tests that a file makes."""
+    """The number of tests from the columns of a file."""
     errors = CheckedGoal("minimize", Linear(((Fraction(1), Use("errors")),)))
     rule = Binarization("", "quantiles", pieces)
     dataset = bind(Spec(target="class", goals=(errors,), binarizations=(rule,)), load(path))

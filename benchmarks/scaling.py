@@ -1,6 +1,6 @@
-"""generated data -> how the native solver's cost grows with rows and tests, with the exponent.
+"""generated data -> how the native solver's running time grows with rows and tests, with the exponent.
 
-`python -m benchmarks.scaling`. The data is a hidden tree of depth four with noise; each line grows one size alone.
+`python -m benchmarks.scaling`. The data is a hidden tree of depth four with noise; each table varies one size only.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""data folder -> what a second thread of the native solver gains, beside what the machine has to give.
+"""data folder -> the speedup from more threads of the native solver, compared with what the machine allows.
 
-`python -m benchmarks.threads --data-dir DIR --sets splice-1 --depth 4`. One thread alone; several threads on one
-problem; and as many solves of one thread at once, each in a process of its own. What these gain together over one after
-the other is the most that threads could gain: processors that share a core, or a memory, are not as many as they look.
-Files are CSV with a header, the label first, the features 0 or 1.
+`python -m benchmarks.threads --data-dir DIR --sets splice-1 --depth 4`. Three measurements: one thread alone; several
+threads on one problem; and the same number of single-threaded solves in parallel, each in its own process. The speedup
+of the parallel solves over sequential ones is the most that threads could gain, because hardware threads share cores
+and memory bandwidth. Files are CSV with a header, the label first, features 0 or 1.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", required=True, help="names of files without .csv")
     parser.add_argument("--depth", type=int, default=4)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--repeat", type=int, default=3, help="times of which the fastest counts")
+    parser.add_argument("--repeat", type=int, default=3, help="number of runs; the fastest counts")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def run(options: argparse.Namespace, name: str, threads: int, processes: int) -> float:
-    """Seconds until the last of some processes that begin together has solved the problem."""
+    """Seconds until the last of several processes that start together has solved the problem."""
     command = [sys.executable, "-m", "benchmarks.threads", "--one", "--data-dir", str(options.data_dir), "--sets", name]
     command += ["--depth", str(options.depth), "--threads", str(threads)]
     children = [
@@ -65,7 +65,7 @@ def run(options: argparse.Namespace, name: str, threads: int, processes: int) ->
 
 
 def measure(options: argparse.Namespace) -> None:
-    """Solves once for every line that comes in, and says how long it took."""
+    """Solve once for every line on standard input, and print the time."""
     from treeml.native.solver import Solver
 
     table = np.loadtxt(options.data_dir / f"{options.sets[0]}.csv", delimiter=",", skiprows=1)

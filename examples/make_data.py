@@ -1,7 +1,7 @@
 """Published rules and seeded random numbers -> the small data files of the examples.
 
-Monk's first problem is generated exactly from its rule; the others are made up, with columns like those of the data
-sets that they stand for. Run it again to get the same files: `python examples/make_data.py`.
+Monk's first problem is generated exactly from its rule; the other data are synthetic, with columns like those of the
+data sets they imitate. Every run produces the same files: `python examples/make_data.py`.
 """
 
 from __future__ import annotations

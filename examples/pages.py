@@ -1,9 +1,9 @@
-"""Case studies, and the options of back-ends -> pages of the documentation that nobody has to write.
+"""Case studies, and the options of back-ends -> generated pages of the documentation.
 
-A case is told by its cells of text and of code, its spec, and its picture.
+The page of a case shows its text and code cells, its spec, and its figure.
 
-`mkdocs.yml` names this file as a hook, so the pages are made when the site is built. `python examples/pages.py` runs
-every case once and so makes every picture anew.
+`mkdocs.yml` names this file as a hook, so the pages are generated when the site is built. `python examples/pages.py`
+runs every case once and regenerates every figure.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ def page(name: str) -> str:
             parts.append(f"```python\n{body.strip()}\n```")
     title, _, story = parts[0].partition("\n")
     spec = (CASES / f"{name}.tml").read_text(encoding="utf-8").strip()
-    picture = f"![The picture that the last cell makes]({name}.svg)"
-    files = f"In a checkout: `python examples/cases/{name}.py`, with `{name}.tml` and `{name}.csv` beside it."
+    picture = f"![The figure that the last cell produces]({name}.svg)"
+    files = f"In a checkout: `python examples/cases/{name}.py`, which uses `{name}.tml` and `{name}.csv`."
     return "\n\n".join((title, story, f"```tml\n{spec}\n```", picture, files, *parts[1:])) + "\n"
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """A hook of mkdocs: the pages and pictures join the files of the site."""
+    """A hook of mkdocs: adds the pages and figures to the files of the site."""
     from mkdocs.structure.files import File
 
     from treeml.backends.reference import options_page

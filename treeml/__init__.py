@@ -16,36 +16,122 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from treeml.version import __version__ as __version__
+from treeml.version import __version__
 
 if TYPE_CHECKING:
-    from treeml.backends.contract import Status as Status
-    from treeml.backends.contract import Stop as Stop
-    from treeml.estimators.distillation import distill as distill
-    from treeml.lang.diagnostic import BackendError as BackendError
-    from treeml.lang.diagnostic import DataError as DataError
-    from treeml.lang.diagnostic import Diagnostic as Diagnostic
-    from treeml.lang.diagnostic import InfeasibleError as InfeasibleError
-    from treeml.lang.diagnostic import RefusedError as RefusedError
-    from treeml.lang.diagnostic import SpecError as SpecError
-    from treeml.lang.formula import between as between
-    from treeml.lang.formula import column as column
-    from treeml.lang.formula import hours as hours
-    from treeml.lang.formula import method as method
-    from treeml.lang.formula import minutes as minutes
-    from treeml.lang.formula import param as param
-    from treeml.lang.formula import percent as percent
-    from treeml.lang.formula import quantity as quantity
-    from treeml.lang.formula import rows as rows
-    from treeml.lang.formula import seconds as seconds
-    from treeml.model import Model as Model
-    from treeml.model import load as load
-    from treeml.model import parse as parse
-    from treeml.model import solve as solve
-    from treeml.solving.result import Result as Result
-    from treeml.trees.forest import Forest as Forest
-    from treeml.trees.tree import Tree as Tree
+    from treeml.backends.contract import Status, Stop
+    from treeml.estimators.distillation import distill
+    from treeml.lang.diagnostic import BackendError, DataError, Diagnostic, InfeasibleError, RefusedError, SpecError
+    from treeml.lang.formula import (
+        between,
+        column,
+        hours,
+        method,
+        minutes,
+        param,
+        percent,
+        quantity,
+        rows,
+        seconds,
+    )
+    from treeml.lang.measure_formulas import (
+        absolute_loss,
+        accuracy,
+        balanced_accuracy,
+        cluster_loss,
+        count,
+        depth,
+        error_rate,
+        errors,
+        features_used,
+        leaf_errors,
+        leaf_weight,
+        leaves,
+        margin,
+        mistake_cost,
+        monotone,
+        odds_gap,
+        opportunity_gap,
+        parity_gap,
+        precision,
+        predictive_gap,
+        purity,
+        quantile_loss,
+        rate,
+        recall,
+        specificity,
+        splits,
+        squared_loss,
+        support,
+        test_cost,
+        uses,
+    )
+    from treeml.model import Model, load, parse, solve
+    from treeml.solving.result import Result
+    from treeml.trees.forest import Forest
+    from treeml.trees.tree import Tree
 
+__all__ = [
+    "BackendError",
+    "DataError",
+    "Diagnostic",
+    "Forest",
+    "InfeasibleError",
+    "Model",
+    "RefusedError",
+    "Result",
+    "SpecError",
+    "Status",
+    "Stop",
+    "Tree",
+    "__version__",
+    "absolute_loss",
+    "accuracy",
+    "balanced_accuracy",
+    "between",
+    "cluster_loss",
+    "column",
+    "count",
+    "depth",
+    "distill",
+    "error_rate",
+    "errors",
+    "features_used",
+    "hours",
+    "leaf_errors",
+    "leaf_weight",
+    "leaves",
+    "load",
+    "margin",
+    "method",
+    "minutes",
+    "mistake_cost",
+    "monotone",
+    "odds_gap",
+    "opportunity_gap",
+    "param",
+    "parity_gap",
+    "parse",
+    "percent",
+    "precision",
+    "predictive_gap",
+    "purity",
+    "quantile_loss",
+    "quantity",
+    "rate",
+    "recall",
+    "rows",
+    "seconds",
+    "solve",
+    "specificity",
+    "splits",
+    "squared_loss",
+    "support",
+    "test_cost",
+    "uses",
+]
+
+# Where each name lives; every other name of `__all__` is a measure of treeml.lang.measure_formulas.
 _HOMES = {
     "Model": "treeml.model",
     "load": "treeml.model",
@@ -76,23 +162,30 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def _import(name: str) -> Any:
+    """The public object of this name, imported now."""
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
+    if name in __all__:
+        return getattr(import_module("treeml.lang.measure_formulas"), name)
     if not name.startswith("_"):
-        from treeml.lang.measures import MEASURES
+        from treeml.lang.measures import MEASURES  # imported here: start-up time
 
-        if name in MEASURES:
+        if name in MEASURES:  # a measure that another package declares has no typed name
             from treeml.lang.formula import measure
 
             return measure(name)
     raise AttributeError(_unknown(name))
 
 
+if not TYPE_CHECKING:
+    __getattr__ = _import  # hidden from type checkers, which would accept any name otherwise
+
+
 def __dir__() -> list[str]:
     from treeml.lang.measures import MEASURES
 
-    return sorted({*_HOMES, *MEASURES, "__version__"})
+    return sorted({*__all__, *MEASURES})
 
 
 def _unknown(name: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from treeml.lang.source import read
+from treeml.lang.source_file import read
 from treeml.lang.statements import Statements
 from treeml.lang.trust import distrusted
 from treeml.solving.options import RunOptions

@@ -1,4 +1,4 @@
-"""The twin of boost.tml: a forest whose margin is provably the best."""
+"""The twin of boost.tml: a forest with a provably optimal margin."""
 
 import treeml as tml
 

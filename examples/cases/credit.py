@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Credit: what fairness costs
 # A bank wants one short rule for lending. In its data men earn more, so the most accurate rule lends to them more
-# often. The spec bounds how far the rates of women and men may differ (`parity_gap`), forbids asking for the sex, and
-# leaves the bound open: `tolerance` is a param.
+# often. The spec bounds the difference between the rates of women and men (`parity_gap`), forbids splits on sex, and
+# keeps the bound adjustable: `tolerance` is a param.
 
 # %%
 from pathlib import Path
@@ -15,15 +15,15 @@ model = tml.load(HERE / "credit.tml")
 print(model)
 
 # %% [markdown]
-# The rule at five percentage points: no rule of this size that keeps the bound is right more often.
+# The rule at five percentage points: no rule of this size within the bound is right more often.
 
 # %%
 fair = model.solve(params={"tolerance": 0.05})
 print(fair)
 
 # %% [markdown]
-# The same question for other bounds. Each answer is proved, so the curve is the whole truth about this trade: whoever
-# promises more accuracy at the same gap has another kind of rule, or is mistaken.
+# The same with other bounds. Each answer is proved optimal, so the curve shows the exact trade-off: a rule with higher
+# accuracy at the same gap must be of another kind.
 
 # %%
 points = []
@@ -35,7 +35,7 @@ for tolerance in (0, 0.02, 0.1, 0.15, 0.2, 1):
     print(f"gap of at most {tolerance:4.0%}: {gap:5.1%}, accuracy {result.measures['accuracy']:.1%}")
 
 # %% [markdown]
-# The picture: accuracy against the gap that is left.
+# The figure: accuracy against the remaining gap.
 
 # %%
 curve = Series("the most accurate rule", tuple(sorted(set(points))))

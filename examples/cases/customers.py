@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Groups that explain themselves
 # Clusters are easy to find and hard to name. Here they are the leaves of a tree with at most two questions on a path,
-# so every group comes with its description; among all such groupings this one has the least squared distances.
+# so every group comes with its description; among all such groupings this one has the smallest squared distances.
 
 # %%
 from pathlib import Path
@@ -16,7 +16,8 @@ result = tml.load(HERE / "customers.tml").solve()
 print(result)
 
 # %% [markdown]
-# The same as an estimator, with scaled columns: a year of age then weighs as much as its spread, and not as a euro.
+# The same as an estimator, with scaled columns: a difference in age then counts relative to the standard deviation of
+# age, and a year no longer counts as much as a euro.
 
 # %%
 customers = pd.read_csv(HERE / "customers.csv")

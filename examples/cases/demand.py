@@ -1,7 +1,7 @@
 # %% [markdown]
-# # Demand: enough nine times in ten
-# The mean demand is no help for whoever fills the racks: half of the time it is too little. `quantile_loss(0.9)` asks
-# for the tree whose leaves are the 90th percentiles, and whose errors, weighed 9 to 1, are least.
+# # Demand: enough nine times out of ten
+# The mean demand does not help the people who fill the racks: half of the time it is too little. `quantile_loss(0.9)`
+# asks for the tree whose leaves predict 90th percentiles with the smallest errors, weighted 9 to 1.
 
 # %%
 from pathlib import Path
@@ -16,8 +16,8 @@ result = model.solve()
 print(result.tree)
 
 # %% [markdown]
-# Three levels, three trees, and each is the best of its kind. In every leaf at most a tenth of the rows lie above the
-# value of the 90 % tree.
+# Three levels give three trees, each optimal for its level. In every leaf of the 90 % tree, at most a tenth of the rows
+# lie above the predicted value.
 
 # %%
 data = pd.read_csv(HERE / "demand.csv")

@@ -1,7 +1,7 @@
 # %% [markdown]
-# # Medicine: mistakes and tests that cost something
+# # Medicine: the costs of mistakes and tests
 # A missed illness costs as much as six false alarms, and two of the columns are blood tests that cost money for every
-# patient who takes them. The spec says both, and the tree has the least sum of mistakes and tests.
+# patient who takes them. The spec states both costs, and the tree minimizes their sum.
 
 # %%
 from pathlib import Path
@@ -16,8 +16,8 @@ result = model.solve()
 print(result)
 
 # %% [markdown]
-# The most accurate tree looks better only as long as nobody counts: it sends far more patients to the laboratory.
-# Counted the same way, row by row:
+# The most accurate tree looks better only until you count the costs: it sends far more patients to the laboratory.
+# The costs of both trees, counted row by row:
 
 # %%
 patients = pd.read_csv(HERE / "medical.csv")
@@ -42,7 +42,7 @@ assert abs(sum(costs(result.tree)) - result.objective) < 1e-6
 assert result.objective <= sum(costs(accurate.tree))
 
 # %% [markdown]
-# How dear must a missed illness be until nobody is sent home unseen?
+# How expensive must a missed illness be until every patient is treated?
 
 # %%
 for missed in (1, 6, 100):

@@ -1,7 +1,7 @@
 # %% [markdown]
-# # A forest that is proved best
+# # A provably optimal forest
 # Small trees vote on what is spam. LPBoost chooses trees and weights so that the soft minimum margin, the lead of the
-# right answer over the wrong one, is the best that any weights of any such trees can reach. The bound says so.
+# right answer over the wrong one, is the highest that any weights of any such trees can reach. The bound proves it.
 
 # %%
 from pathlib import Path
@@ -20,8 +20,8 @@ print(f"errors {result.measures['error_rate']:.1%}, on unseen rows {result.valid
 print(forest.trees[0])
 
 # %% [markdown]
-# One tree of the same depth, for comparison, and the margins of the rows: negative ones are mistakes. A small `share`
-# looks at the worst rows only; a large one gives them up for the rest.
+# One tree of the same depth, for comparison, and the margins of the rows: negative margins are mistakes. A small
+# `share` focuses on the worst rows; a large one gives them up for the rest.
 
 # %%
 single = tml.parse("predict spam\nbinarize all by quantiles(8)\nmaximize accuracy\nrequire depth <= 2")

@@ -16,8 +16,8 @@ assert result.objective == (3, 8)
 assert "noise" not in result.tree.columns
 
 # %% [markdown]
-# Greedy trees cannot see it: no single column tells anything about the output, so the first split is a guess and the
-# tree that follows is deeper. And that three questions are needed is proved: with two there is no such tree.
+# A greedy algorithm cannot find it: no single column says anything about the output, so the first split is a guess and
+# the resulting tree is deeper. It is also proved that three questions are needed: with two there is no such tree.
 
 # %%
 greedy = tml.parse("predict out\nminimize errors\nrequire depth <= 7").solve(HERE / "multiplexer.csv", backend="cart")

@@ -1,7 +1,7 @@
 # %% [markdown]
-# # A rule that can be read out
+# # A rule short enough to read aloud
 # Every leaf has to earn its price: one percent of the rows. More prior convictions may never turn a "yes" into a
-# "no", which is judged for every possible person and not only for those in the data.
+# "no", and this is checked for every possible person, not only for those in the data.
 
 # %%
 from pathlib import Path
@@ -14,8 +14,8 @@ result = model.solve()
 print(result)
 
 # %% [markdown]
-# With the price, size and accuracy are one sum, and its least value is proved. The folds estimate how such rules do
-# for people whom they have not seen: cheaper leaves fit much better and predict hardly better.
+# With the price, size and accuracy become one sum, and its minimum is proved. Cross-validation estimates how such rules
+# perform on unseen people: cheaper leaves fit much better but hardly predict better.
 
 # %%
 for price in (0.05, 0.01, 0.002):

@@ -1,4 +1,4 @@
-"""The twin of costs.tml: missing an illness costs fifty false alarms; tests are not free."""
+"""The twin of costs.tml: a missed illness costs as much as fifty false alarms, and tests have a cost."""
 
 import treeml as tml
 

@@ -1,4 +1,4 @@
-"""The twin of deep.tml: grown greedily, mended one exact subtree at a time."""
+"""The twin of deep.tml: grown greedily, improved one exact subtree at a time."""
 
 import treeml as tml
 

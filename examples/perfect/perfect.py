@@ -1,4 +1,4 @@
-"""The twin of perfect.tml: the shallowest faultless tree, and the smallest of those."""
+"""The twin of perfect.tml: the shallowest tree without errors, and the smallest of those."""
 
 import treeml as tml
 

@@ -1,4 +1,4 @@
-"""The twin of sparse.tml: a leaf must pay for itself."""
+"""The twin of sparse.tml: every leaf must pay for itself."""
 
 import treeml as tml
 

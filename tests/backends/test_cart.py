@@ -13,7 +13,7 @@ from treeml.backends.heuristics.cart import CartBackend, greedy_tree
 from treeml.backends.heuristics.impurity import CRITERIA
 from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.run import run
-from treeml.problem.evaluate import evaluate_goals, evaluate_term, meets_all
+from treeml.problem.evaluate import Routed, evaluate_goals, meets_all
 from treeml.problem.problem import Feature, Problem
 from treeml.problem.problem import Test as Question
 from treeml.problem.terms import Depth, Leaves, Loss, Predicted, Purity, Sum, Support
@@ -104,8 +104,8 @@ def test_options_narrow_what_the_bounds_allow() -> None:
     problem = noisy(80, 6, 1)
     answer = CartBackend().solve(problem, Limits(options={"depth": 2, "support": 9, "prune": "none"}))
     assert answer.tree is not None
-    assert evaluate_term(Depth(), problem, answer.tree) <= 2
-    assert evaluate_term(Support(), problem, answer.tree) >= 9
+    assert Depth().value(Routed(problem, answer.tree)) <= 2
+    assert Support().value(Routed(problem, answer.tree)) >= 9
 
 
 def test_a_requirement_that_it_cannot_steer_by_is_admitted() -> None:
@@ -120,7 +120,7 @@ def test_a_price_per_leaf_cuts_back() -> None:
     full = noisy(60, 6, 3)
     priced = full.asking(minimize(Sum((full.goals[0].sum.parts[0], (Fraction(3), Leaves())))), ())
     small, large = greedy_tree(priced), greedy_tree(full)
-    assert evaluate_term(Leaves(), priced, small) < evaluate_term(Leaves(), full, large)
+    assert Leaves().value(Routed(priced, small)) < Leaves().value(Routed(full, large))
     assert evaluate_goals(priced, small) <= evaluate_goals(priced, large)
 
 
@@ -137,8 +137,8 @@ def test_pruning_cuts_and_never_breaks_a_bound(options: dict[str, object]) -> No
     assert whole is not None
     assert cut is not None
     assert kept is not None
-    assert evaluate_term(Leaves(), shell, cut) < evaluate_term(Leaves(), shell, whole)
-    assert evaluate_term(Leaves(), shell, kept) >= 3
+    assert Leaves().value(Routed(shell, cut)) < Leaves().value(Routed(shell, whole))
+    assert Leaves().value(Routed(shell, kept)) >= 3
 
 
 def test_costs_move_the_label() -> None:

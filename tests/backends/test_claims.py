@@ -24,9 +24,9 @@ from treeml.backends.contract import NO_LIMITS, Answer, Limits, OnProgress, Prog
 from treeml.backends.oracle.backend import OracleBackend
 from treeml.backends.planning.plan import Plan
 from treeml.backends.run import run
-from treeml.backends.solvers.encodings.integer_form import read_problem
-from treeml.backends.solvers.encodings.solve_state import SolveState
 from treeml.backends.solvers.engines.outcome import Proved
+from treeml.backends.solvers.solve_state import SolveState
+from treeml.backends.task.read_problem import read_problem
 from treeml.lang.diagnostic import BackendError
 from treeml.problem.problem import Bound, Goal, Problem
 from treeml.problem.terms import Leaves, Loss, Sum
@@ -110,7 +110,7 @@ def test_evidence_is_told_and_read_back() -> None:
     made = Evidence("bound meets tree", "", (Evidence("restated", "", (Evidence("solver bound", "HiGHS: kOptimal"),)),))
     assert Evidence.from_json(made.to_json()) == made
     assert pickle.loads(pickle.dumps(made)) == made
-    assert made.text.startswith("bound meets tree, by solver bound (HiGHS: kOptimal): the solver ended")
+    assert made.text.startswith("bound meets tree, by solver bound (HiGHS: kOptimal): the solver reported")
 
 
 # -- what cannot be made -----------------------------------------------------------
@@ -165,7 +165,7 @@ def test_infeasible_is_contradicted_by_the_start() -> None:
 def test_infeasible_is_contradicted_by_a_tree_told_of() -> None:
     trace = (Progress(0.1, (TWO,), None, Leaf(0)),)
     code, note = failure(Answer(Status.INFEASIBLE, Stop.PROVED, trace=trace, evidence=SEARCHED))
-    assert (code, note) == ("B514", "it says infeasible, and a tree that it told of meets every requirement")
+    assert (code, note) == ("B514", "it says infeasible, and a tree that it reported meets every requirement")
     # A tree that breaks a requirement contradicts nothing.
     wanted = xor(bound(Leaves(), ">=", 5))
     answer = Answer(Status.INFEASIBLE, Stop.PROVED, trace=trace, evidence=SEARCHED)
@@ -176,13 +176,13 @@ def test_optimal_is_contradicted_by_the_start_and_on_the_way() -> None:
     worst = Answer(Status.OPTIMAL, Stop.PROVED, Leaf(0), (TWO,), TWO, evidence=SEARCHED)
     assert failure(worst, start=BEST) == ("B514", "it says optimal with 2, and was given a tree with 0")
     told = replace(worst, trace=(Progress(0.1, (ONE,)),))
-    assert failure(told) == ("B514", "it says optimal with the value 2, and told of a tree with 1")
+    assert failure(told) == ("B514", "it says optimal with the value 2, and reported a tree with 1")
 
 
 def test_a_bound_told_of_lies_not_above_the_tree() -> None:
     trace = (Progress(0.1, None, ONE, evidence=BELOW),)
     answer = Answer(Status.FEASIBLE, Stop.TIME, BEST, (ZERO,), ZERO, trace=trace, evidence=BELOW)
-    assert failure(answer) == ("B514", "the bound 1 that it told of lies above the value 0 of its tree")
+    assert failure(answer) == ("B514", "the bound 1 that it reported lies above the value 0 of its tree")
 
 
 def test_a_bound_on_a_later_goal_rests_on_the_earlier_ones() -> None:

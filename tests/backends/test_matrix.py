@@ -91,17 +91,17 @@ def test_the_command_prints_the_table() -> None:
 OWN = """
 from dataclasses import replace
 from fractions import Fraction
-from treeml.backends.contract import Leaf
+from treeml.problem.tree import Leaf
 from treeml.problem.evaluate import evaluate_goals
-from treeml.backends.oracle.backend import Oracle
+from treeml.backends.oracle.backend import OracleBackend
 
-class Modest(Oracle):
+class Modest(OracleBackend):
     name = "modest"
     def refusals(self, problem, options=None):
         from treeml.backends.contract import Refusal
         yield Refusal("everything", "modest takes nothing", "ask another")
 
-class Hasty(Oracle):
+class Hasty(OracleBackend):
     name = "hasty"
     def solve(self, problem, limits=None, start=None, on_progress=None):
         answer = super().solve(problem)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from random import Random
-from typing import ClassVar
+from typing import Any
 
 import pytest
 
 from treeml.backends.claims import Evidence
 from treeml.backends.contract import (
     NO_LIMITS,
+    NO_OPTIONS,
     Answer,
+    BackendBase,
     Capabilities,
     Deadline,
     Limits,
@@ -35,7 +37,7 @@ from treeml.testing.problems import binary, bound, errors, minimize, random_prob
 SIMPLE = frozenset({"Predicted", "Leaves", "TestCost", "Loss", "Used"})
 
 
-class Plain:
+class Plain(BackendBase):
     """The oracle behind the capabilities of a back-end with one goal and a fixed depth."""
 
     name = "plain"
@@ -43,21 +45,9 @@ class Plain:
     can = Capabilities(
         goals=SIMPLE, bounds=SIMPLE | {"Depth", "Support", "Purity", "LeafErrors", "Monotone"}, starts=True
     )
-    options: ClassVar[dict[str, object]] = {}
 
     def __init__(self) -> None:
         self.asked: list[Problem] = []
-
-    @staticmethod
-    def missing() -> str | None:
-        return None
-
-    @staticmethod
-    def version() -> str:
-        return "0"
-
-    def refusals(self, problem: Problem) -> Iterator[Refusal]:
-        return iter(())
 
     def solve(
         self,
@@ -93,12 +83,12 @@ XOR = ("00", "01", "10", "11")
 
 
 def xor(*bounds: object, goals: tuple = ()) -> Problem:
-    return binary(XOR, 2, goals or minimize(errors([0, 1, 1, 0], 2)), bounds)  # type: ignore[arg-type]
+    return binary(XOR, 2, goals or minimize(errors([0, 1, 1, 0], 2)), bounds)
 
 
 def test_plans_change_no_answer() -> None:
     tally = FuzzTally()
-    assert list(fuzz(Plain(), iter(range(300)), tally=tally)) == []  # type: ignore[arg-type]
+    assert list(fuzz(Plain(), iter(range(300)), tally=tally)) == []
     assert tally.taken > 60
     assert tally.refused > 60
 
@@ -106,7 +96,7 @@ def test_plans_change_no_answer() -> None:
 def test_goals_are_solved_in_turn() -> None:
     problem = xor(bound(Depth(), "<=", 2), goals=minimize(errors([0, 1, 1, 0], 2), Leaves()))
     backend = Plain()
-    planned = plan(problem, backend)  # type: ignore[arg-type]
+    planned = plan(problem, backend)
     assert isinstance(planned, Plan)
     assert any("2 goals" in sentence for sentence in planned.explain())
     answer = run(planned)
@@ -117,7 +107,7 @@ def test_goals_are_solved_in_turn() -> None:
 def test_depth_is_minimized_by_deepening() -> None:
     exact = bound(errors([0, 1, 1, 0], 2), "<=", 0, "no errors")
     backend = Plain()
-    planned = plan(xor(exact, goals=minimize(Depth())), backend)  # type: ignore[arg-type]
+    planned = plan(xor(exact, goals=minimize(Depth())), backend)
     assert isinstance(planned, Plan)
     answer = run(planned)
     assert (answer.status, answer.objective, answer.bound) == (Status.OPTIMAL, (2,), 2)
@@ -128,7 +118,7 @@ def test_depth_is_minimized_by_deepening() -> None:
 def test_depth_with_a_price_beside_errors() -> None:
     for price, expected in ((Fraction(1, 10), Fraction(2, 10)), (Fraction(3), Fraction(2))):
         goal = Sum(((Fraction(1), errors([0, 1, 1, 0], 2)), (price, Depth())))
-        planned = plan(xor(goals=minimize(goal)), Plain())  # type: ignore[arg-type]
+        planned = plan(xor(goals=minimize(goal)), Plain())
         assert isinstance(planned, Plan)
         assert run(planned).objective == (expected,)
 
@@ -137,7 +127,7 @@ def test_deepening_sees_that_no_depth_helps() -> None:
     rows = ("0", "0", "1")
     exact = bound(errors([0, 1, 1], 2), "<=", 0, "no errors")
     backend = Plain()
-    planned = plan(binary(rows, 2, minimize(Depth()), (exact,)), backend)  # type: ignore[arg-type]
+    planned = plan(binary(rows, 2, minimize(Depth()), (exact,)), backend)
     assert isinstance(planned, Plan)
     answer = run(planned)
     assert (answer.status, answer.conflict) == (Status.INFEASIBLE, ("no errors",))
@@ -154,7 +144,7 @@ def test_an_unproved_stage_is_not_called_optimal() -> None:
             return OracleBackend().solve(problem, limits, start, on_progress)
 
     problem = xor(bound(Depth(), "<=", 2), goals=minimize(errors([0, 1, 1, 0], 2), Leaves()))
-    planned = plan(problem, Slow())  # type: ignore[arg-type]
+    planned = plan(problem, Slow())
     assert isinstance(planned, Plan)
     answer = run(planned)
     assert (answer.status, answer.stop, answer.objective, answer.bound) == (Status.FEASIBLE, Stop.TIME, (2, 1), 1)
@@ -164,7 +154,7 @@ def test_a_gap_is_spread_over_its_parts() -> None:
     gap = Largest((single(errors([0, 1, 1, 0], 2)), single(Leaves())))
     problem = xor(bound(Depth(), "<=", 2), bound(gap, "<=", 3, "gap"))
     backend = Plain()
-    planned = plan(problem, backend)  # type: ignore[arg-type]
+    planned = plan(problem, backend)
     assert isinstance(planned, Plan)
     assert run(planned).objective == (1,)
     assert len(backend.asked[0].bounds) == 3
@@ -175,7 +165,7 @@ def test_the_largest_is_minimized_by_asking_for_less() -> None:
     gap = Largest((single(one, Fraction(1, 3)), single(other, Fraction(1, 2), Fraction(-1, 7))))
     problem = xor(bound(Depth(), "<=", 2), goals=minimize(single(gap, 2, 1), Leaves()))
     backend = Plain()
-    planned = plan(problem, backend)  # type: ignore[arg-type]
+    planned = plan(problem, backend)
     assert isinstance(planned, Plan)
     assert any("asking for less" in sentence for sentence in planned.explain())
     truth = OracleBackend().solve(problem)
@@ -185,14 +175,14 @@ def test_the_largest_is_minimized_by_asking_for_less() -> None:
 
 
 def test_a_depth_bound_follows_from_the_leaves() -> None:
-    planned = plan(xor(bound(Leaves(), "<=", 3)), Plain())  # type: ignore[arg-type]
+    planned = plan(xor(bound(Leaves(), "<=", 3)), Plain())
     assert isinstance(planned, Plan)
     assert any("depth is bounded by 2" in sentence for sentence in planned.explain())
 
 
 def test_refusals_are_sentences_that_name_who_can() -> None:
     gap = Largest((single(errors([0, 1, 1, 0], 2)), single(Leaves())))
-    refusals = plan(xor(bound(gap, ">=", 3, "gap")), Plain())  # type: ignore[arg-type]
+    refusals = plan(xor(bound(gap, ">=", 3, "gap")), Plain())
     assert isinstance(refusals, list)
     assert refusals[0].feature == "the requirement gap"
     assert refusals[0].because == "plain cannot bound the largest of several sums"
@@ -203,13 +193,13 @@ def test_every_stage_is_shown_to_the_back_end_first() -> None:
     """The bound that will hold the first goal is one that the back-end itself refuses."""
 
     class Choosy(Plain):
-        def refusals(self, problem: Problem) -> Iterator[Refusal]:
+        def refusals(self, problem: Problem, options: Mapping[str, Any] = NO_OPTIONS) -> Iterator[Refusal]:
             if any("Predicted" in each.sum.kinds() for each in problem.bounds):
                 yield Refusal("a bound on errors", "choosy only minimizes them", "minimize them")
 
     goal = errors([0, 1, 1, 0], 2)
-    assert isinstance(plan(xor(bound(Depth(), "<=", 2), goals=minimize(goal)), Choosy()), Plan)  # type: ignore[arg-type]
-    refusals = plan(xor(bound(Depth(), "<=", 2), goals=minimize(goal, Leaves())), Choosy())  # type: ignore[arg-type]
+    assert isinstance(plan(xor(bound(Depth(), "<=", 2), goals=minimize(goal)), Choosy()), Plan)
+    refusals = plan(xor(bound(Depth(), "<=", 2), goals=minimize(goal, Leaves())), Choosy())
     assert isinstance(refusals, list)
     assert [refusal.because for refusal in refusals] == ["choosy only minimizes them"]
 
@@ -217,7 +207,7 @@ def test_every_stage_is_shown_to_the_back_end_first() -> None:
 def test_a_problem_of_any_depth_is_refused_with_what_to_write() -> None:
     rows = [format(number, "05b") for number in range(32)]
     many = [row + "".join("1" if number == place else "0" for place in range(32)) for number, row in enumerate(rows)]
-    refusals = plan(binary(many, 2, minimize(errors([0, 1] * 16, 2))), Plain())  # type: ignore[arg-type]
+    refusals = plan(binary(many, 2, minimize(errors([0, 1] * 16, 2))), Plain())
     assert isinstance(refusals, list)
     assert refusals[0].instead.startswith("add `require depth <= 4`")
 
@@ -231,7 +221,7 @@ def test_a_start_reaches_a_reduced_problem() -> None:
         def solve(self, problem, limits=NO_LIMITS, start=None, on_progress=None):  # type: ignore[no-untyped-def]
             return OracleBackend().solve(problem, Limits(Deadline(0.0)), start, on_progress)
 
-    planned = plan(problem, Starts())  # type: ignore[arg-type]
+    planned = plan(problem, Starts())
     assert isinstance(planned, Plan)
     answer = run(planned, start=start)
     assert (answer.status, answer.objective) == (Status.FEASIBLE, (0,))
@@ -240,9 +230,9 @@ def test_a_start_reaches_a_reduced_problem() -> None:
 def test_progress_speaks_of_the_problem_that_was_asked() -> None:
     seen: list[Progress] = []
     problem = binary(("000", "011", "101", "111", "000"), 2, minimize(errors([0, 1, 1, 0, 0], 2), Leaves()))
-    planned = plan(problem, Plain())  # type: ignore[arg-type]
+    planned = plan(problem, Plain())
     assert isinstance(planned, Plan)
-    run(planned, on_progress=seen.append)  # type: ignore[arg-type]
+    run(planned, on_progress=seen.append)
     assert seen
     assert all(moment.objective is not None and len(moment.objective) <= 2 for moment in seen)
 
@@ -280,7 +270,7 @@ TWICE = Split(0, Split(0, Leaf(0), Leaf(1)), Leaf(0))
 )
 def test_wrong_claims_are_failures(code: str, answer: Answer) -> None:
     problem = xor(bound(Depth(), "<=", 2), bound(Leaves(), ">=", 2, "leaves"))
-    planned = Plan(problem, Claims(answer), ())  # type: ignore[arg-type]
+    planned = Plan(problem, Claims(answer), ())
     with pytest.raises(BackendError) as failed:
         run(planned)
     assert failed.value.diagnostics[0].code == code
@@ -293,7 +283,7 @@ def test_a_crash_is_a_failure_of_the_back_end() -> None:
             raise ZeroDivisionError("by zero")
 
     with pytest.raises(BackendError) as failed:
-        run(Plan(xor(), Crashes(), ()))  # type: ignore[arg-type]
+        run(Plan(xor(), Crashes(), ()))
     assert failed.value.diagnostics[0].code == "B515"
 
 
@@ -302,7 +292,7 @@ def test_an_interrupt_that_escapes_leaves_the_start() -> None:
         def solve(self, *arguments: object, **named: object) -> Answer:  # type: ignore[override]
             raise KeyboardInterrupt
 
-    planned = Plan(xor(), Interrupted(), ())  # type: ignore[arg-type]
+    planned = Plan(xor(), Interrupted(), ())
     assert run(planned).status is Status.UNKNOWN
     answer = run(planned, start=BEST)
     assert (answer.status, answer.stop, answer.objective) == (Status.FEASIBLE, Stop.INTERRUPTED, (0,))

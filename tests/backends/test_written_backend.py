@@ -17,7 +17,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "writing-a-backend.md"
 
 def written() -> Any:
     code = next(
-        block for block in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S) if "class Stumps:" in block
+        block for block in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S) if "class Stumps(" in block
     )
     namespace: dict[str, Any] = {}
     exec(compile(code, PAGE.name, "exec"), namespace)

@@ -14,7 +14,7 @@ from pathlib import Path
 from treeml.lang.check import check_source
 from treeml.lang.diagnostic import Diagnostic, SpecError
 from treeml.lang.render import render
-from treeml.lang.source import read
+from treeml.lang.source_file import read
 
 FOLDER = Path(__file__).resolve().parent
 

@@ -11,7 +11,8 @@ import pytest
 from treeml.lang.check import check, check_source
 from treeml.lang.diagnostic import Diagnostic, InfeasibleError, SpecError
 from treeml.lang.parse import parse
-from treeml.lang.source import Source, read
+from treeml.lang.source import Source
+from treeml.lang.source_file import read
 from treeml.lang.spec import Binarization, ColumnSpec, Condition, Linear, Method, Requirement, Spec, Use
 from treeml.lang.syntax import GoalPart as GoalNode
 from treeml.lang.syntax import Name, Number, Objective, Predict, Relation, Require
@@ -326,13 +327,21 @@ def test_start_takes_the_options_of_the_greedy_back_end() -> None:
 
 
 def test_the_table_of_options_is_what_the_back_ends_say() -> None:
-    from treeml.backends.registry import BUILT_IN
-    from treeml.lang.options import collected, options_of
+    from treeml.backends.options import taken
+    from treeml.backends.options_table import options_json
+    from treeml.backends.registry import BUILT_IN, get
+    from treeml.lang.backend_options import TABLE, options_of
 
-    found = {name: options_of(name) for name in BUILT_IN}
-    assert {name: options for name, options in found.items() if options is not None} == collected(), (
-        "write the table anew: python -m treeml.lang.options"
+    assert TABLE.read_text(encoding="utf-8") == options_json(), (
+        "write the table again: python -m treeml.backends.options_table"
     )
+    for name in BUILT_IN:
+        known = options_of(name)
+        if known is not None:
+            stated = {
+                key: (option.type.__name__, option.low, option.writes) for key, option in taken(get(name)).items()
+            }
+            assert {key: (option.type, option.low, option.writes) for key, option in known.items()} == stated
 
 
 def test_every_reported_item_can_be_reported() -> None:
@@ -442,7 +451,7 @@ def test_checking_imports_no_data_library_and_no_solver() -> None:
     import sys
 
     program = (
-        "import sys\nfrom treeml.lang.check import check_source\nfrom treeml.lang.source import read\n"
+        "import sys\nfrom treeml.lang.check import check_source\nfrom treeml.lang.source_file import read\n"
         "for name in ('fair', 'deep', 'perfect'):\n    check_source(read(f'examples/{name}/{name}.tml'))\n"
         "heavy = {'numpy', 'polars', 'narwhals', 'ortools', 'pyscipopt', 'pysat', 'highspy', 'pandas', 'sklearn'}\n"
         "print(sorted(heavy & set(sys.modules)))\n"
@@ -463,3 +472,11 @@ def test_a_sensitive_column_is_guarded_by_not_being_a_feature() -> None:
     assert codes(text + "features age, sex\n") == ["L712"]
     assert codes(text + "features age, bmi\n") == []
     assert codes(text + "features all except sex\n") == []
+
+
+@pytest.mark.parametrize("limit", ["1.0000000000000001", "1.00000000000000000001"])
+def test_a_limit_of_many_digits_is_shown_as_it_is(limit: str) -> None:
+    """Rounded to six digits the message would say that no purity is 1."""
+    from treeml.lang.quantities import decimal
+
+    assert decimal(Fraction(limit)) == limit

@@ -6,7 +6,8 @@ import pytest
 
 from treeml.lang.check import check_source
 from treeml.lang.diagnostic import SpecError
-from treeml.lang.source import Source, read
+from treeml.lang.source import Source
+from treeml.lang.source_file import read
 
 
 def test_missing_file_and_folder(tmp_path: Path) -> None:

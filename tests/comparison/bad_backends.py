@@ -19,7 +19,7 @@ class Base(OracleBackend):
     def missing(): return None
     @staticmethod
     def version(): return "1"
-    def refusals(self, problem): return iter(())
+    def refusals(self, problem, options=NO_OPTIONS): return iter(())
 
 def kind(word, act):
     def solve(self, problem, limits=NO_LIMITS, start=None, on_progress=None):

@@ -11,7 +11,7 @@ from treeml.backends import registry
 from treeml.model import load
 from treeml.solving.options import RunOptions
 from treeml.studies.compare import prepare, run
-from treeml.studies.comparison.jobs import MADE_OF_OTHERS, Case
+from treeml.studies.comparison.jobs import Case
 from treeml.studies.comparison.record import has_failed, has_tree, is_proof, is_refused
 
 SPECS = {
@@ -48,7 +48,7 @@ def test_ten_specs_on_all_back_ends(tmp_path: Path) -> None:
     cases = [Case(load(tmp_path / f"{name}.tml"), spec_name=name) for name in SPECS]
     comparison = run(prepare(cases, options=RunOptions(within=60), parallel=2), 2)
     assert comparison.contradictions == []
-    names = [name for name in registry.names() if name not in MADE_OF_OTHERS]
+    names = list(registry.names_of_single())
     assert [(entry.record["spec"], entry.backend) for entry in comparison.entries] == [
         (spec, name) for spec in SPECS for name in names
     ]

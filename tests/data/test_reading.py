@@ -168,7 +168,7 @@ def test_a_file_without_the_right_to_read_it(tmp_path: Path, monkeypatch: pytest
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("treeml.data.files._bytes_within", refuse)
+    monkeypatch.setattr("treeml.data.file_bytes._bytes_within", refuse)
     with pytest.raises(DataError, match=r"secret\.csv may not be read"):
         load(tmp_path / "secret.csv")
 

@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 import treeml
-from treeml.data import delimited, files, limits, parquet
+from treeml.data import delimited, file_bytes, limits, parquet
 from treeml.data.limits import ReadingLimits, memory_text
 from treeml.data.parquet import decoded_size
 from treeml.data.read import load
@@ -135,7 +135,7 @@ def test_damage_is_said_in_a_sentence(tmp_path: Path) -> None:
 
 
 def test_a_deadline_ends_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "PIECE", 100)
+    monkeypatch.setattr(file_bytes, "PIECE", 100)
     path = tmp_path / "long.csv"
     path.write_text("a,y\n" + "1,0\n" * 100, encoding="utf-8")
     assert refusal(path, deadline=monotonic() - 1) == (

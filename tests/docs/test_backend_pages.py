@@ -1,4 +1,4 @@
-"""Every back-end has a row in the overview and a page, and the page of options tells of all of them."""
+"""Every back-end has a row in the overview and a page, and the page of options lists all of its options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The case studies: each script runs, proves what it says, and makes its picture; each has a page."""
+"""The case studies: each script runs, proves its claims, and produces its figure; each has a page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 import treeml as tml
 from treeml.lang.format import format_source
-from treeml.lang.source import read
+from treeml.lang.source_file import read
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 PAGES: dict[str, Any] = runpy.run_path(str(EXAMPLES / "pages.py"))

@@ -1,8 +1,8 @@
-"""Every code block of the pages: Python runs, specs are checked, commands succeed, data formats are read.
+"""Every code block of the pages: Python runs, specs are checked, commands succeed, data formats can be read.
 
-Only a block under `<!-- not run: because -->` is merely understood. The blocks of a page run in order, in a folder that
-holds the data of the examples and nothing else; Python blocks share their names. A spec whose first line is a comment
-with a file's name is saved under it, as the reader would.
+A block under `<!-- not run: because -->` is parsed but not run. The blocks of a page run in order, in a folder that
+contains only the data of the examples; Python blocks share their variables. If the first line of a spec is a comment
+with a file name, the spec is saved under that name, as a reader would do.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from treeml.notebook import solve_cell
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "backends").glob("*.md"))]
-SHOWN = {"text", "lark", "c", "html"}  # read, not run
-LIMITED = ("compare", "sweep", "bench")  # many runs: each gets a second, which is no part of what the page shows
-SETUP = {  # what a page takes for granted
+SHOWN = {"text", "lark", "c", "html"}  # for people to read, not run
+LIMITED = ("compare", "sweep", "bench")  # many runs: a time limit is added that the page does not show
+SETUP = {  # what a page assumes to exist
     "boosting.md": """
 import pandas as pd
 import treeml as tml
@@ -52,7 +52,7 @@ class Block:
     language: str
     text: str
     line: int
-    runs: bool = True  # unless the page says why not: <!-- not run: because -->
+    runs: bool = True  # False if the page says why not: <!-- not run: because -->
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
@@ -84,7 +84,7 @@ def test_every_block_of_the_page_works(page: Path, tmp_path: Path, monkeypatch: 
             case "toml":
                 tomllib.loads(block.text)
             case language:
-                assert language in SHOWN, f"{where}: nobody knows how to test `{language}`"
+                assert language in SHOWN, f"{where}: there is no test for `{language}`"
 
 
 def _blocks(text: str) -> list[Block]:
@@ -107,7 +107,7 @@ def _blocks(text: str) -> list[Block]:
             runs = False
         elif match := re.match(r"    (?:\$ )?(treeml .*)", line):
             found.append(Block("sh", match[1], number))
-    assert fence is None, f"the fence of line {fence[1] if fence else 0} is never closed"
+    assert fence is None, f"the fence in line {fence[1] if fence else 0} is never closed"
     return found
 
 
@@ -133,14 +133,14 @@ def _run(line: str, where: str, runs: bool) -> None:
         words = words[1:]
     if not words or words[0] != "treeml":
         return
-    assert all("..." not in word for word in words), f"{where}: `{line}` leaves something out"
+    assert all("..." not in word for word in words), f"{where}: `{line}` contains an ellipsis"
     if not runs:
         command.commands[words[1]].make_context(words[1], words[2:])
         return
     if words[1] in LIMITED:
         words += ["--within", "3s"]
     result = CliRunner().invoke(command, words[1:])
-    # On a busy machine nothing may be found in time, which is an answer too.
+    # On a busy machine nothing may be found in time, which is a valid result.
     allowed = (0, 4) if words[1] in LIMITED else (0,)
     assert result.exit_code in allowed, f"{where}: `{line}` exits with {result.exit_code}\n{result.output}"
     assert result.exception is None or isinstance(result.exception, SystemExit)

@@ -1,6 +1,6 @@
-"""The lines of other libraries in the guide are theirs: where one is installed, its classes take these arguments.
+"""The calls of other libraries in the guide are valid: if a library is installed, its classes accept these arguments.
 
-`python -m benchmarks.guide` fits both sides and shows how they compare; here, ours runs with all blocks of the page.
+`python -m benchmarks.guide` fits both sides and compares them. Our side is run by the test of all code blocks.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def test_their_line_is_theirs(library: str, line: str) -> None:
     bound: list[Any] = []
     try:
         signature = inspect.signature(getattr(import_module(library), name))
-    except ImportError:  # without the library, the line still has to be a call of a class by keywords
+    except ImportError:  # without the library, the line must still be a call of a class with keywords
         signature = inspect.Signature([inspect.Parameter("given", inspect.Parameter.VAR_KEYWORD)])
         line = re.sub(r'\("[\w-]+", ', "(", line)
     eval(line, {name: lambda *given, **named: bound.append(signature.bind(*given, **named))})

@@ -15,12 +15,14 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from treeml.cli import show
+from treeml.cli.main import treeml
 from treeml.lang.diagnostic import DataError
-from treeml.trees.export import FORMS, export
+from treeml.trees.export.registry import BUILT_IN as FORMS
+from treeml.trees.export.registry import export, get
 from treeml.trees.nodes import Branch, Field, Node, TreeLeaf
 from treeml.trees.nodes import TreeTest as Question
 from treeml.trees.tree import Tree
@@ -453,4 +455,23 @@ def test_forms_are_known_by_name() -> None:
 
 
 def test_the_command_line_knows_every_form() -> None:
-    assert set(show.FORMS) == set(FORMS)
+    shown = CliRunner().invoke(treeml, ["show", "--help"]).output
+    assert f"[{'|'.join(FORMS)}]" in "".join(shown.split())
+    refused = CliRunner().invoke(treeml, ["show", "tree.json", "--as", "excel"])
+    assert refused.exit_code == 2
+    assert "'excel' is not one of 'text', 'dot'" in refused.output
+
+
+def test_every_export_is_registered_by_its_own_name_with_endings_of_files() -> None:
+    for name in FORMS:
+        found = get(name)
+        assert found.name == name
+        assert found.endings
+        assert all(ending.startswith(".") for ending in found.endings)
+
+
+def test_the_public_module_exports_trees_and_forests() -> None:
+    from treeml.export import export as public
+
+    tree = Tree(TreeLeaf("a", 3), "classes", "t", ("a", "b"))
+    assert public(tree, "rules") == export(tree, "rules")

@@ -32,9 +32,10 @@ from test_exports import (
 
 from treeml.cli.main import treeml
 from treeml.lang.diagnostic import DataError
-from treeml.trees.export import FORMS
-from treeml.trees.export.forest import all_columns, export_forest, whole_weights
 from treeml.trees.export.onnx import input_names
+from treeml.trees.export.registry import BUILT_IN as FORMS
+from treeml.trees.export.registry import export as export_forest
+from treeml.trees.export.votes import all_columns, whole_weights
 from treeml.trees.forest import Forest
 from treeml.trees.nodes import Branch, Field, TreeLeaf
 from treeml.trees.nodes import TreeTest as Question

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from treeml.forests.examples import made, votes_of
 from treeml.forests.pairs import Pairs
-from treeml.native.rooted import rooted
+from treeml.native.roots import best_under_roots
 
 
 def best_gain(bits: NDArray[np.bool_], gains: NDArray[Any], rows: NDArray[np.bool_], depth: int) -> int:
@@ -40,7 +40,7 @@ def world(seed: int, tests: int, rows: int, classes: int) -> tuple[NDArray[np.bo
 def test_every_root_has_its_best_tree(depth: int, classes: int, seed: int) -> None:
     bits, gains = world(seed, 5, 23, classes)
     everyone = np.ones(bits.shape[1], dtype=np.bool_)
-    found = rooted(bits.view(np.uint8), gains[1:] - gains[0], depth, np.arange(5, dtype=np.int32))
+    found = best_under_roots(bits.view(np.uint8), gains[1:] - gains[0], depth, np.arange(5, dtype=np.int32))
     votes = found.votes(bits)
     for root in range(5):
         expected = under_root(bits, gains, everyone, depth, root)
@@ -83,7 +83,7 @@ def test_one_side_of_a_root_may_hold_no_row() -> None:
 def test_wrong_roots_are_refused() -> None:
     bits, gains = world(5, 3, 8, 2)
     with pytest.raises(ValueError, match="refused"):
-        rooted(bits.view(np.uint8), gains[1:], 2, np.array([3], dtype=np.int32))
+        best_under_roots(bits.view(np.uint8), gains[1:], 2, np.array([3], dtype=np.int32))
 
 
 def test_three_classes_get_several_trees_a_round() -> None:

@@ -1,6 +1,6 @@
-"""What the tests of attacks share: a folder with rows and a victim, and the command line in a process of its own.
+"""Shared by the tests of attacks: a folder with rows and a victim, and the command line in its own process.
 
-The limit of time is a safety net: an attack that hangs fails the test. It is no measure of speed.
+The time limit is a safety net: an attack that hangs fails the test. It does not measure speed.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ def command(*arguments: object, cwd: Path | None = None, stdin: str | None = Non
 
 
 def asked(*arguments: object) -> Answer:
-    """The same within this process, for attacks that end by themselves."""
+    """The same in this process, for attacks that cannot hang."""
     answer = CliRunner().invoke(treeml, list(map(str, arguments)))
     assert answer.exception is None or isinstance(answer.exception, SystemExit), answer.exception
     return Answer(answer.exit_code, answer.stdout, answer.stderr)
 
 
 def world(folder: Path) -> Path:
-    """A spec's folder with rows in it, and beside it a folder of others with a file that is to stay as it is."""
+    """The folder of a spec with its rows, and next to it another user's folder with a file that must not change."""
     inside, outside = folder / "spec", folder / "others"
     inside.mkdir()
     outside.mkdir()
@@ -63,7 +63,7 @@ def world(folder: Path) -> Path:
 
 
 def snapshot(folder: Path) -> dict[str, tuple[int, bytes | str]]:
-    """Every file, link and other thing below a folder, with what it holds."""
+    """Every file, link and other entry in a folder and its subfolders, with its content."""
     found: dict[str, tuple[int, bytes | str]] = {}
     for path in sorted(folder.rglob("*")):
         mode = path.lstat().st_mode

@@ -1,4 +1,4 @@
-"""What a spec reads: pipes never hang, files of others are not shown, untrusted specs stay in their folder."""
+"""What a spec can read: pipes never hang, other people's files are not shown, untrusted specs stay in their folder."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def spec_of(folder: Path, reader: str, path: str) -> Path:
 
 
 def leaks(text: str) -> list[str]:
-    """What of the secret is in a message; the spec's own line, which names the file, is none."""
+    """The parts of the secret in a message, ignoring the quoted line of the spec, which names the file."""
     lines = [line for line in text.splitlines() if " | " not in line]
     return [word for word in LEAKS if any(word in line for line in lines)]
 
@@ -54,9 +54,38 @@ def test_a_pipe_or_a_device_is_a_message(reader: str, path: str, folder: Path) -
     assert "it is a pipe, and not a file" in answer.error or "it is a device, and not a file" in answer.error
 
 
+@pytest.mark.parametrize("trust", [(), ("--untrusted",)])
+@pytest.mark.parametrize(
+    "path", ["a\\u{0}b", "a\\nb", "x" * 190 + "/" + "y", "//server/x", "C:\\\\x", "file:///etc/passwd"]
+)
+@pytest.mark.parametrize("reader", READERS)
+def test_what_is_no_path_is_a_message(reader: str, path: str, trust: tuple[str, ...], folder: Path) -> None:
+    answer = asked("solve", *trust, spec_of(folder, reader, path))
+    assert answer.code == 1
+    assert answer.error.startswith("error[")
+
+
 def test_no_pipe_is_waited_for(folder: Path) -> None:
     os.mkfifo(folder / "pipe")
     assert command("compare", spec_of(folder, "data", "pipe"), "--with", "oracle").code in (1, 5)
+
+
+@pytest.mark.parametrize("trust", [(), ("--untrusted",)])
+def test_a_pipe_that_takes_the_place_of_the_rows_is_not_waited_for(
+    trust: tuple[str, ...], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the look at a file and its opening somebody exchanges it."""
+    os.mkfifo(folder / "pipe.csv")
+    plain, pipe, real = os.stat(folder / "rows.csv"), str(folder / "pipe.csv"), os.stat
+
+    def look(path: object, *more: object, **others: object) -> os.stat_result:
+        return plain if str(path) == pipe else real(path, *more, **others)  # type: ignore[arg-type]
+
+    from treeml.studies.comparison.jobs import Case, fingerprint
+
+    model = tml.load(spec_of(folder, "data", "pipe.csv"), untrusted=bool(trust))
+    monkeypatch.setattr(os, "stat", look)
+    assert len(fingerprint(Case(model))) == 16
 
 
 @pytest.mark.parametrize("format", ["full", "concise", "json"])
@@ -260,3 +289,6 @@ def test_repeated_findings_are_counted(folder: Path) -> None:
     assert answer.code == 0
     assert len(answer.error) < 5000
     assert "  = note: and 990 more like this\n" in answer.error
+    solved = asked("solve", spec, "-q")
+    assert solved.code == 0
+    assert solved.out.count("depth <= 2") == 1

@@ -114,6 +114,11 @@ def test_goals_of_a_kept_comparison(bomb: Any, tmp_path: Path) -> None:
         ("seconds", 10**400),
         ("backend", 7),
         ("measures", 7),
+        ("fingerprint", [1]),
+        ("data", []),
+        ("objective", [[]]),
+        ("objective", "\ud800"),
+        ("trace", [{"seconds": None, "objective": [0.5], "bound": None}]),
     ],
 )
 def test_records_that_are_none(name: str, value: Any) -> None:
@@ -200,3 +205,29 @@ def test_deep_expressions_are_refused() -> None:
         tml.parse(f"predict y\nminimize errors\nrequire {deep} <= 3")
     with pytest.raises(tml.SpecError, match="S1"):
         tml.parse(f"predict y\nminimize errors\nrequire {'-' * 50_000}depth <= 3")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"about": "x"}, "its `about` is not of the kind that it has to be"),
+        ({"about": {"spec": []}}, "its `about` is not of the kind that it has to be"),
+        ({"about": {"spec": {"text": 1.5}}}, "the name or the text of its spec is no text"),
+        ({"measures": {"errors": float("inf")}}, "it holds a number that is not finite"),
+    ],
+)
+def test_a_result_that_no_page_can_show(change: dict[str, Any], said: str, tmp_path: Path) -> None:
+    (tmp_path / "result.json").write_text(json.dumps({"status": "optimal", "tree": tree(), **change}))
+    answer = asked("report", tmp_path / "result.json", "-o", tmp_path / "page.html", "--format", "concise")
+    assert answer.code == 1
+    assert f"error[D493]: a page cannot be made of this result: {said}\n" in answer.error
+    assert not (tmp_path / "page.html").exists()
+
+
+@pytest.mark.parametrize("absent", ["key", "objective", "spec", "fingerprint", "trace", "goals", "status"])
+@pytest.mark.parametrize("words", [("report",), ("plot", "tradeoff"), ("plot", "timeline")])
+def test_records_that_lack_something(absent: str, words: tuple[str, ...], tmp_path: Path) -> None:
+    record = {name: value for name, value in {**RECORD, "tree": tree(), "spec": "s"}.items() if name != absent}
+    (tmp_path / "records.jsonl").write_text(json.dumps(record) + "\n" + json.dumps({**record, "status": "x"}) + "\n")
+    answer = asked(*words, tmp_path / "records.jsonl", "-o", tmp_path / "made.json")
+    assert answer.code in (0, 1)

@@ -1,4 +1,4 @@
-"""Names of columns, classes, levels and files that a terminal would obey: no command and no form prints them."""
+"""Terminal control characters in names of columns, classes, levels and files: no command and no export prints them."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from treeml.lang.diagnostic import DataError, Diagnostic, Label, SpecError
 from treeml.lang.display import OBEYED_IN_LINES
 from treeml.lang.render import render
 from treeml.lang.source import Source, Span
-from treeml.trees.export import FORMS, export
-from treeml.trees.export.forest import export_forest
+from treeml.trees.export.registry import BUILT_IN as FORMS
+from treeml.trees.export.registry import export
+from treeml.trees.export.registry import export as export_forest
 from treeml.trees.forest import Forest
 from treeml.trees.nodes import Branch, Field, TreeLeaf
 from treeml.trees.nodes import TreeTest as Question
@@ -62,6 +63,7 @@ COMMANDS: Sequence[tuple[str, ...]] = (
     ("explain", "spec.tml"),
     ("explain", "spec.tml", "--json"),
     ("explain", "spec.tml", "--why"),
+    ("explain", "spec.tml", "--parameters"),
     ("backends", "spec.tml"),
     ("backends", "spec.tml", "--json"),
     ("params", "spec.tml"),
@@ -228,6 +230,19 @@ def test_labels_are_shortened() -> None:
     assert len(str(export(long, "svg"))) < 6000
 
 
+def test_no_command_prints_a_long_name_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    long = "n" * 50_000
+    Path("rows.csv").write_text(f"{long},b,{long}y\n" + "1,0,p\n0,1,q\n1,1,p\n")
+    spec = f'data "rows.csv"\npredict `{long}y`\nminimize errors\nrequire depth <= 2\n'
+    Path("spec.tml").write_text(spec)
+    for command in COMMANDS:
+        if "--json" not in command:  # which is for programs
+            code, output = run(*command)
+            assert code == 0, output
+            assert len(output) < 5000, command
+
+
 def test_carets_stand_below_what_they_mark() -> None:
     source = Source(f"s{ATTACK}.tml", "minimize \x1b漢\u202e wrong\n")
     start = source.text.index("wrong")
@@ -238,7 +253,7 @@ def test_carets_stand_below_what_they_mark() -> None:
     assert "\t" not in text
     line = next(line for line in text.splitlines() if "wrong" in line)
     carets = next(line for line in text.splitlines() if "^^^^^" in line)
-    assert line.index("wrong") + 1 == carets.index("^")  # the Han letter is two columns wide
+    assert line.index("wrong") + 1 == carets.index("^")  # the Chinese character is two columns wide
     assert not any(line.startswith("error[X]") for line in text.splitlines())
     assert is_safe(str(SpecError(diagnostic)))
 

@@ -1,4 +1,4 @@
-"""What the command line writes: links are followed, pipes and devices written into, plain files replaced whole."""
+"""What the command line writes: links are followed, pipes and devices are written to, files are replaced atomically."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import json
 import os
 import pickle
 import stat
+import subprocess
+import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
@@ -31,7 +33,7 @@ def run(*arguments: object) -> int:
 
 
 def listened(pipe: Path) -> tuple[threading.Thread, list[bytes]]:
-    """Somebody who reads a pipe to its end."""
+    """A thread that reads a pipe to its end."""
     heard: list[bytes] = []
     thread = threading.Thread(target=lambda: heard.append(pipe.read_bytes()), daemon=True)
     thread.start()
@@ -142,3 +144,26 @@ def test_a_picture_that_cannot_be_written_is_a_message(spec: Path, tmp_path: Pat
     assert answer.stderr == (
         f"error[D495]: {tmp_path}/no/x.json cannot be written: No such file or directory\n --> {tmp_path}/no/x.json\n\n"
     )
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="no names for what is open")
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "link"])
+def test_a_log_that_standard_output_is_added_to_is_kept(name: str, spec: Path, tmp_path: Path) -> None:
+    if name == "link":
+        (tmp_path / "link").symlink_to("/dev/stdout")
+        name = str(tmp_path / "link")
+    log = tmp_path / "log"
+    log.write_text("before\n")
+    with log.open("ab") as opened:
+        words = [sys.executable, "-m", "treeml", "solve", str(spec), "-q", "-o", name]
+        assert subprocess.run(words, stdout=opened, check=False).returncode == 0
+    assert log.read_text().startswith('before\n{\n "status": "optimal"')
+    assert "status     optimal" in log.read_text()
+
+
+def test_links_that_lead_to_each_other_stay(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to("b")
+    (tmp_path / "b").symlink_to("a")
+    with pytest.raises(OSError, match="symbolic links"):
+        replace_file(tmp_path / "a", "x")
+    assert sorted((path.name, os.readlink(path)) for path in tmp_path.iterdir()) == [("a", "b"), ("b", "a")]

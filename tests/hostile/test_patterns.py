@@ -1,4 +1,4 @@
-"""Every regular expression of the package on long lines made to be tried again and again: time grows with length."""
+"""Every regular expression of the package on long lines that provoke backtracking: time must stay linear."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from attacks import NET
 
 import treeml
 from treeml.lang.diagnostic import DataError
+from treeml.trees.importing.contract import Origin
 from treeml.trees.importing.iti import looks_like_iti, read_iti
-from treeml.trees.importing.sketch import Origin
 from treeml.trees.importing.weka import read_weka
 
 LONG = 50_000
@@ -47,7 +47,7 @@ LETTERS = (
 BEFORE = ("", "a = ", "x = b : ", '"', "+1 1:1", "1")
 AFTER = ("!", "\n!", " (1.0", '"')
 
-# The patterns of every file on every long line, in a process of its own, which can be given up.
+# The patterns of every file on every long line, in a separate process that can be killed.
 CHILD = """
 import re, sys
 sys.path.insert(0, {tests!r})
@@ -70,9 +70,9 @@ print("done")
 
 
 def patterns_of(file: str) -> dict[tuple[str | bytes, int], bool]:
-    """The regular expressions of a module with their flags, and whether they are looked for at every place of a text.
+    """The regular expressions of a module with their flags, and whether they are searched at every position of a text.
 
-    Those that it writes out in a call, and those that it compiles under a name.
+    These are the literal patterns in calls and the compiled patterns of the module.
     """
     text = Path(file).read_text(encoding="utf-8")
     found: dict[tuple[str | bytes, int], bool] = {}
@@ -87,7 +87,7 @@ def patterns_of(file: str) -> dict[tuple[str | bytes, int], bool]:
         if isinstance(value, re.Pattern):
             anywhere = any(f"{name}.{function}(" in text for function in ANYWHERE)
             found[value.pattern, value.flags & ~re.UNICODE] = anywhere
-    # What stands for one letter has nothing to try again.
+    # A pattern without repetition cannot backtrack.
     return {key: anywhere for key, anywhere in found.items() if re.search("[*+?{]", str(key[0]))}
 
 
@@ -98,7 +98,7 @@ def files() -> list[str]:
 
 def test_the_files_with_patterns_are_found() -> None:
     names = {Path(file).name for file in files()}
-    assert {"weka.py", "iti.py", "recognize.py", "params.py", "mistakes.py", "words.py"} <= names
+    assert {"weka.py", "iti.py", "recognize.py", "params.py", "syntax_mistakes.py", "words.py"} <= names
     assert any(isinstance(pattern, bytes) for pattern, _ in patterns_of(f"{PACKAGE}/data/recognize.py"))
 
 

@@ -1,4 +1,4 @@
-"""A spec writes in its own folder only, and over nothing that TreeML did not write; its caller writes anywhere."""
+"""A spec writes only in its own folder and replaces only files that TreeML wrote; its caller can write anywhere."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from treeml.lang.check import check_source
 from treeml.lang.source import Source
 from treeml.system.confinement import MARK, Confined, Foreign, Outside, confine, replacing_confined
 
-# Options that write, the file that each is given by name, and how the spec goes on before them.
+# Options that write files: the rest of the spec, the statement with the option, and the extension of the file.
 WRITERS = {
     "sat proof": (QUESTION, 'solve with sat(proof = "{}")', ".drup"),
     "sat write": (QUESTION, 'solve with sat(write = "{}")', ".cnf"),
@@ -66,6 +66,22 @@ def test_no_foreign_file_is_replaced(writer: str, tmp_path: Path) -> None:
     assert answer.code == 1
     assert "error[A803]" in answer.error
     assert snapshot(tmp_path) == before
+
+
+@pytest.mark.parametrize("how", ["check", "solve"])
+def test_the_clauses_beside_a_proof_replace_no_foreign_file_either(how: str, tmp_path: Path) -> None:
+    folder = world(tmp_path)
+    for name in ("file.drup", "link.drup"):
+        if name == "file.drup":
+            (folder / f"{name}.cnf").write_text(SECRET)
+        else:
+            (folder / f"{name}.cnf").symlink_to(tmp_path / "others" / "victim")
+        spec = spec_with(folder, "sat proof", name)
+        before = snapshot(tmp_path)
+        answer = asked(how, spec)
+        assert answer.code == 1
+        assert "error[A80" in answer.error
+        assert snapshot(tmp_path) == before
 
 
 @pytest.mark.parametrize("writer", [name for name in WRITERS if name != "a racer"])
@@ -154,7 +170,7 @@ def test_python_is_a_caller_and_the_text_it_parses_is_not(tmp_path: Path, monkey
     with pytest.raises(tml.SpecError, match="A802"):
         text.solve()
     with pytest.raises(tml.SpecError, match="A802"):
-        text.require(tml.leaves <= 4).solve()  # what Python adds does not make the text its own
+        text.require(tml.leaves <= 4).solve()  # a statement added in Python does not make the parsed text trusted
     Path(outside).write_text("again")
     assert text.solve(backend=f'cpsat(write = "{outside}")').verified
     assert MARK in Path(outside).read_text()

@@ -8,7 +8,8 @@ import pytest
 from treeml.lang.diagnostic import SpecError
 from treeml.lang.parse import MAXIMUM_MISTAKES, parse, parse_all
 from treeml.lang.render import apply_fixes, render
-from treeml.lang.source import Source, read
+from treeml.lang.source import Source
+from treeml.lang.source_file import read
 
 
 def mistakes(text: str) -> list[str]:

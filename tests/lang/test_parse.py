@@ -9,7 +9,8 @@ import pytest
 from treeml.lang import syntax as s
 from treeml.lang.parse import parse, parse_all
 from treeml.lang.parser_table import grammar, new_parser, parser, ready_parser, write_table
-from treeml.lang.source import Source, read
+from treeml.lang.source import Source
+from treeml.lang.source_file import read
 from treeml.lang.words import GROUPS, INNER_WORDS, PHRASES, VERBS, read_number, spell_number
 
 

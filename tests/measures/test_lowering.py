@@ -14,7 +14,7 @@ from treeml.lang.diagnostic import DataError, RefusedError
 from treeml.lang.spec import CheckedGoal, Condition, Linear, Requirement, Spec, Use
 from treeml.measures.lower import lower_goal, lower_requirement
 from treeml.measures.lower_dataset import lower
-from treeml.measures.sums import lower_measure
+from treeml.measures.lowerings import lower_measure
 from treeml.problem import terms
 from treeml.problem.terms import Depth, Largest, Leaves, Loss, Predicted, Ratio, Support, Used
 

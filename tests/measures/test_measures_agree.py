@@ -14,9 +14,9 @@ from treeml.data.table import Dataset, label_text
 from treeml.lang.diagnostic import DataError
 from treeml.lang.measures import MEASURES
 from treeml.lang.spec import Condition, Linear, Requirement, Use
-from treeml.measures.definitions import TreeOutcome, evaluate, outcome_of
+from treeml.measures.evaluators import TreeOutcome, evaluate, outcome_of
 from treeml.measures.lower import lower_goal, lower_requirement
-from treeml.measures.sums import lower_measure
+from treeml.measures.lowerings import lower_measure
 from treeml.problem.evaluate import evaluate_sum, meets
 from treeml.trees import nodes as trees
 from treeml.trees.raising import raise_tree

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from small_worlds import World, single, worlds
 
+import treeml as tml
 from treeml.data.bind import bind
 from treeml.data.table import Column, Dataset, Table
 from treeml.lang.diagnostic import DataError
@@ -178,3 +179,18 @@ def test_what_terms_say_is_verified(world: World) -> None:
 )
 def test_measures_without_a_text_are_named(use: Use, text: str) -> None:
     assert written(use) == text
+
+
+@pytest.mark.parametrize("direction", ["increasing", "decreasing"])
+@pytest.mark.parametrize("backend", ["oracle", "cpsat", "mip", "maxsat"])
+def test_a_leaf_that_only_missing_values_reach_is_no_step_along_the_column(direction: str, backend: str) -> None:
+    """A cut below the same cut with the missing rows on its other side parts them from all numbers."""
+    data = {"a": [1, None, 0.5], "b": [0, 0, 1], "y": ["p", "q", "p"]}
+    text = f"""
+        column a : number, missing separate
+        binarize a by quantiles(3)
+        predict y is "p"
+        maximize accuracy
+        require monotone(a, {direction})
+    """
+    assert tml.parse(text).solve(data, backend=backend).objective == 1

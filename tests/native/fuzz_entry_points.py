@@ -2,8 +2,8 @@
 
     python tests/native/fuzz_entry_points.py --seconds 60 --seed 1
 
-Meant to run on a library that was built with sanitizers (`make native-fuzz`): they say what is wrong. Beyond them, a
-tree that comes back must be one. `--case` runs one case again.
+Run it with a library that was built with sanitizers (`make native-fuzz`): they report the errors. In addition, every
+returned tree must be a valid tree. `--case` runs one case again.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from treeml.native import cover, load, numeric
-from treeml.native.rooted import rooted
+from treeml.native import cover, numeric
+from treeml.native import solver as over_tests
+from treeml.native.roots import best_under_roots
 from treeml.native.rup import check_text
 from treeml.native.shallow import Flat, Shallow
 from treeml.native.solver import NativeError
@@ -36,7 +37,7 @@ def chance(random: Random, percent: int) -> bool:
 
 
 def number(random: Random, low: int, high: int) -> int:
-    """Mostly in the range, sometimes far from it."""
+    """Mostly within the range, sometimes far outside."""
     return EXTREMES[random.integers(len(EXTREMES))] if chance(random, 4) else int(random.integers(low, high + 1))
 
 
@@ -55,7 +56,7 @@ def small(random: Random) -> tuple[int, int]:
 
 
 def options_of(random: Random, table: dict[str, tuple[int, int, int, str]]) -> dict[str, int]:
-    """Some options, in their range or not."""
+    """Some options, within their range or not."""
     chosen = {"depth": int(random.integers(0, 5))} if chance(random, 85) else {}
     for name in random.permutation(list(table))[: int(random.integers(0, 8))]:
         low, high, _, _ = table[name]
@@ -77,16 +78,16 @@ def options_of(random: Random, table: dict[str, tuple[int, int, int, str]]) -> d
 
 
 def limit(chosen: dict[str, int], name: str, unit: int) -> None:
-    """Whatever else is asked, a case ends soon."""
+    """A time limit, so that every case ends soon."""
     if not 0 <= chosen.get(name, -1) <= 20 * unit:
         chosen[name] = 20 * unit
 
 
 def binary(random: Random) -> None:
-    """treeml.h: the data and goals in any order, then a search, several times."""
-    native = load.library()
+    """treeml.h: the data and goals in any order, then a search; repeated several times."""
+    native = over_tests.library()
     handle = native.treeml_create()
-    callback, keep = load.PROGRESS(), []
+    callback, keep = over_tests.PROGRESS(), []
     try:
         tests, rows = small(random)
         for _ in range(int(random.integers(1, 4))):
@@ -97,7 +98,7 @@ def binary(random: Random) -> None:
                 native.treeml_tests(handle, bits if chance(random, 97) else None, tests, rows, columns)
             classes = int(random.choice([1, 2, 2, 2, 3, 5, 70]))
             weight = numbers(random, rows, 0, 5) if chance(random, 40) else None
-            # What is said of rows that were not taken must be refused before it is read, so lengths follow the data.
+            # If the tests were refused, later calls must be refused before they read arrays, so lengths fit the data.
             if native.treeml_tests(handle, numbers(random, (tests, rows), 0, 1, np.uint8), tests, rows, None):
                 continue
             for name in random.permutation(["goal", "counts", "forbid", "extra", "start"]):
@@ -113,14 +114,14 @@ def binary(random: Random) -> None:
                     nodes = int(random.integers(0, 8))
                     parts = [numbers(random, nodes, -1, max(nodes, tests), np.int32) for _ in range(3)]
                     native.treeml_start(handle, *parts, nodes)
-            chosen = options_of(random, load.options())
+            chosen = options_of(random, over_tests.options())
             limit(chosen, "milliseconds", 1)
             for name, value in chosen.items():
                 native.treeml_set(handle, name.encode(), value)
             native.treeml_set(handle, b"no such option", 1)
             if chance(random, 30):
                 stop_at = int(random.integers(0, 4))
-                callback = load.PROGRESS(lambda *_, stop_at=stop_at: int(stop_at == 0))
+                callback = over_tests.PROGRESS(lambda *_, stop_at=stop_at: int(stop_at == 0))
                 native.treeml_watch(handle, callback, None)
             interrupt = None
             if chance(random, 10):
@@ -129,11 +130,11 @@ def binary(random: Random) -> None:
             code = native.treeml_solve(handle)
             if interrupt is not None:
                 interrupt.join()
-            native.treeml_watch(handle, load.PROGRESS(), None)
+            native.treeml_watch(handle, over_tests.PROGRESS(), None)
             native.treeml_choose(handle, number(random, 0, 2))
             if code == 0:
                 read_tree(native, handle, tests)
-            for name, (_, _, initial, _) in load.options().items():
+            for name, (_, _, initial, _) in over_tests.options().items():
                 native.treeml_set(handle, name.encode(), initial)
     finally:
         native.treeml_destroy(handle)
@@ -160,7 +161,7 @@ def goal(random: Random, native: Any, handle: int, rows: int, classes: int, weig
                 found[place] = float((starts[place + 1] - starts[place]) % 7)
             return int(bool(sets and members and chance(random, 2)))
 
-        custom = load.LEAF_COSTS(costs)
+        custom = over_tests.LEAF_COSTS(costs)
         native.treeml_custom(handle, custom, None)
         return custom
     return None
@@ -171,7 +172,7 @@ def extra(random: Random, native: Any, handle: int, rows: int, classes: int) -> 
     if kind == 0:
         prices = numbers(random, int(random.integers(0, 5)), 0, 4)
         native.treeml_column_costs(handle, prices, len(prices))
-    # A matrix is as wide as the goal before it says; the widest is large enough for every goal above.
+    # The previous goal determines the width of a matrix; 70 columns are enough for every goal above.
     elif kind == 1:
         native.treeml_leaf_limit(handle, numbers(random, (rows, max(classes, 70)), 0, 3), number(random, 0, 20))
     else:
@@ -191,14 +192,14 @@ def read_tree(native: Any, handle: int, tests: int) -> None:
 
 def check_tree(test: Any, yes: Any, no: Any, tests: int) -> None:
     for node in range(len(test)):
-        assert -1 <= test[node] < tests, "a test that there is not"
+        assert -1 <= test[node] < tests, "a test that does not exist"
         if test[node] >= 0:
             assert node < yes[node] < len(test), "a child before its parent, or beyond the tree"
             assert node < no[node] < len(test), "a child before its parent, or beyond the tree"
 
 
 def thresholds(random: Random) -> None:
-    """numeric.h, through the class that Python uses."""
+    """numeric.h, through its Python wrapper."""
     columns, rows = small(random)
     shape = (columns, rows)
     values = random.normal(size=shape) if chance(random, 30) else numbers(random, shape, 0, 12, np.int32)
@@ -294,11 +295,11 @@ def roots(random: Random) -> None:
     if chance(random, 10) and gain.size:
         gain.flat[random.integers(gain.size)] = random.choice([np.nan, np.inf, 1e300])
     chosen = numbers(random, int(random.integers(0, 5)), 0, max(0, tests - 1), np.int32)
-    rooted((random.random((tests, rows)) < 0.5).astype(np.uint8), gain, number(random, 1, 3), chosen)
+    best_under_roots((random.random((tests, rows)) < 0.5).astype(np.uint8), gain, number(random, 1, 3), chosen)
 
 
 def proofs(random: Random) -> None:
-    """Mostly clauses and steps, sometimes cut, changed, or full of noise."""
+    """Mostly valid clauses and proof steps, sometimes truncated, modified or random."""
 
     def clause() -> str:
         return " ".join(str(number(random, -4, 4)) for _ in range(int(random.integers(0, 4)))) + " 0\n"
@@ -342,7 +343,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(4), "little"))
     parser.add_argument("--case", type=int)
     parser.add_argument("--kind", choices=KINDS)
-    parser.add_argument("--at", type=Path, help="the number of the case that runs is kept in this file")
+    parser.add_argument("--at", type=Path, help="store the number of the current case in this file")
     asked = parser.parse_args()
     sys.stdout.write(f"seed {asked.seed}\n")
     sys.stdout.flush()

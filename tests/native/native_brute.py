@@ -1,4 +1,4 @@
-"""small problem -> least value of any tree: every tree is tried, nothing is pruned."""
+"""small problem -> minimum value over all trees: every tree is tried, nothing is pruned."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LeafCost = Callable[[Rows], Fraction | None]  # None: this leaf is not allowed
 
 
 def least(bits: Any, leaf_cost: LeafCost, depth: int, *, leaves: int | None = None, **more: Any) -> Fraction | None:
-    """The least value over all trees, or None if no tree is allowed."""
+    """The minimum value over all trees, or None if no tree is allowed."""
     values = by_leaves(bits, leaf_cost, depth, **more)
     allowed = [value for size, value in values.items() if leaves is None or size <= leaves]
     return min(allowed) if allowed else None
@@ -32,13 +32,13 @@ def by_leaves(
     count: Any = None,
     forbidden: Any = None,
 ) -> dict[int, Fraction]:
-    """The least value of a tree, for every number of leaves that a tree can have."""
+    """The minimum value of a tree, for every possible number of leaves."""
     tests, rows = bits.shape
     origin = range(tests) if columns is None else columns
     number = np.ones(rows, dtype=int) if count is None else count
 
     def best(members: Rows, levels: int, used: frozenset[int]) -> dict[int, Fraction]:
-        """number of leaves -> least value of a tree with exactly so many"""
+        """number of leaves -> minimum value of a tree with exactly that many leaves"""
         values: dict[int, Fraction] = {}
         alone = leaf_cost(members)
         if alone is not None:
@@ -72,7 +72,7 @@ def class_cost(cost: Any) -> LeafCost:
 
 
 def pinball(targets: Any, weight: Any, level: Fraction) -> LeafCost:
-    """The best of all constants that are targets of the leaf, for each output."""
+    """The best constant among the targets of the leaf, for each output."""
 
     def cost(members: Rows) -> Fraction:
         total = Fraction(0)
@@ -95,7 +95,7 @@ def pinball(targets: Any, weight: Any, level: Fraction) -> LeafCost:
 
 
 def squared(targets: Any, weight: Any) -> LeafCost:
-    """Squared distances to the mean, exactly."""
+    """The exact sum of squared distances to the mean."""
 
     def cost(members: Rows) -> Fraction:
         total = Fraction(0)

@@ -1,9 +1,9 @@
-"""Searches with several threads, one after the other, for a library that was built with ThreadSanitizer.
+"""A sequence of multi-threaded searches, for a library that was built with ThreadSanitizer.
 
     python tests/native/share_of_threads.py --seed 1
 
-`make native-threads` runs it: pytest and its extensions do not start under that sanitizer, numpy and ctypes do. Every
-answer must be that of one thread.
+`make native-threads` runs it: pytest and its extensions do not start under that sanitizer, but numpy and ctypes do.
+Every answer must equal the answer with one thread.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def numeric(random: np.random.Generator) -> None:
 
 
 def interrupted(random: np.random.Generator) -> None:
-    """A search that would take long is ended by another thread, at the first progress."""
+    """Another thread stops a long search at the first progress report."""
     solver = Solver(random.random((60, 800)) < 0.5, labels=random.integers(0, 2, 800))
     begun = threading.Event()
     other = threading.Thread(target=lambda: (begun.wait(), solver.interrupt()))

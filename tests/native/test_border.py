@@ -1,4 +1,4 @@
-"""What C reads: arrays of every type and layout give the same answer; what does not fit is refused, never cut."""
+"""Arrays passed to C: type and layout do not change the answer; values that do not fit are refused, not truncated."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from treeml.native import border, cover
 from treeml.native.numeric import Flat as NumericFlat
 from treeml.native.numeric import NumericSolver
-from treeml.native.rooted import rooted
+from treeml.native.roots import best_under_roots
 from treeml.native.shallow import Flat, Shallow
 from treeml.native.solver import Solver
 
@@ -30,7 +30,7 @@ CODES = RANDOM.integers(0, 9, (4, ROWS))
 
 
 def layouts(values: Any) -> Iterator[tuple[str, Any]]:
-    """The same numbers as other programs may give them."""
+    """The same numbers in other types and layouts."""
     array = np.asarray(values)
     for kind in ("int8", "uint8", "int16", "int32", "uint32", "int64", "uint64", ">i4", ">i8"):
         if array.min() >= 0 or not kind.startswith("u"):
@@ -56,7 +56,7 @@ def _read_only(array: Any) -> Any:
 
 
 def same(ask: Any, values: Any) -> None:
-    """The answer is that for the plain array, whatever the layout; garbage is collected between."""
+    """The answer does not depend on the layout, even with garbage collection in between."""
     expected = ask(np.ascontiguousarray(values))
     for name, given in layouts(values):
         gc.collect()
@@ -117,7 +117,7 @@ def test_bits(kind: Any) -> None:
 
 
 def test_a_count_that_was_converted_is_still_there() -> None:
-    """Large enough that the memory of a copy goes back to the system at once."""
+    """The arrays are so large that the memory of a freed copy returns to the system at once."""
     rows = 300_000
     bits = RANDOM.random((2, rows)) < 0.5
     labels = RANDOM.integers(0, 2, rows)
@@ -197,18 +197,18 @@ def test_shallow_and_rooted() -> None:
 
     same(depth_two, labels)
     gain = RANDOM.integers(-9, 9, (2, ROWS)).astype(np.float64)
-    expected = rooted(BITS.astype(np.uint8), gain, 3, np.arange(TESTS, dtype=np.int32))
-    same(lambda given: rooted(BITS, gain, 3, given).worth, np.arange(TESTS))
+    expected = best_under_roots(BITS.astype(np.uint8), gain, 3, np.arange(TESTS, dtype=np.int32))
+    same(lambda given: best_under_roots(BITS, gain, 3, given).worth, np.arange(TESTS))
     for given in (
         np.asfortranarray(gain),
         gain.astype(np.float32),
         np.repeat(gain, 2, axis=1)[:, ::2],
         _read_only(gain),
     ):
-        assert np.array_equal(rooted(BITS, given, 3, np.arange(TESTS)).worth, expected.worth)
+        assert np.array_equal(best_under_roots(BITS, given, 3, np.arange(TESTS)).worth, expected.worth)
 
 
-LARGE = 2**32  # cut to 32 bits it is nothing
+LARGE = 2**32  # 0 if truncated to 32 bits
 
 
 @pytest.mark.parametrize(
@@ -254,12 +254,12 @@ LARGE = 2**32  # cut to 32 bits it is nothing
         (lambda: Shallow(BITS, LABELS, [LARGE, 0, 0]), OverflowError, "weights must fit in 32 bits"),
         (lambda: Shallow(BITS, LABELS, [0] * 3, Flat(*[np.zeros(2)] * 4)), ValueError, "guide must be whole numbers"),
         (lambda: Shallow(BITS, LABELS, [0, 0, 0]).search(LARGE), ArgumentError, "fit in 32 bits"),
-        (lambda: rooted(BITS, np.zeros((1, ROWS - 1)), 2, np.arange(2)), ValueError, "gain must have shape"),
-        (lambda: rooted(BITS, np.zeros((1, ROWS)), 2, np.arange(2) + LARGE), OverflowError, "roots must fit"),
-        (lambda: rooted(BITS, np.zeros((1, ROWS)), 4, np.arange(2)), ValueError, "depth is 1 to 3"),
+        (lambda: best_under_roots(BITS, np.zeros((1, ROWS - 1)), 2, np.arange(2)), ValueError, "gain must have shape"),
+        (lambda: best_under_roots(BITS, np.zeros((1, ROWS)), 2, np.arange(2) + LARGE), OverflowError, "roots must fit"),
+        (lambda: best_under_roots(BITS, np.zeros((1, ROWS)), 4, np.arange(2)), ValueError, "depth is 1 to 3"),
         (lambda: cover.sums(np.zeros((2, 1), np.int64), ROWS, COST), ValueError, "in words of 64 bits"),
         (lambda: cover.sums(np.zeros((2, 1), np.uint64), 65, COST), ValueError, "must have shape"),
-        (lambda: cover.sums(np.full((2, 1), 2**63, np.uint64), ROWS, COST), ValueError, "rows that are not there"),
+        (lambda: cover.sums(np.full((2, 1), 2**63, np.uint64), ROWS, COST), ValueError, "rows that do not exist"),
         (lambda: cover.sums(np.zeros((2, 1), np.uint64), ROWS, COST + 2**60), OverflowError, "do not fit in 64 bits"),
         (
             lambda: cover.enumerate_states(cover.pack_bits(BITS), COUNT + 2**62, 2),
@@ -299,7 +299,7 @@ def test_parameters_of_c_take_nothing_but_what_c_reads() -> None:
 
 
 def test_depths_beyond_a_word() -> None:
-    """Twice the leaves of a tree of depth 62 and more are not a number of 64 bits: UBSan would say so."""
+    """From depth 62 on, twice the number of leaves overflows 64 bits: UBSan would report it."""
     for depth in (61, 62, 63, 64, 80, 1_000_000):
         solver = NumericSolver(np.arange(90)[None, :])
         solver.labels(np.arange(90) % 2, 2)

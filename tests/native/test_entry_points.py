@@ -1,4 +1,4 @@
-"""A few random calls of every C entry point; `make native-fuzz` makes many, under sanitizers."""
+"""A few random calls of every C entry point; `make native-fuzz` makes many more, with sanitizers."""
 
 import fuzz_entry_points
 import pytest

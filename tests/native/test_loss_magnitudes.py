@@ -1,4 +1,4 @@
-"""Losses of numbers at odd magnitudes, on the C solvers directly: the best value is known in fractions."""
+"""Regression losses at extreme magnitudes, directly on the C solvers: the optimum is known as a fraction."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_pinball_losses_of_many_digits_are_rounded_where_asked() -> None:
 
 def test_amounts_that_are_no_numbers_are_refused() -> None:
     for beside in (-1.0, float("nan"), float("inf")):
-        with pytest.raises(ValueError, match="finite, and not negative"):
+        with pytest.raises(ValueError, match="finite and not negative"):
             Solver(BITS, targets=np.arange(8)[:, None], loss="squared", beside=beside)
     with pytest.raises(OverflowError, match="leaf_price is too large"):
         Solver(BITS, targets=np.arange(8)[:, None], loss="squared").solve(leaf_price=2**80)

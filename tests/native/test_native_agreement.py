@@ -1,4 +1,4 @@
-"""On problems too large for a brute force: all searches, kernels, caches and numbers of threads find the same value."""
+"""On problems too large for brute force, all searches, kernels, caches and thread counts find the same value."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from native_brute import by_leaves, class_cost
 
-from treeml.native.load import library
-from treeml.native.solver import Found, Solver
+from treeml.native.solver import Found, Solver, library
 
 VARIANTS: tuple[dict[str, int], ...] = (
     {"general": 1},
@@ -99,7 +98,7 @@ def test_variants_agree(kind: str, options: dict[str, int]) -> None:
 @pytest.mark.parametrize("kernel", [1, 2, 3, 4])
 @pytest.mark.parametrize("largest", [10**6, 10**8, 2**40], ids=str)
 def test_heavy_rows_agree_with_the_general_search(kernel: int, largest: int) -> None:
-    """Lanes of 32 and 64 bits and the change between them, several chunks of rows, lanes without a test."""
+    """Lanes of 32 and 64 bits and the switch between them, several chunks of rows, unused lanes."""
     if not kernel_is_there({"kernel": kernel}):
         pytest.skip("this processor lacks the kernel")
     for seed, (tests, rows, depth) in enumerate([(5, 40, 4), (19, 300, 3), (70, 150, 2), (33, 1100, 2)]):
@@ -114,7 +113,7 @@ def test_heavy_rows_agree_with_the_general_search(kernel: int, largest: int) -> 
 @pytest.mark.parametrize("kernel", [1, 2, 3, 4])
 @pytest.mark.parametrize("share", [0.5, 0.999, 1.001, 1.999, 2.001], ids=str)
 def test_sums_about_the_widths_of_lanes(kernel: int, share: float) -> None:
-    """Twice a sum may not fit in a lane; what is made of it has to."""
+    """Twice a sum may overflow a lane; the final result must still be correct."""
     if not kernel_is_there({"kernel": kernel}):
         pytest.skip("this processor lacks the kernel")
     for seed in range(8):
@@ -141,7 +140,7 @@ def test_support_and_price_agree_with_the_general_search(kind: str) -> None:
 @pytest.mark.parametrize("kernel", [1, 2, 3])
 @pytest.mark.parametrize(("rows", "supports"), [(150, (2, 7, 30, 76, 151)), (33_000, (40, 12_000, 33_001))], ids=str)
 def test_support_in_all_kernels(kernel: int, rows: int, supports: tuple[int, ...]) -> None:
-    """Lanes of 16 and of 32 bits; bounds that a few, one and no leaf can keep."""
+    """Lanes of 16 and of 32 bits; bounds that allow several leaves, one leaf and no leaf."""
     if not kernel_is_there({"kernel": kernel}):
         pytest.skip("this processor lacks the kernel")
     random, bits = data(70, 9, rows)

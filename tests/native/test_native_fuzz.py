@@ -1,4 +1,4 @@
-"""Every goal and constraint of the native solver against a brute force that tries all trees."""
+"""Every goal and constraint of the native solver, compared with a brute-force search over all trees."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def problem(seed: int, tests: int = 5, rows: int = 12) -> tuple[np.random.Genera
 
 
 def goal(kind: str, random: np.random.Generator, rows: int) -> tuple[dict[str, Any], np.ndarray]:
-    """Arguments of the Solver and the same goal as a cost matrix."""
+    """The arguments of the Solver, and the same goal as a cost matrix."""
     classes = 2 if kind in ("labels", "weights", "costs", "negative costs") else int(random.integers(1, 5))
     labels = random.integers(0, classes, rows)
     weight = np.ones(rows, dtype=np.int64)
@@ -125,7 +125,7 @@ def test_constraints(kind: str, general: int) -> None:
 
 
 def combination(seed: int) -> None:
-    """Leaves, a price of leaves, support, weights, costs and a depth drawn at once, under options drawn at random."""
+    """Random combinations of a leaf bound, a leaf price, support, weights, costs, depth and options."""
     random, bits = problem(seed, tests=6, rows=14)
     rows = bits.shape[1]
     given, cost = goal(str(random.choice(KINDS)), random, rows)
@@ -167,7 +167,7 @@ def test_combinations() -> None:
 
 
 def test_leaves_agree_with_the_general_search() -> None:
-    """The search with a bound on leaves on problems that a brute force cannot try."""
+    """The search with a leaf bound on problems that are too large for brute force."""
     for seed in range(60):
         random, bits = problem(7000 + seed, tests=9, rows=70)
         given, _ = goal(str(random.choice(["labels", "weights", "negative costs"])), random, bits.shape[1])

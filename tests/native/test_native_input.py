@@ -1,4 +1,4 @@
-"""Bad input gives an error with a message; allocations that fail, callbacks that raise and limits leave no harm."""
+"""Bad input gives an error with a message; failing allocations, raising callbacks and limits do no damage."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import treeml.native.load as load
-from treeml.native.load import library, options
-from treeml.native.solver import NativeError, Solver
+from treeml.native import loader
+from treeml.native.solver import NativeError, Solver, library, options
 
-FOLDER = Path(load.__file__).parent
+FOLDER = Path(loader.__file__).parent
 BITS = np.array([[0, 0, 1, 1], [0, 1, 0, 1]], dtype=np.uint8)
 LABELS = np.array([0, 1, 1, 0])
 
@@ -60,7 +59,7 @@ def test_shapes_and_values_are_checked() -> None:
         Solver(BITS, cost=np.ones((4, 2)))
     with pytest.raises(ValueError, match="no option 'speed'"):
         Solver(BITS, labels=LABELS, classes=2).solve(depth=2, options={"speed": 9})
-    with pytest.raises(ValueError, match="outside of"):
+    with pytest.raises(ValueError, match="takes values from"):
         Solver(BITS, labels=LABELS, classes=2).solve(depth=-1)
     with pytest.raises(ValueError, match="start tree"):
         Solver(BITS, labels=LABELS, classes=2).solve(depth=2, start=([0], [0], [0]))
@@ -225,7 +224,7 @@ def test_the_example_of_the_header_runs(tmp_path: Path) -> None:
     source = tmp_path / "example.c"
     source.write_text(f'#include "treeml.h"\n#include <stdio.h>\nint main (void) {{{example} return 0; }}\n')
     program = tmp_path / "example"
-    found = load.path()
+    found = loader.path()
     assert found is not None
     subprocess.run(
         ["cc", "-std=c11", f"-I{FOLDER}", str(source), str(found), f"-Wl,-rpath,{found.parent}", "-o", str(program)],

@@ -1,4 +1,4 @@
-"""The best tree over columns of codes by looking at all of them, and random small tables to ask about."""
+"""The best tree over columns of codes by enumerating all trees, and random small tables to test with."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Case:
 
 
 def best(case: Case) -> Fraction | None:
-    """The least value of a tree, or None where no tree keeps the support."""
+    """The minimum value of a tree, or None if no tree satisfies the support bound."""
     count = case.count
 
     @cache
@@ -87,12 +87,12 @@ def best(case: Case) -> Fraction | None:
 
 
 def value_of(case: Case, tree: Flat) -> Fraction:
-    """What a tree comes to, with every bound checked."""
+    """The value of a tree, with every bound checked."""
     leaves = 0
 
     def walk(node: int, rows: tuple[int, ...], depth: int) -> Fraction:
         nonlocal leaves
-        assert rows, "every leaf holds a row"
+        assert rows, "an empty leaf"
         assert depth <= case.depth
         if tree.column[node] < 0:
             leaves += 1
@@ -113,7 +113,7 @@ def value_of(case: Case, tree: Flat) -> Fraction:
 
 
 def random_case(random: Random, rows: int = 12, columns: int = 3, depth: int = 3) -> Case:
-    """Ties, duplicates, constant columns, zero weights, several classes, and every bound at times."""
+    """Ties, duplicates, constant columns, zero weights, several classes, and sometimes each of the bounds."""
     n = random.randint(1, rows)
     width = random.randint(1, columns)
     spread = [random.choice((0, 1, 2, 4, n, 3 * n)) for _ in range(width)]

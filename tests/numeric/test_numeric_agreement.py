@@ -1,4 +1,4 @@
-"""The numeric kernel against every tree there is, on random tables with ties, weights, classes and bounds."""
+"""The numeric kernel compared with all trees, on random tables with ties, weights, classes and bounds."""
 
 from __future__ import annotations
 

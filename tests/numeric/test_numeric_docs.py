@@ -1,4 +1,4 @@
-"""The examples of the header and of the documentation run."""
+"""The examples in the C header and in the documentation run."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import subprocess
 from pathlib import Path
 
 import treeml
+from treeml.native import loader
 
 ROOT = Path(__file__).resolve().parents[2]
-HEADER = Path(treeml.__file__).parent / "native" / "numeric.h"
+HEADER = Path(treeml.__file__).parent / "native" / "numeric" / "numeric.h"
 
 
 def test_python_example() -> None:
@@ -22,12 +23,12 @@ def test_header_example(tmp_path: Path) -> None:
     example = re.search(r"<example>(.*)</example>", HEADER.read_text(), re.DOTALL)
     assert example is not None
     source = tmp_path / "example.c"
-    body = f'#include "numeric.h"\n#include <stdio.h>\nint main (void) {{\n{example[1]}\nreturn 0;\n}}\n'
+    body = f'#include "numeric/numeric.h"\n#include <stdio.h>\nint main (void) {{\n{example[1]}\nreturn 0;\n}}\n'
     source.write_text(body)
-    folder = HEADER.parent
-    files = [str(folder / "arena.c"), *map(str, sorted(folder.glob("numeric*.c")))]
+    library = loader.path()
+    assert library is not None
     program = tmp_path / "example"
-    flags = ["-std=c11", "-O1", "-D_POSIX_C_SOURCE=200809L", f"-I{folder}"]
-    subprocess.run(["cc", *flags, str(source), *files, "-lpthread", "-lm", "-o", str(program)], check=True)
+    flags = ["-std=c11", f"-I{HEADER.parents[1]}", f"-Wl,-rpath,{library.parent}"]
+    subprocess.run(["cc", *flags, str(source), str(library), "-o", str(program)], check=True)
     shown = subprocess.run([str(program)], check=True, capture_output=True, text=True).stdout
     assert shown == "0 errors, bound 0, 7 nodes\n"

@@ -1,4 +1,4 @@
-"""On tables too large to try all trees: every instruction set, every width of cells and every option agree."""
+"""On tables too large for brute force, every instruction set, every cell width and every option agree."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from treeml.native.numeric import NumericSolver, Outcome
 
 
 def table(seed: int, rows: int = 700, columns: int = 5) -> tuple[np.ndarray, np.ndarray]:
-    """Columns of several grains, and classes that depend on two of them with some noise."""
+    """Columns with different numbers of distinct values, and classes that depend on two of them, with some noise."""
     random = np.random.default_rng(seed)
     codes = np.array([random.integers(0, top, rows) for top in (rows * 2, rows // 3, 12, 2, rows)][:columns])
     edge = (codes[0] > rows) ^ (codes[1] * 3 > rows // 2)
@@ -56,7 +56,7 @@ def test_same_value(classes: int, options: dict[str, int]) -> None:
 @pytest.mark.parametrize("options", [{"near": 0}, {"threads": 3}, {"deepen": 0}, {"greedy": 0}, {"deepen": 1}], ids=str)
 @pytest.mark.parametrize("classes", [2, 4])
 def test_same_value_of_deep_trees(classes: int, options: dict[str, int]) -> None:
-    """Deep enough for bounds of neighbours, and for shallower searches to begin with."""
+    """Deep enough for neighbor bounds, and for an initial search with a smaller depth."""
     codes, labels = table(classes + 10, rows=90, columns=4)
     weight = None if classes == 2 else np.random.default_rng(4).integers(1, 4, 90)
     plain = solve(codes, labels % classes, classes, weight, depth=4)

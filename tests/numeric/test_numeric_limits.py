@@ -1,4 +1,4 @@
-"""Deadlines, interrupts, progress, starts, limits on values and memory, and allocations that fail."""
+"""Deadlines, interrupts, progress, starting trees, limits on values and memory, and failing allocations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from treeml.native.numeric import Flat, NumericSolver
 
 
 def hard(rows: int = 4000, columns: int = 12, depth: int = 4) -> NumericSolver:
-    """Noise: nothing can be proved about it in a short time."""
+    """Random data, for which nothing can be proved in a short time."""
     random = np.random.default_rng(0)
     codes = np.array([random.permutation(rows) for _ in range(columns)], dtype=np.int32)
     solver = NumericSolver(codes)
@@ -28,7 +28,7 @@ def test_a_deadline_leaves_a_tree_and_a_true_bound() -> None:
     solver.set(microseconds=200_000)
     began = monotonic()
     outcome = solver.solve()
-    assert monotonic() - began < 30  # far from a measure of lateness: the machine may be busy
+    assert monotonic() - began < 30  # generous, because the machine may be busy
     assert outcome.status == "feasible"
     assert outcome.stop == "time"
     assert outcome.value is not None

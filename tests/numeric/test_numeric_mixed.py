@@ -1,5 +1,6 @@
-"""Mixed tables: numbers, Boolean columns and levels, missing values kept apart, every goal and bound of the kernel;
-against the oracle, and against the binary kernel with every threshold as a test."""
+"""Mixed tables: numbers, Boolean columns, levels and separate missing values, with every goal and bound of the kernel.
+
+They are compared with the oracle, and with the binary kernel with every threshold as a test."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ KINDS = ("ordered", "ordered", "ordered", "binary", "levels", "subsets")
 
 
 def column(random: Random, rows: int) -> tuple[str, list[int]]:
-    """Ties and duplicates, and missing values in some."""
+    """Columns with ties and duplicates, some with missing values."""
     kind = random.choice(KINDS)
     levels = {"binary": 2, "levels": 4, "subsets": 3}.get(kind, random.choice((2, 4, rows, 3 * rows)))
     missing = random.choice((0, 0, 0.1, 0.4))
@@ -98,7 +99,7 @@ def test_equal_to_the_binary_kernel(part: int) -> None:
 @pytest.mark.parametrize("missing", ["separate", "median"])
 @pytest.mark.parametrize("seed", range(4))
 def test_missing_values_through_the_language(missing: str, seed: int) -> None:
-    """The whole way with numbers, a Boolean column, ordered levels and names of levels; the tree is applied again."""
+    """A whole solve with numbers, a Boolean column, ordered levels and categories; the tree is applied to the rows."""
     random = Random(seed)
     rows = range(30)
     frame = pl.DataFrame(

@@ -1,4 +1,4 @@
-"""Problems through the native back-end: both kernels, the oracle, missing values, and what the plan says."""
+"""Problems solved by the native back-end: both kernels, the oracle, missing values, and the text of the plan."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from treeml.backends.contract import NO_LIMITS, Limits, Status
-from treeml.backends.native.backend import NativeBackend, choose_kernel
-from treeml.backends.native.thresholds import ThresholdSolver, can_take, columns_of, prefer_numeric
+from treeml.backends.native.backend import NativeBackend
+from treeml.backends.native.kernel_choice import can_take, choose_kernel, prefer_numeric
+from treeml.backends.native.numeric_kernel import ThresholdSolver, columns_of
 from treeml.backends.oracle.backend import OracleBackend
 from treeml.backends.planning.plan import Plan, plan
 from treeml.lang.diagnostic import RefusedError
@@ -78,7 +79,7 @@ def test_both_kernels_agree_on_missing_values(seed: int) -> None:
 
 
 def test_missing_rows_follow_the_better_side() -> None:
-    """Cuts with the missing rows on either side, and the test that only they pass."""
+    """Thresholds with the missing rows on either side, and the test for missing values."""
     for actual, wanted in (
         ((0, 0, 1, 1, 0), Asked(0, "at most", (1,), True)),
         ((0, 0, 1, 1, 1), Asked(0, "at most", (1,), False)),
@@ -127,7 +128,7 @@ def test_squared_error_keeps_its_tolerance() -> None:
 
 
 def wide(rows: int = 400) -> Problem:
-    """Two columns of many values, without bits."""
+    """Two columns with many distinct values, without bits."""
     random = Random(1)
     features, tests = [], []
     for number in range(2):

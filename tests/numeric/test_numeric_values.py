@@ -1,4 +1,4 @@
-"""Columns of floats: what is refused, what is equal, and ranks that are those of a plain sort, whatever the numbers."""
+"""Columns of floats: which are refused, which values are equal, and ranks that match those of a plain sort."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import treeml as tml
 from treeml.measures.cuts import between
 from treeml.native.numeric import NumericSolver, Outcome
 
-TINY = 5e-324  # the least number above 0
+TINY = 5e-324  # the smallest number above 0
 
 
 def solve(values: np.ndarray, labels: np.ndarray, **options: int) -> tuple[NumericSolver, Outcome]:
@@ -22,7 +22,7 @@ def solve(values: np.ndarray, labels: np.ndarray, **options: int) -> tuple[Numer
 
 
 def through_the_language(values: np.ndarray, labels: np.ndarray, depth: int) -> tml.Result:
-    """The whole way, with the tree applied to the numbers again."""
+    """A whole solve, with the tree applied to the numbers."""
     asked = tml.Model().minimize(tml.errors).require(tml.depth <= depth)
     result = asked.solve(values, labels, backend="native(kernel = numeric)")
     assert result.verified
@@ -31,7 +31,7 @@ def through_the_language(values: np.ndarray, labels: np.ndarray, depth: int) -> 
 
 
 def check_ranks(column: np.ndarray) -> None:
-    """Against numpy's sort, with a second column so that the first is not the only one."""
+    """Compare with numpy's sort; a second column makes sure that the first is not the only one."""
     solver = NumericSolver(np.array([column, np.arange(len(column))]))
     assert (solver.ranks(0) == np.unique(column + 0.0, return_inverse=True)[1]).all()
     assert (solver.ranks(1) == np.arange(len(column))).all()
@@ -42,8 +42,8 @@ def check_ranks(column: np.ndarray) -> None:
 def test_what_is_not_finite_is_refused_by_column_and_row(bad: float, column: int, row: int) -> None:
     values = np.arange(15, dtype=float).reshape(3, 5)
     values[column, row] = bad
-    values[2, 4] = bad  # of several the first is named
-    with pytest.raises(ValueError, match=f"column {column}, row {row} is no finite number"):
+    values[2, 4] = bad  # the error names the first of several
+    with pytest.raises(ValueError, match=f"column {column}, row {row} is not a finite number"):
         NumericSolver(values)
 
 
@@ -83,7 +83,7 @@ def test_numbers_that_differ_in_their_last_bit_are_parted(low: float) -> None:
 
 
 def test_whole_numbers_beyond_the_floats() -> None:
-    """Codes are made of whole numbers by whoever has them; as floats, those from 2**53 on are every second one."""
+    """From 2**53 on, floats represent only every second whole number, so callers must pass large ones as codes."""
     first = 2.0**53
     values = np.array([[first, first + 2, first + 4, -first, -first - 2, 2.0**63]])
     solver, outcome = solve(values, np.array([0, 1, 0, 1, 0, 1]), depth=3)
@@ -128,7 +128,7 @@ def test_ranks_of_many_kinds_of_columns(rows: int) -> None:
 
 @pytest.mark.parametrize("rows", [1000, 30000])
 def test_ranks_where_a_few_digits_decide_little(rows: int) -> None:
-    """One number far away leaves the others alike in all leading digits, or in all but the last bits."""
+    """With one outlier, the other numbers agree in all leading digits, or in all but the last bits."""
     random = np.random.default_rng(5)
     steps = random.permutation(rows)
     for column in (1 + steps * 2.0**-40, 1 + steps * 2.0**-52, 1 + (steps % 100) * 2.0**-52):

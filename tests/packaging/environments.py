@@ -1,4 +1,4 @@
-"""Commands in environments of their own."""
+"""Commands in separate virtual environments."""
 
 from __future__ import annotations
 

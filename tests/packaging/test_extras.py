@@ -1,4 +1,4 @@
-"""Each extra, alone in a fresh virtual environment made from the wheel, does what it is for; the others stay away."""
+"""Each extra works alone in a fresh virtual environment made from the wheel, without installing the others."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ EXTRAS = {
         assert Path("r.png").stat().st_size > 1000
         """,
     "export": """
-        from treeml.trees.export import export
+        from treeml.trees.export.registry import export
         assert export(result.tree, "onnx")
         """,
     "cluster": """
@@ -115,7 +115,7 @@ for command in (
 
 
 def test_importing_costs_nothing() -> None:
-    """Neither a solver nor what reads data is imported with the package, nor by the command line that checks a spec."""
+    """Neither `import treeml` nor `treeml check` imports a solver or a library that reads data."""
     heavy = (*HEAVY, "ortools", "highspy", "pyscipopt", "pysat", "numpy", "pandas", "polars", "scipy")
     code = "import sys, treeml; print([name for name in sys.argv[1:] if name in sys.modules])"
     assert run(sys.executable, "-c", code, *heavy, cwd=ROOT).stdout.strip() == "[]"

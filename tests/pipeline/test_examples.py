@@ -10,7 +10,7 @@ import pytest
 
 import treeml as tml
 from treeml.lang.format import format_source
-from treeml.lang.source import read
+from treeml.lang.source_file import read
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NAMES = ("plain", "perfect", "sparse", "fair", "costs", "quantile", "boost", "deep")

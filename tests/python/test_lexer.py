@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from pygments.token import Comment, Keyword, Name, Number, Operator, String, Text, Token
 
-from treeml.lang.lexer import TreemlLexer
 from treeml.lang.measures import MEASURES
+from treeml.lang.pygments_lexer import TreemlLexer
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("*/*.tml"))

@@ -40,7 +40,7 @@ def check(way: str, seed: int, numbers: bool = False, numeric: bool = False) -> 
     name, options = WAYS[way]
     problem = random_problem(seed, numbers=numbers, numeric=numeric)
     backend = get(name)
-    if list(backend.refusals(problem, options) if name in ("cpsat", "mip") else backend.refusals(problem)):
+    if list(backend.refusals(problem, options)):
         return False
     answer = backend.solve(problem, Limits(Deadline.after(60), options={**options, "explain": False}))
     agree(answer, truth(seed, numbers, numeric), problem)

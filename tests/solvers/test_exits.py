@@ -12,12 +12,12 @@ LEAVES_A_SOLVER = """
 import ctypes, sys
 from time import sleep
 from treeml.backends.contract import Deadline
-from treeml.backends.solvers.engines.outcome import Orders, run_in_thread
+from treeml.backends.solvers.engines.running import RunLimits, run_in_thread
 
 # Stands for the destructor of a C++ library whose threads still run: it ends the process with SIGABRT.
 libc = ctypes.CDLL(None)
 libc.on_exit(ctypes.cast(libc.abort, ctypes.c_void_p), None)
-reasons = run_in_thread(lambda: sleep(1000), lambda: None, Orders(deadline=Deadline.after(0)))
+reasons = run_in_thread(lambda: sleep(1000), lambda: None, RunLimits(deadline=Deadline.after(0)))
 print(reasons)
 sys.exit(7)
 """

@@ -215,3 +215,19 @@ def test_requirements_on_squared_losses_are_kept_exactly() -> None:
         assert oracle is not None
         assert result is not None
         assert (result.status, result.objective) == (oracle.status, oracle.objective), text
+
+
+@pytest.mark.parametrize("backend", ["cpsat", "mip", "mip(solver = scip)"])
+@pytest.mark.parametrize(
+    "loss", ["absolute_loss", "quantile_loss(0.05)", "quantile_loss(0.3333333333333333)", "quantile_loss(0.9)"]
+)
+def test_large_weights_far_from_large_targets(loss: str, backend: str) -> None:
+    """All weight at the farthest distance would pass 64 bits; what the rows really lose does not."""
+    data = {"a": [1, 0, 0, 0], "w": [2147483648, 5, 10**12, 0], "y": [0, 10**9, 2, -(10**9)]}
+    text = f"predict y weight by w minimize {loss} require depth <= 1"
+    oracle, result = solved(text, data, "oracle"), solved(text, data, backend)
+    assert oracle is not None
+    if result is None:
+        assert "333" in loss  # levels of 16 digits beside such weights are refused in a sentence
+        return
+    assert (result.status, result.objective, result.tolerance) == (tml.Status.OPTIMAL, oracle.objective, 0.0)

@@ -18,11 +18,11 @@ from treeml.backends.claims import Evidence
 from treeml.backends.contract import Answer, Deadline, Limits, Status, Stop
 from treeml.backends.infeasibility import RequiredSum, nearest
 from treeml.backends.registry import get
-from treeml.backends.solvers.encodings.greedy_start import first_trees
-from treeml.backends.solvers.encodings.integer_form import read_problem
-from treeml.backends.solvers.encodings.node_questions import read_choices
-from treeml.backends.solvers.encodings.solve_state import SolveState
 from treeml.backends.solvers.engines.outcome import Proved
+from treeml.backends.solvers.solve_state import SolveState
+from treeml.backends.task.greedy_start import first_trees
+from treeml.backends.task.node_questions import read_questions
+from treeml.backends.task.read_problem import read_problem
 from treeml.lang.diagnostic import RefusedError
 from treeml.native.rup import check_proof
 from treeml.problem.problem import Bound, Feature, Goal, Problem
@@ -214,7 +214,7 @@ def test_gurobi_is_refused_where_it_is_not_installed(monkeypatch: Any) -> None:
     from treeml.backends.solvers.engines import gurobi
 
     monkeypatch.setattr(gurobi, "missing", lambda: "pip install gurobipy")
-    (refusal,) = get("mip").refusals(parity(), {"solver": "gurobi"})  # type: ignore[call-arg]
+    (refusal,) = get("mip").refusals(parity(), {"solver": "gurobi"})
     assert refusal.because == "mip cannot take solver = gurobi: it is not installed"
     assert refusal.instead == "pip install gurobipy"
     with pytest.raises(RefusedError, match="gurobi"):
@@ -236,7 +236,7 @@ def test_the_limit_of_gurobis_licence_is_seen_before_anything_is_built() -> None
     if not gurobi._is_size_limited():
         pytest.skip("there is a full licence")
     wide = {"solver": "gurobi", "formulation": "flow"}
-    refusals = list(get("mip").refusals(parity(8, 4), wide))  # type: ignore[call-arg]
+    refusals = list(get("mip").refusals(parity(8, 4), wide))
     assert "licence" in refusals[0].because
     assert "highs" in refusals[0].instead
     with pytest.raises(RefusedError, match="gurobi"):
@@ -459,11 +459,11 @@ def test_memory_that_a_solver_takes_ends_its_search(name: str, options: dict[str
     """The process seems to grow by a gigabyte whenever it is looked at: no solver can finish before that is seen."""
     from itertools import count
 
-    from treeml.backends.solvers.engines import outcome, sat
+    from treeml.backends.solvers.engines import running, sat
     from treeml.system import memory
 
     grown = count(1)
-    for module in (memory, outcome, sat):
+    for module in (memory, running, sat):
         monkeypatch.setattr(module, "resident", lambda: next(grown) * 2**30)
     answer = get(name).solve(hard(60), Limits(Deadline.after(120.0), memory=3 * 2**30, options=options))
     assert answer.stop is Stop.MEMORY
@@ -474,7 +474,7 @@ def test_a_core_leaves_out_sums_that_no_refutation_needs() -> None:
     sum_of_errors = parity().goals[0].sum
     idle = [Bound(Sum(((ONE, Leaves()),)), ">=", Fraction(number - 9), f"idle {number}") for number in range(5)]
     problem = parity(4, 2, (Bound(sum_of_errors, "<=", Fraction(3), "few errors"), *idle))
-    found = get("maxsat").core(problem, Limits())  # type: ignore[attr-defined]
+    found = get("maxsat").unsat_core(problem, Limits())
     assert set(found) == {"shallow", "few errors"}
     assert set(solve("maxsat", problem).conflict) == {"shallow", "few errors"}
 
@@ -506,16 +506,16 @@ def test_a_gap_that_nothing_can_keep_is_refuted(name: str) -> None:
 def test_a_model_of_single_tests_is_measured_by_its_tests(name: str, options: dict[str, Any]) -> None:
     """The same columns taken as they are make a model of a fifth of the size, which fits."""
     problem = raw(rows=2000, depth=9)
-    refused = list(get(name).refusals(problem, options))  # type: ignore[call-arg]
+    refused = list(get(name).refusals(problem, options))
     assert len(refused) == 1
     assert "48 tests" in refused[0].because
-    assert not list(get(name).refusals(problem, {"encoding": "order"}))  # type: ignore[call-arg]
+    assert not list(get(name).refusals(problem, {"encoding": "order"}))
 
 
 def test_where_the_greedy_tree_breaks_a_requirement_a_smaller_one_comes_first() -> None:
     problem = raw(depth=2)
     asked = read_problem(problem)
-    trees = list(first_trees(read_choices(problem), asked))
+    trees = list(first_trees(read_questions(problem), asked))
     assert [isinstance(tree, Leaf) for tree in trees] == [False, False, True, True]
     few = Bound(Sum(((ONE, Leaves()),)), "<=", ONE, "few")
     bounded = problem.asking(problem.goals, (*problem.bounds, few))

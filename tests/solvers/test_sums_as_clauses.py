@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pysat.solvers import Solver
 
-from treeml.backends.solvers.encodings import pseudo_boolean as pb
+from treeml.backends.solvers.encodings.clauses import pseudo_boolean as pb
 
 TERMS = st.lists(st.tuples(st.integers(-6, 9), st.sampled_from([1, 2, 3, 4, 5, -1, -2, -3, -4, -5])), max_size=6)
 

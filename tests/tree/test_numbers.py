@@ -14,7 +14,7 @@ import pytest
 
 import treeml
 from treeml.measures.cuts import distinct, width_cuts
-from treeml.trees.export import export
+from treeml.trees.export.registry import export
 from treeml.trees.nodes import Branch, number_text
 from treeml.trees.tree import Tree
 

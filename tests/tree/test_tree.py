@@ -21,7 +21,7 @@ from treeml.data.table import Column, Dataset, Table
 from treeml.lang.diagnostic import DataError
 from treeml.lang.spec import ColumnSpec, Spec, Use
 from treeml.measures.binarize import Question
-from treeml.measures.definitions import outcome_of
+from treeml.measures.evaluators import outcome_of
 from treeml.problem import tree as nodes
 from treeml.trees import nodes as trees
 from treeml.trees import routing

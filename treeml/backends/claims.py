@@ -1,8 +1,8 @@
-"""Evidence -> the right to claim: a bound, "optimal" or "infeasible" cannot be made without a rule that supports it.
+"""Evidence -> the right to claim: a bound, "optimal" or "infeasible" needs a rule that supports it.
 
-Every rule is a row of one table: which claims it can carry, what it has to rest on for that, and in one sentence why it
-is sound. A rule that combines other solves (a plan's steps) carries a claim only if all that it rests on carries what
-the rule needs, so that a bound which nobody proved cannot become a proof on the way up.
+Every rule is a row of one table: the claims it can support, the evidence it needs for each, and one sentence on why it
+is sound. A rule that combines other solves (the steps of a plan) supports a claim only if all its evidence supports
+what the rule needs. So a bound that nobody proved cannot turn into a proof on its way up.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Any
 
 
 class Claim(Enum):
-    BOUND = "bound"  # no tree that meets the requirements has a goal below this
-    OPTIMAL = "optimal"  # the tree is a best one
+    BOUND = "bound"  # no tree that meets the requirements has a smaller goal
+    OPTIMAL = "optimal"  # no tree that meets the requirements is better
     INFEASIBLE = "infeasible"  # no tree meets the requirements
 
 
@@ -27,17 +27,20 @@ ANY = frozenset(Claim)
 
 
 class UnfoundedClaim(ValueError):
-    """A claim was made without evidence that supports it."""
+    """A claim without evidence that supports it."""
 
 
 class Contradiction(RuntimeError):
-    """Two claims, or a claim and a tree, that cannot both hold."""
+    """Two claims, or a claim and a tree, that cannot both be right."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`supports` says for every claim that the rule can carry what each evidence below it must carry: nothing where the
-    rule stands by itself, otherwise at least one evidence must be there, and each must carry one of these claims."""
+    """`supports` maps every claim that the rule can support to the claims that its own evidence must support.
+
+    An empty set means that the rule stands by itself. Otherwise there must be at least one piece of evidence, and each
+    piece must support one of these claims.
+    """
 
     supports: Mapping[Claim, frozenset[Claim]]
     because: str
@@ -53,44 +56,49 @@ def _resting(because: str, **needs: Iterable[Claim]) -> Rule:
 
 RULES: Mapping[str, Rule] = MappingProxyType(
     {
-        # What a search of our own, or of a back-end of somebody else, knows when it has come to its end.
-        "enumeration": _by_itself("every tree was looked at", BOUND, OPTIMAL, INFEASIBLE),
+        # Completed searches, of TreeML or of a third-party back-end.
+        "enumeration": _by_itself("every tree was examined", BOUND, OPTIMAL, INFEASIBLE),
         "search": _by_itself(
-            "the search ended, and every tree was looked at or excluded by a bound that holds for it",
+            "the search ended, and every tree was examined or excluded by a valid bound",
             BOUND, OPTIMAL, INFEASIBLE,
         ),
-        "search bound": _by_itself("every tree that the search has not looked at is at or above this bound", BOUND),
+        "search bound": _by_itself("every tree that the search has not examined is at or above this bound", BOUND),
         "support sets": _by_itself(
-            "trees were looked for in every set of columns that can hold a smaller one", BOUND, OPTIMAL, INFEASIBLE
+            "every set of columns that could give a smaller tree was searched", BOUND, OPTIMAL, INFEASIBLE
         ),
-        # What a solver's status carries: a row of the table of that solver.
+        # Statuses of solvers, by the table of that solver.
         "solver optimal": _by_itself(
-            "the solver proved its solution best, and its bound in whole numbers meets the solution", BOUND, OPTIMAL
+            "the solver proved its solution optimal, and its bound, rounded to integers, equals the solution's value",
+            BOUND, OPTIMAL,
         ),
         "solver infeasible": _by_itself("the solver proved that the whole model has no solution", INFEASIBLE),
         "solver bound": _by_itself(
-            "the solver ended, or told of it on the way, in a status in which its bound is one", BOUND
+            "the solver reported this bound in a status, or a callback, in which its bound is valid", BOUND
         ),
-        "relaxation": _by_itself("an exact relaxation, in whole numbers, has no solution below this", BOUND),
+        "relaxation": _by_itself("a relaxation, evaluated exactly in integers, has no solution below this", BOUND),
         "no column": _by_itself("no leaf and no split that meets the requirements is left", INFEASIBLE),
-        # Clauses.
+        # SAT and MaxSAT.
         "refutation": _by_itself("the clauses of every tree that meets the requirements have no model", INFEASIBLE),
         "refutation below": _by_itself("the clauses of every tree with a lower goal have no model", BOUND, OPTIMAL),
-        "cores": _by_itself("disjoint sets of penalties were refuted, each of which costs its least weight", BOUND),
-        # What counting alone tells.
-        "row by row": _by_itself("every row gets the class that is best for it, and every price its least", BOUND),
-        "counting": _by_itself("limits contradict each other, or rows that no test tells apart", INFEASIBLE),
-        "no goal": _by_itself("nothing is minimized, so any tree that meets the requirements is best", OPTIMAL),
-        # What combines others.
+        "cores": _by_itself(
+            "disjoint sets of penalties were refuted, and each costs at least its smallest weight", BOUND
+        ),
+        # Conclusions from counting alone.
+        "row by row": _by_itself(
+            "this is the value if every row gets its best class and every price is minimal", BOUND
+        ),
+        "counting": _by_itself("limits contradict each other, or rows that no test separates", INFEASIBLE),
+        "no goal": _by_itself("nothing is minimized, so any tree that meets the requirements is optimal", OPTIMAL),
+        # Rules that combine other evidence.
         "bound meets tree": _resting(
             "no tree is below the bound, and the tree has its value", optimal=[BOUND], bound=[BOUND]
         ),
         "threshold": _resting(
-            "the parts of all trees up to a threshold have no solution, so every tree is above it",
+            "the columns of all trees up to a threshold have no solution, so every tree is above it",
             bound=[INFEASIBLE], optimal=[INFEASIBLE], infeasible=[INFEASIBLE],
         ),
         "columns below": _resting(
-            "every part that a better tree could use was there, and this tree is the best of them",
+            "every column that a better tree could use was present, and this tree is optimal among them",
             optimal=[OPTIMAL], bound=[BOUND],
         ),
         "bound beyond": _resting("no tree is below the bound, and no tree can be above it", infeasible=[BOUND]),
@@ -99,37 +107,37 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             bound=[BOUND], optimal=[OPTIMAL], infeasible=[INFEASIBLE],
         ),
         "rescaled": _resting(
-            "the problem that was solved allows the same trees and orders them alike, and its bound was carried over",
+            "the rescaled problem allows the same trees in the same order, and its bound was converted back",
             bound=[BOUND], optimal=[OPTIMAL], infeasible=[INFEASIBLE],
         ),
-        "fewer rows": _resting("some of the rows alone already have no tree", infeasible=[INFEASIBLE]),
+        "fewer rows": _resting("already for some of the rows there is no tree", infeasible=[INFEASIBLE]),
         "goals in turn": _resting(
-            "each goal was proved best with the earlier ones held at their best",
+            "each goal was proved optimal with the earlier ones held at their optimum",
             bound=[BOUND], optimal=[OPTIMAL], infeasible=[INFEASIBLE],
         ),
         "level by level": _resting(
-            "every level below was refuted or solved, and those above cost more than the tree",
+            "every lower level was refuted or solved, and higher levels cost more than the tree",
             bound=ANY, optimal=ANY, infeasible=[INFEASIBLE],
         ),
         "less and less": _resting(
-            "the last tree is best: asked for less by one step of the values, there was none",
+            "the last tree is optimal: a value one step smaller was proved impossible",
             bound=[INFEASIBLE], optimal=[INFEASIBLE], infeasible=[INFEASIBLE],
         ),
         "race": _resting(
             "a member of the race proved it", bound=[BOUND], optimal=[OPTIMAL], infeasible=[INFEASIBLE]
         ),
         "pricing": _resting(
-            "no tree is worth more at prices of the rows, in whole numbers, and that bounds the margin of every forest",
+            "no tree earns more at the given integer prices of the rows, which bounds the margin of every forest",
             bound=[BOUND], optimal=[BOUND], infeasible=[INFEASIBLE],
         ),
     }
 )  # fmt: skip
-"""All rules there are. A claim that fits none of them cannot be made."""
+"""All rules. A claim that none of them supports cannot be made."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A rule, what it was applied to, and the evidence that it rests on."""
+    """A rule, what it was applied to, and the evidence it builds on."""
 
     rule: str
     detail: str = ""
@@ -142,7 +150,7 @@ class Evidence:
             raise UnfoundedClaim(f"the rule {self.rule!r} rests on nothing that supports it")
 
     def claims(self) -> Iterable[Claim]:
-        """What this supports."""
+        """The claims that this evidence supports."""
         return (claim for claim in RULES[self.rule].supports if self.supports(claim))
 
     def supports(self, claim: Claim) -> bool:
@@ -155,7 +163,7 @@ class Evidence:
 
     @property
     def name(self) -> str:
-        """A few words for a reader: the rule, what it was applied to, and the names of what it rests on."""
+        """A short text for readers: the rule, what it was applied to, and the names of the evidence it builds on."""
         own = f"{self.rule} ({self.detail})" if self.detail else self.rule
         below = "; ".join(dict.fromkeys(each.name for each in self.rests_on))
         if self.rule in ("restated", "rescaled", "race") and not self.detail:
@@ -164,7 +172,7 @@ class Evidence:
 
     @property
     def text(self) -> str:
-        """The name, and why the rules at the bottom of it are sound."""
+        """The name, and why the rules it ultimately builds on are sound."""
         return f"{self.name}: {'; '.join(dict.fromkeys(self._reasons()))}"
 
     def _reasons(self) -> Iterator[str]:
@@ -195,12 +203,12 @@ Proof = tuple[Evidence, ...]
 
 
 def supporting(evidence: Iterable[Evidence], claim: Claim) -> Proof:
-    """Those that support the claim."""
+    """The evidence that supports the claim."""
     return tuple(each for each in evidence if each.supports(claim))
 
 
 def combined(rule: str, evidence: Iterable[Evidence], detail: str = "") -> Proof:
-    """The rule resting on all of these; nothing, if that supports nothing."""
+    """The rule applied to all of this evidence; empty if it then supports nothing."""
     basis = tuple(dict.fromkeys(evidence))
     try:
         return (Evidence(rule, detail, basis),)
@@ -209,7 +217,7 @@ def combined(rule: str, evidence: Iterable[Evidence], detail: str = "") -> Proof
 
 
 def require(status: str, bound: Any, evidence: Iterable[Evidence]) -> None:
-    """Raises UnfoundedClaim if the status, or that there is a bound, has no evidence. `status` is the value of one."""
+    """Raises UnfoundedClaim if the status, or the bound, has no evidence. `status` is the value of a Status."""
     evidence = tuple(evidence)
     made = [claim for claim in (OPTIMAL, INFEASIBLE) if status == claim.value]
     if bound is not None:
@@ -222,9 +230,9 @@ def require(status: str, bound: Any, evidence: Iterable[Evidence]) -> None:
 
 
 LOOSEST = Fraction(1, 10**6)
-"""A tolerance that is a larger share of the value than this is none to call a tree optimal by."""
+"""The largest tolerance, relative to the value, with which a tree may be called optimal."""
 
 
 def is_sharp(tolerance: Fraction, value: Fraction) -> bool:
-    """Is a proof to this tolerance one of optimality?"""
+    """Is a proof up to this tolerance a proof of optimality?"""
     return tolerance <= LOOSEST * abs(value)

@@ -1,24 +1,31 @@
-"""Problem -> Answer: how a back-end is asked, what it answers, and what it says about itself."""
+"""Problem -> Answer: the whole contract between TreeML and a back-end.
+
+It has three parts: what a back-end is given (`Limits`), what it returns (`Answer`, `Progress`), and what it declares
+about itself (`Capabilities`, `Option`, and the methods of `Backend`). A back-end usually derives from `BackendBase`,
+which supplies every method but `solve`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
 from time import monotonic
+from types import MappingProxyType
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from treeml.backends.claims import Proof, require
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Node
 
-# -- how it is asked ------------------------------------------------------------------
+# -- what a back-end is given ---------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """A moment by which to answer; building the model counts."""
+    """The time by which an answer is due; the time to build a model counts."""
 
     at: float = float("inf")
 
@@ -41,44 +48,53 @@ class Limits:
     memory: int | None = None  # bytes
     threads: int = 1
     seed: int = 0
-    options: Mapping[str, Any] = field(default_factory=dict)  # of the back-end; checked against Backend.options
+    options: Mapping[str, Any] = field(default_factory=dict)  # the back-end's own; checked against Backend.options
 
 
 NO_LIMITS = Limits()
+NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 
 
-# -- what is answered -----------------------------------------------------------------
+# -- what a back-end returns ----------------------------------------------------------
 
 
 class Status(Enum):
-    """What is known about the problem."""
+    """What is known about the problem.
 
-    OPTIMAL = "optimal"  # the tree is best, and that is proved
-    LOCAL = "local"  # no subtree in reach can be improved
-    FEASIBLE = "feasible"  # a tree, not proved best
-    INFEASIBLE = "infeasible"  # proved: there is none
+    >>> tml.parse("predict disease minimize errors require depth <= 1").solve("heart.csv").status
+    <Status.OPTIMAL: 'optimal'>
+    """
+
+    OPTIMAL = "optimal"  # the tree is proved to be optimal
+    LOCAL = "local"  # a local optimum: no subtree that was tried can be improved
+    FEASIBLE = "feasible"  # a tree that meets every bound, without a proof of optimality
+    INFEASIBLE = "infeasible"  # proved: no tree meets the bounds
     UNKNOWN = "unknown"  # neither a tree nor a proof
 
 
 class Stop(Enum):
-    """Why the search ended."""
+    """Why the search ended.
+
+    >>> tml.parse("predict disease minimize errors require depth <= 1").solve("heart.csv").stop
+    <Stop.PROVED: 'proved'>
+    """
 
     PROVED = "proved"
     GAP = "gap"
     TIME = "time"
     MEMORY = "memory"
     INTERRUPTED = "interrupted"
-    FINISHED = "finished"  # a heuristic that came to its own end
+    FINISHED = "finished"  # a heuristic ran to completion
     FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A moment of a search; objective and bound are those of the goal being minimized."""
+    """A report during a search; objective and bound refer to the goal that is being minimized."""
 
     seconds: float
     objective: tuple[Fraction, ...] | None = None
-    bound: Fraction | None = None  # proved: it comes with its evidence
+    bound: Fraction | None = None  # a proved lower bound, supported by `evidence`
     tree: Node | None = None
     evidence: Proof = field(default=(), kw_only=True)
 
@@ -88,68 +104,70 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a back-end returns. All values are those of the minimized sums of the goals.
+    """The result of a back-end. All values are those of the goals' sums, which are minimized.
 
-    A claim (optimal, infeasible, a bound) cannot be made without evidence that supports it: UnfoundedClaim is raised.
+    A claim (optimal, infeasible, a bound) needs evidence that supports it; without it UnfoundedClaim is raised.
     """
 
     status: Status
     stop: Stop
     tree: Node | None = None
-    objective: tuple[Fraction, ...] | None = None  # one per goal; () where there is none, and any tree is optimal
-    bound: Fraction | None = None  # on the first goal that is not proved; on the last goal when all are
+    objective: tuple[Fraction, ...] | None = None  # one value per goal; () if there are no goals: any tree is optimal
+    bound: Fraction | None = None  # on the first goal not proved optimal, or on the last goal if all are
     conflict: tuple[str, ...] = ()  # names of bounds that cannot hold together
     trace: tuple[Progress, ...] = ()
     statistics: Mapping[str, float] = field(default_factory=dict)
-    raw_status: str = ""  # the solver's own word
+    raw_status: str = ""  # the status as the solver reports it
     notes: tuple[str, ...] = ()
-    tolerance: Fraction = Fraction(0)  # optimality holds to this much, where the objective is real-valued
-    bounded_goal: int | None = None  # the goal that `bound` is on; None: the last if all are proved, else the first
-    evidence: Proof = ()  # what the status and the bound rest on
+    tolerance: Fraction = Fraction(0)  # a real-valued objective is proved optimal up to this much
+    bounded_goal: int | None = None  # the goal that `bound` refers to; None: the last if all are proved, else the first
+    evidence: Proof = ()  # supports the status and the bound
 
     def __post_init__(self) -> None:
         require(self.status.value, self.bound, self.evidence)
 
 
-# -- who answers ------------------------------------------------------------------------
+# -- what a back-end declares about itself ----------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Carries:
-    """How large the whole numbers of a problem may be for a back-end to stay exact; a plan rescales larger ones."""
+    """The largest integers that a back-end handles exactly; a plan rescales larger ones."""
 
-    sums: int = 2**62  # what a goal or a bound may come to, in its own units
-    goals: int = 2**62  # the same, from where smaller numbers for a goal are looked for though larger ones are taken
-    shares: int = 2**62  # the weight of all rows times a term of the fraction that a purity is compared with
+    sums: int = 2**62  # the value of a goal or of a bounded sum, in its own units
+    goals: int = 2**62  # goals beyond this are rescaled if possible, though values up to `sums` are accepted
+    shares: int = 2**62  # total weight of the rows times the numerator or denominator of a purity limit
 
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a back-end can do, stated without importing its solver. Kinds are names of term classes."""
+    """What a back-end can do by itself, stated without importing its solver. Terms are given by class name."""
 
-    goals: frozenset[str]  # terms it can minimize, alone or added up
-    bounds: frozenset[str]  # terms it can bound
-    sums: bool = False  # bounds that mix several kinds of terms?
+    goals: Set[str]  # terms it can minimize, alone or in a sum
+    bounds: Set[str]  # terms it can bound
+    sums: bool = False  # can a bound mix several kinds of terms?
     proves: bool = True  # can it return OPTIMAL?
     needs_depth: bool = True  # must depth be bounded?
-    lexicographic: bool = False  # several goals at once? (otherwise successive solves are planned)
-    minimizes_depth: bool = False  # Depth as a goal? (otherwise deepening is planned)
-    merges_rows: bool = False  # takes every row as it is and merges equal rows itself?
-    merges_tests: bool = False  # drops and merges tests itself?
-    numeric: bool = False  # takes ordered features as they are, without their bits?
+    lexicographic: bool = False  # several goals in one solve? (otherwise the plan solves them one after the other)
+    minimizes_depth: bool = False  # Depth as a goal? (otherwise the plan deepens iteratively)
+    merges_rows: bool = False  # merges identical rows itself? (otherwise the plan does)
+    merges_tests: bool = False  # drops and merges redundant tests itself? (otherwise the plan does)
+    numeric: bool = False  # works on ordered features directly, without binary tests?
     starts: bool = False  # uses a starting tree?
     reports: bool = False  # calls on_progress?
     explains: bool = False  # fills Answer.conflict?
     threads: bool = False
-    repeats: bool = True  # the same tree for the same seed? (of a race, whoever is first decides between equal ones)
-    keeps_memory: bool = False  # minds Limits.memory? (otherwise the answer says that it did not)
-    writes: tuple[str, ...] = ()  # file name endings of native models it can write: (".lp", ".mps")
-    carries: Carries | None = Carries()  # None: whole numbers of any size
+    repeats: bool = True  # does the same seed give the same tree? (in a race, the fastest member decides)
+    keeps_memory: bool = False  # respects Limits.memory? (otherwise a note in the answer says that it does not)
+    writes: tuple[str, ...] = ()  # file name endings of the models that it can write: (".lp", ".mps")
+    carries: Carries | None = Carries()  # None: integers of any size
+    automatic: bool = True  # may it be chosen for a problem that names no back-end?
+    runs_others: bool = False  # does it run other back-ends? (a comparison of all back-ends leaves it out)
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option of a back-end, as `solve with name(option = value)` sets it."""
+    """One option of a back-end, set by `solve with name(option = value)`."""
 
     type: type  # int, float, bool or str
     default: Any
@@ -157,12 +175,12 @@ class Option:
     choices: tuple[str, ...] = ()
     low: float | None = None
     high: float | None = None
-    writes: bool = False  # it names a file to be written: one that the text of a spec gives is confined to its folder
+    writes: bool = False  # names a file to write; a path given in the text of a spec is confined to the spec's folder
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """One reason why a back-end cannot take a problem, in a user's words."""
+    """One reason why a back-end cannot solve a problem, worded for the user."""
 
     feature: str
     because: str
@@ -175,6 +193,8 @@ Solve = Callable[[Problem, Limits, Node | None, OnProgress | None], Answer]  # w
 
 @runtime_checkable
 class Backend(Protocol):
+    """All that `plan` and `run` ask of a back-end. `BackendBase` supplies every method but `solve`."""
+
     name: ClassVar[str]
     summary: ClassVar[str]
     can: ClassVar[Capabilities]
@@ -182,18 +202,56 @@ class Backend(Protocol):
 
     @staticmethod
     def missing() -> str | None:
-        """None if it can run here, or how to install what it lacks."""
+        """None if it can run here, otherwise how to install what it needs."""
 
     @staticmethod
     def version() -> str:
-        """The version of the solver behind it."""
+        """The version of the solver that it uses."""
 
-    def refusals(self, problem: Problem) -> Iterator[Refusal]:
-        """Reasons beyond `can` why it cannot take this problem, before anything is built.
+    def refusals(self, problem: Problem, options: Mapping[str, Any] = NO_OPTIONS) -> Iterator[Refusal]:
+        """Reasons beyond `can` why it cannot solve this problem with these options, before anything is built."""
 
-        A back-end whose options change what it takes has a second parameter with a default: the options given.
-        """
+    def remark(self, problem: Problem, options: Mapping[str, Any]) -> str:
+        """How it will solve the problem (which encoding, which kernel), in a sentence for the plan; "" for nothing."""
 
+    def unsat_core(self, problem: Problem, limits: Limits) -> list[str] | None:
+        """Names of some of the problem's bounds that already exclude every tree; None if it cannot tell."""
+
+    def solve(
+        self,
+        problem: Problem,
+        limits: Limits = NO_LIMITS,
+        start: Node | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> Answer: ...
+
+
+class BackendBase(ABC):
+    """The contract with its defaults: a back-end that derives from it defines `name`, `summary`, `can` and `solve`."""
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    can: ClassVar[Capabilities]
+    options: ClassVar[Mapping[str, Option]] = MappingProxyType({})
+
+    @staticmethod
+    def missing() -> str | None:
+        return None
+
+    @staticmethod
+    def version() -> str:
+        return "1"
+
+    def refusals(self, problem: Problem, options: Mapping[str, Any] = NO_OPTIONS) -> Iterator[Refusal]:
+        return iter(())
+
+    def remark(self, problem: Problem, options: Mapping[str, Any]) -> str:
+        return ""
+
+    def unsat_core(self, problem: Problem, limits: Limits) -> list[str] | None:
+        return None
+
+    @abstractmethod
     def solve(
         self,
         problem: Problem,

@@ -1,9 +1,9 @@
-"""Problem without a tree -> which of its named requirements conflict, and how far one of them would have to give.
+"""Infeasible problem -> which of its named requirements conflict, and how far one of them must be relaxed.
 
-A set of names is reported only after it is proved that nothing meets its requirements together. It is made small by a
-deletion filter: each name is left out in turn, and stays out where there is still no tree. Back-ends on clauses say
-first which sums a refutation used at all (`core`), so that the filter starts from few names. The set is then minimal:
-without any one of its names there is a tree, or time ran out, which the explanation says.
+A set of names is reported only after a proof that no tree meets these requirements together. A deletion filter makes
+the set small: each name is left out in turn, and stays out if there is still no tree. If the back-end has an
+`unsat_core`, the filter starts from the few names that a refutation used. The resulting set is minimal (without any one
+of its names there is a tree), unless time ran out, which the explanation then says.
 """
 
 from __future__ import annotations
@@ -16,30 +16,26 @@ from math import ceil, gcd, lcm
 from treeml.backends.contract import Answer, Backend, Limits, Status
 from treeml.lang.diagnostic import RefusedError
 from treeml.problem.evaluate import evaluate_sum, meets_all
+from treeml.problem.impossible import impossible
 from treeml.problem.problem import Bound, Goal, Problem
-from treeml.problem.shapes import deepest, impossible
+from treeml.problem.shapes import deepest
 from treeml.problem.terms import (
     Depth,
     Largest,
-    LeafErrors,
-    Leaves,
     Predicted,
     Purity,
     Ratio,
     Sum,
-    Support,
-    TestCost,
-    Used,
 )
 from treeml.problem.tree import Leaf
 
 DEEPEST_TRIED = 5
-MOST_GROWN = 4  # greedy trees
-MOST_BITS = 2_000_000  # what may be looked at without a depth bound, only to leave its name out
+MOST_GROWN = 4  # greedy trees that are tried per question
+MOST_BITS = 2_000_000  # rows times tests up to which a problem without its depth bound is tried
 
 
 def explained(backend: Backend, problem: Problem, limits: Limits, answer: Answer) -> Answer:
-    """An infeasible answer with the names of bounds that conflict, as far as time allows."""
+    """The infeasible answer, completed by the names of the bounds that conflict, as far as time allows."""
     if answer.status is not Status.INFEASIBLE or not limits.options.get("explain", True):
         return answer
     inner = replace(limits, options={**limits.options, "explain": False, "write": "", "proof": ""})
@@ -49,9 +45,8 @@ def explained(backend: Backend, problem: Problem, limits: Limits, answer: Answer
         return Status.OPTIMAL if has_easy_tree(part, problem.goals, limits) else _verdict(backend, part, inner)
 
     names = list(dict.fromkeys(bound.name for bound in problem.bounds))
-    core = getattr(backend, "core", None)
-    if core is not None and len(names) > 2:
-        found = core(problem, inner)
+    if len(names) > 2:
+        found = backend.unsat_core(problem, inner)
         if found is not None and len(found) < len(names) and verdict(with_names(problem, found)) is Status.INFEASIBLE:
             names = found
     names, _ = filtered(problem, names, limits, verdict)
@@ -59,14 +54,14 @@ def explained(backend: Backend, problem: Problem, limits: Limits, answer: Answer
 
 
 def with_names(problem: Problem, names: list[str]) -> Problem:
-    """The question whether anything meets the bounds of these names."""
+    """The problem of finding any tree that meets the bounds with these names."""
     return problem.asking((), tuple(bound for bound in problem.bounds if bound.name in names))
 
 
 def filtered(
     problem: Problem, names: list[str], limits: Limits, verdict: Callable[[Problem], Status]
 ) -> tuple[list[str], bool]:
-    """The names without those that are not needed, and whether none of those left can be done without."""
+    """A subset of the names that still conflicts, and whether it is proved to be minimal."""
     names, is_minimal = list(names), True
     try:
         for name in names.copy():
@@ -83,9 +78,9 @@ def filtered(
 
 
 def has_easy_tree(problem: Problem, goals: tuple[Goal, ...], limits: Limits) -> bool:
-    """Does a single leaf meet the bounds, or a tree grown greedily towards a goal or towards one of the bounds?
+    """Does a single leaf meet the bounds, or a tree that is grown greedily for a goal or for one of the bounds?
 
-    Most requirements that can be met are seen to be so without a solver, at any depth.
+    This shows for most satisfiable requirements that they are satisfiable, at any depth and without a solver.
     """
     from treeml.backends.heuristics.cart import CartBackend
 
@@ -103,10 +98,10 @@ def has_easy_tree(problem: Problem, goals: tuple[Goal, ...], limits: Limits) -> 
 
 
 def _verdict(backend: Backend, problem: Problem, limits: Limits) -> Status:
-    """Is there a tree? UNKNOWN where neither that nor the contrary is proved.
+    """Is there a tree? UNKNOWN if this is neither proved nor refuted.
 
-    A depth bound cannot be left out of a model with a node for every place; it is left out only where the others
-    conflict on the rows alone, or allow no deep tree.
+    A model with a variable per node needs a depth bound. Without one, the question is decided only if the other bounds
+    conflict by counting alone, or if they imply a small depth.
     """
     if problem.max_depth is None and backend.can.needs_depth:
         if problem.rows * len(problem.tests) > MOST_BITS:
@@ -126,36 +121,36 @@ def _verdict(backend: Backend, problem: Problem, limits: Limits) -> Status:
         return Status.UNKNOWN
 
 
-# -- how far a requirement would have to give ---------------------------------------------------
+# -- how far a requirement must be relaxed -------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class RequiredSum:
-    """A requirement as the user wrote it: what is compared with the limit, and what says so to a back-end.
+    """A requirement as the user wrote it: the sum compared with the limit, and the bounds that express it.
 
-    The bounds of a problem are no substitute: their constants have moved to the limit, a quotient has become linear,
+    The bounds of a problem cannot replace it: there, constants have moved to the limit, a quotient has become linear,
     and a gap has become many bounds.
     """
 
     sum: Sum
     sense: str
     limit: Fraction
-    bounds_at: Callable[[str, Fraction], tuple[Bound, ...]]  # for any sense and limit
+    bounds_at: Callable[[str, Fraction], tuple[Bound, ...]]  # the bounds for another sense and limit
 
 
 def nearest(
     backend: Backend, problem: Problem, name: str, quantity: RequiredSum, limits: Limits
 ) -> tuple[Fraction, ...] | None:
-    """Limits that the requirement of this name could have, the others kept: the closest to the one asked for first.
+    """Limits with which this requirement could be met together with the others, the closest to its own limit first.
 
-    One, or for an equation the next below and the next above as far as there are such; nothing where the others
-    conflict without it. None where time did not suffice for a proof, or it has no next value.
+    There is one such limit; an equation may have one below and one above. The result is empty if the other
+    requirements conflict by themselves, and None if time ran out before a proof or no closest value exists.
     """
     others = tuple(bound for bound in problem.bounds if bound.name != name)
     found: list[tuple[Fraction, Fraction]] = []
     is_known = True
     for sense in ("<=", ">=") if quantity.sense == "=" else (quantity.sense,):
-        # For an equation: the least value not below the limit, and the greatest not above it.
+        # For an equation: the least value at or above the limit, and the greatest at or below it.
         beyond = quantity.bounds_at({"<=": ">=", ">=": "<="}[sense], quantity.limit) if quantity.sense == "=" else ()
         value = _extreme(backend, problem.asking((), (*others, *beyond)), quantity, sense, limits)
         if isinstance(value, Fraction):
@@ -167,7 +162,7 @@ def nearest(
 def _extreme(
     backend: Backend, problem: Problem, quantity: RequiredSum, sense: str, limits: Limits
 ) -> Fraction | Status:
-    """The least (for >=: the greatest) value over all trees; INFEASIBLE, or UNKNOWN."""
+    """The least (for >=: the greatest) value over all trees, or INFEASIBLE, or UNKNOWN."""
     from treeml.backends.planning.plan import Plan, plan
     from treeml.backends.run import run
 
@@ -185,7 +180,7 @@ def _extreme(
 def _by_halves(
     backend: Backend, problem: Problem, quantity: RequiredSum, sense: str, limits: Limits
 ) -> Fraction | Status:
-    """The same for what the back-end bounds but does not minimize: the gap to what is known impossible is halved."""
+    """The same by bisection, for a sum that the back-end can bound but not minimize."""
     step = _step(quantity.sum)
     reached = _value(backend, problem, quantity.sum, limits)
     if isinstance(reached, Status):
@@ -209,7 +204,7 @@ def _by_halves(
 
 
 def _simplest(low: Fraction, high: Fraction) -> Fraction:
-    """The fraction between the two with the least denominator, which back-ends take more readily than any other."""
+    """The fraction between the two with the smallest denominator: back-ends handle small denominators best."""
     if low < 0:
         return Fraction(0) if high >= 0 else -_simplest(-high, -low)
     whole = ceil(low)
@@ -220,7 +215,7 @@ def _simplest(low: Fraction, high: Fraction) -> Fraction:
 
 
 def _value(backend: Backend, problem: Problem, total: Sum, limits: Limits) -> Fraction | Status:
-    """The sum for some tree of the problem; INFEASIBLE if there is none, UNKNOWN where that is not known."""
+    """The value of the sum for some tree of the problem, or INFEASIBLE, or UNKNOWN."""
     answer = asked_of(backend, problem, limits)
     if answer is None or answer.status is Status.UNKNOWN:
         return Status.UNKNOWN
@@ -228,11 +223,11 @@ def _value(backend: Backend, problem: Problem, total: Sum, limits: Limits) -> Fr
 
 
 def _step(total: Sum) -> Fraction | None:
-    """No two values of the sum are closer than this; None where that is not known."""
+    """A lower bound on the distance between two different values of the sum; None if none is known."""
     if len(total.parts) == 1:
         factor, term = total.parts[0]
         if isinstance(term, Purity):
-            # Two fractions with denominators up to a number differ by at least its square's inverse.
+            # Two different fractions with denominators of at most d differ by at least 1 / d**2.
             return abs(factor) / max(1, int(term.weight.sum())) ** 2
         if isinstance(term, Ratio):
             above, below = (_predicted(part) for part in (term.numerator, term.denominator))
@@ -257,12 +252,10 @@ def _predicted(total: Sum) -> tuple[Fraction, Predicted] | None:
 
 
 def _steps(total: Sum) -> Iterator[Fraction | None]:
-    """Numbers of which every difference of two values of the sum is made, with whole factors."""
+    """Numbers such that any two values of the sum differ by an integer combination of them."""
     for factor, term in total.parts:
-        if isinstance(term, Predicted | LeafErrors | TestCost):
-            yield factor * term.scale
-        elif isinstance(term, Leaves | Depth | Used | Support):
-            yield factor
+        if term.step is not None:
+            yield factor * term.step
         elif isinstance(term, Largest):
             for part in term.parts:
                 yield from (None if each is None else factor * each for each in _steps(part))
@@ -272,12 +265,12 @@ def _steps(total: Sum) -> Iterator[Fraction | None]:
 
 
 def asked_of(backend: Backend, problem: Problem, limits: Limits) -> Answer | None:
-    """The answer of the back-end to a problem as it stands, planned for it; None where it cannot take it."""
+    """The answer of the back-end to this problem, by a plan; None if the back-end cannot solve it."""
     from treeml.backends.planning.plan import Plan, plan
     from treeml.backends.run import run
 
     planned = plan(problem, backend, limits.options)
     if not isinstance(planned, Plan) and problem.max_depth is None and not problem.goals:
-        # A back-end that needs a depth looks for the least one instead.
+        # A back-end that needs a depth bound minimizes depth instead.
         planned = plan(problem.asking((Goal(Sum(((Fraction(1), Depth()),))),), problem.bounds), backend, limits.options)
     return run(planned, limits) if isinstance(planned, Plan) else None

@@ -1,22 +1,22 @@
-"""Options as given -> options that the back-end has, with values that they can have."""
+"""Options as given -> the same options checked and converted to the types that the back-end declares."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from difflib import get_close_matches
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from treeml.backends.contract import Backend, Limits, Option
 from treeml.lang.diagnostic import Diagnostic, RefusedError
+from treeml.lang.suggest import did_you_mean
 
-THREADS = Option(int, 1, "how many threads it may use; the same as `threads` beside it", low=1)
+THREADS = Option(int, 1, "how many threads it may use; the same as the statement `threads`", low=1)
 
 
 def taken(backend: Backend) -> Mapping[str, Option]:
-    """The options of a back-end, and `threads` for every one that uses several; `write` names a file that it writes."""
+    """The options of a back-end: its own, plus `threads` if it can use several; `write` is marked as an output file."""
     options = backend.options
     if backend.can.writes and "write" in options:
         options = {**options, "write": replace(options["write"], writes=True)}
@@ -24,7 +24,7 @@ def taken(backend: Backend) -> Mapping[str, Option]:
 
 
 def threaded(backend: Backend, limits: Limits) -> Limits:
-    """`native(threads = 2)` says of one back-end what `threads 2` says of all: it becomes part of the limits."""
+    """The limits with the option `threads` moved into them: `native(threads = 2)` is `threads 2` for native alone."""
     if "threads" not in limits.options or not backend.can.threads:
         return limits
     threads = settle(backend, {"threads": limits.options["threads"]})["threads"]
@@ -33,14 +33,14 @@ def threaded(backend: Backend, limits: Limits) -> Limits:
 
 
 def settle(backend: Backend, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options as values of their own types; RefusedError for every one that the back-end does not have or take."""
+    """The options converted to their types; raises RefusedError for unknown options and invalid values."""
     if not options:
         return {}
     mistakes = [_option_mistake(backend, name, value) for name, value in options.items()]
     found = [mistake for mistake in mistakes if mistake is not None]
     if found:
         raise RefusedError(found)
-    # A specification gives numbers as fractions.
+    # Numbers in a specification arrive as fractions.
     known = taken(backend)
     kinds = {name: known[name].type for name in options}
     return {name: kinds[name](value) if kinds[name] in (int, float) else value for name, value in options.items()}
@@ -49,13 +49,12 @@ def settle(backend: Backend, options: Mapping[str, Any]) -> dict[str, Any]:
 def _option_mistake(backend: Backend, name: str, value: Any) -> Diagnostic | None:
     known = taken(backend)
     if name not in known:
-        near = get_close_matches(name, known, n=1)
         listed = ", ".join(known) or "none"
         return Diagnostic(
             "B503",
             f"{backend.name} has no option `{name}`",
             notes=(f"its options are {listed}",),
-            helps=(f"did you mean `{near[0]}`?",) if near else (),
+            helps=did_you_mean(name, known),
         )
     wanted = _wanted(known[name], value)
     if wanted is None and known[name].writes and value:
@@ -68,7 +67,7 @@ def _option_mistake(backend: Backend, name: str, value: Any) -> Diagnostic | Non
 
 
 def _wanted_file(endings: tuple[str, ...], path: Path) -> str | None:
-    """What is wrong with the name of a file that is to be written: better said now than when the search is over."""
+    """What is wrong with the name of an output file, so that it is reported before the search and not after it."""
     if endings and path.suffix not in endings:
         return f"a name that ends in {' or '.join(endings)}"
     if not path.parent.is_dir():
@@ -77,7 +76,7 @@ def _wanted_file(endings: tuple[str, ...], path: Path) -> str | None:
 
 
 def _wanted(option: Option, value: Any) -> str | None:
-    """What the option takes, if the value is not of it."""
+    """What the option accepts, if it does not accept this value."""
     if option.choices:
         return None if value in option.choices else "one of " + ", ".join(option.choices)
     if option.type is bool:

@@ -1,7 +1,7 @@
-"""race(a, b): several back-ends at once, each in its own process; the first proof wins and the others are stopped.
+"""race(a, b): several back-ends run at once, each in its own process; the first proof wins and the others are stopped.
 
-Every tree that any of them reports is checked here, and the best is kept, so a race that runs out of time answers with
-the best incumbent of all. A member that crashes or fails is a note; the race goes on without it.
+Every tree that a member reports is checked here and the best is kept, so a race that runs out of time returns the best
+incumbent of all members. If a member crashes or fails, the race adds a note and goes on without it.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ from treeml.backends import registry
 from treeml.backends.claims import BOUND, Contradiction, Evidence, Proof, supporting
 from treeml.backends.contract import (
     NO_LIMITS,
+    NO_OPTIONS,
     Answer,
     Backend,
+    BackendBase,
     Capabilities,
     Deadline,
     Limits,
@@ -40,11 +42,11 @@ if TYPE_CHECKING:
     from treeml.system.child import Child, Send
 
 TASK = "treeml.backends.race:member"
-POLL = 0.1  # seconds between looks at the clock
-GRACE = 1.0  # seconds that members get beyond the deadline, to answer with what they have
+POLL = 0.1  # seconds between two checks of the clock
+GRACE = 1.0  # seconds after the deadline in which members may still return what they have
 
 
-class RaceBackend:
+class RaceBackend(BackendBase):
     name: ClassVar[str] = "race"
     summary: ClassVar[str] = "several back-ends at once; the first proof wins"
     can: ClassVar[Capabilities] = Capabilities(
@@ -62,21 +64,15 @@ class RaceBackend:
         repeats=False,
         keeps_memory=True,
         carries=None,
+        automatic=False,
+        runs_others=True,
     )
     options: ClassVar[Mapping[str, Option]] = {
-        "backends": Option(tuple, (), "who races: race(native, cpsat); all that take the problem where none is named")
+        "backends": Option(tuple, (), "the members: race(native, cpsat); by default all that can solve the problem")
     }
 
-    @staticmethod
-    def missing() -> str | None:
-        return None
-
-    @staticmethod
-    def version() -> str:
-        return "1"
-
-    def refusals(self, problem: Problem, options: Mapping[str, Any] | None = None) -> Iterator[Refusal]:
-        able, refused = _members(problem, options or {})
+    def refusals(self, problem: Problem, options: Mapping[str, Any] = NO_OPTIONS) -> Iterator[Refusal]:
+        able, refused = _members(problem, options)
         if not able:
             yield from refused
         elif _payload(problem) is None:
@@ -106,12 +102,12 @@ class _Member:
 
 
 def _members(problem: Problem, options: Mapping[str, Any]) -> tuple[list[_Member], list[Refusal]]:
-    """Who takes the problem, and why the others do not."""
-    from treeml.backends.planning.plan import Plan, plan
+    """The members that can solve the problem, and why the others cannot."""
+    from treeml.backends.planning.plan import Plan, plan  # imported here: start-up time
 
-    asked = options.get("backends") or ()
-    if asked:
-        named = [(each, {}) if isinstance(each, str) else (each.name, dict(each.options)) for each in asked]
+    given = options.get("backends") or ()
+    if given:
+        named = [(each, {}) if isinstance(each, str) else (each.name, dict(each.options)) for each in given]
     else:
         known = registry.names()
         named = [(name, {}) for name in registry.PREFERENCE if name in known]
@@ -130,12 +126,12 @@ def _members(problem: Problem, options: Mapping[str, Any]) -> tuple[list[_Member
 def _payload(value: Any) -> bytes | None:
     try:
         return pickle.dumps(value)
-    except Exception:  # whatever a user's object raises when it is asked to be copied
+    except Exception:  # a user's object may raise anything when it is pickled
         return None
 
 
 class _Running:
-    """One race: its processes, and the best that is known."""
+    """One race: its processes, and the best tree and bound so far."""
 
     def __init__(
         self,
@@ -150,13 +146,13 @@ class _Running:
         self.begun = monotonic()
         self.tree: Node | None = None
         self.value: tuple[Fraction, ...] | None = None
-        self.bound: Fraction | None = None  # the best that was told
-        self.evidence: Proof = ()  # of the bound
+        self.bound: Fraction | None = None  # the best reported so far
+        self.evidence: Proof = ()  # supports the bound
         self.trace: list[Progress] = []
         self.notes: list[str] = []
         self.answers: list[Answer] = []
-        self.heard: list[Child] = []  # those that have said their last
-        self.is_stopped = False  # by the caller
+        self.heard: list[Child] = []  # members that have sent their answer or failed
+        self.is_stopped = False  # by the caller's on_progress
 
     def answer(self) -> Answer:
         children: list[tuple[str, Child]] = []
@@ -180,7 +176,7 @@ class _Running:
             children.append((member.backend.name, Child(TASK, pickle.dumps(given), memory)))
 
     def watch(self, children: Sequence[tuple[str, Child]], is_pressed: Callable[[], bool]) -> Answer:
-        """Until somebody has won, all have ended, or the time is up."""
+        """Waits until a member has won, all have ended, or the time is up."""
         running = list(children)
         with selectors.DefaultSelector() as selector:
             for _, child in running:
@@ -203,7 +199,7 @@ class _Running:
         return self.ended(Stop.FINISHED)
 
     def read(self, name: str, child: Child) -> Answer | None:
-        """What a member sent; the answer of the race, if it has won it."""
+        """Handles the messages of a member; returns the answer of the race if the member has won."""
         for kind, value in child.messages():
             if kind == "progress":
                 self.hear(value)
@@ -222,7 +218,7 @@ class _Running:
         return None
 
     def object_to(self, name: str, answer: Answer) -> None:
-        """Raises Contradiction where a proof does not agree with a tree or a bound that another member told of."""
+        """Raises Contradiction if a proof disagrees with a tree or a bound that another member reported."""
         if answer.status is Status.INFEASIBLE and self.tree is not None:
             raise Contradiction(f"{name} says infeasible, and another member of the race found a tree")
         if answer.status is not Status.OPTIMAL or not answer.objective or self.value is None:
@@ -237,9 +233,9 @@ class _Running:
             raise Contradiction(f"{name} found a tree below the bound {self.bound} of another member of the race")
 
     def hear(self, moment: Progress) -> None:
-        """A member's progress counts where it betters what is known."""
+        """Passes a member's progress on if it improves the best tree or bound."""
         better = self.offer(moment.tree)
-        # With several goals a moment does not say which of them its bound is on.
+        # With several goals a report does not say which of them its bound refers to.
         bound = moment.bound if len(self.problem.goals) == 1 else None
         if bound is not None and (self.bound is None or bound > self.bound):
             self.bound, self.evidence, better = bound, moment.evidence, True
@@ -250,7 +246,7 @@ class _Running:
                 self.is_stopped = True
 
     def offer(self, tree: Node | None) -> bool:
-        """Keep a tree if it is one of the problem, within all bounds, and better than the best."""
+        """Keeps a tree if it fits the problem, meets every bound, and is better than the best so far."""
         if tree is None or not _fits(tree, self.problem):
             return False
         routed = Routed(self.problem, tree)
@@ -265,7 +261,7 @@ class _Running:
         return True
 
     def ended(self, stop: Stop) -> Answer:
-        """Nobody won: the best incumbent, with the best bound of those who answered."""
+        """The answer if nobody has won: the best incumbent, with the best bound of the members that answered."""
         if stop is Stop.FINISHED:
             if not self.answers:
                 raise RuntimeError("every back-end of the race failed: " + "; ".join(self.notes))
@@ -291,7 +287,7 @@ def _won(name: str, evidence: Proof) -> Proof:
 
 
 def _fits(tree: Node, problem: Problem) -> bool:
-    """Are its tests and classes those of the problem?"""
+    """Does the tree use only tests and classes of the problem?"""
     if isinstance(tree, Split):
         inside = 0 <= tree.test < len(problem.tests)
         return inside and _fits(tree.yes, problem) and _fits(tree.no, problem)
@@ -299,7 +295,7 @@ def _fits(tree: Node, problem: Problem) -> bool:
 
 
 def member(given: tuple[Problem, str, Limits, float, Node | None], send: Send) -> None:
-    """One member, in its own process: its plan, run and checked as it would be alone."""
+    """Runs one member in its own process: planned, run and checked exactly as without a race."""
     from treeml.backends.planning.plan import Plan, plan
     from treeml.backends.run import run
 
@@ -316,5 +312,5 @@ def member(given: tuple[Problem, str, Limits, float, Node | None], send: Send) -
         send("answer", replace(answer, trace=()))
     except MemoryError:
         send("failed", "it ran out of memory")
-    except Exception as error:  # told to the race, which goes on
+    except Exception as error:  # reported to the race, which goes on
         send("failed", " ".join(str(error).split()))

@@ -1,4 +1,4 @@
-"""The registry of back-ends -> a page with every option of each, as they declare them themselves."""
+"""Registry of back-ends -> a page with every option that they declare."""
 
 from __future__ import annotations
 

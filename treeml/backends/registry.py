@@ -1,7 +1,7 @@
-"""A name -> the back-end that answers to it.
+"""Name -> back-end: the only list of back-ends.
 
-Back-ends are found through the entry-point group `treeml.backends`, the project's own as well as those of other
-packages. Listing names imports none of them, and importing one does not import its solver.
+Back-ends of this and of other packages are found through the entry-point group `treeml.backends`. Listing names imports
+no back-end, and importing a back-end does not import its solver.
 """
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from difflib import get_close_matches
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeGuard
 
 from treeml.backends.contract import Backend
 from treeml.lang.diagnostic import BackendError, Diagnostic, RefusedError
+from treeml.lang.suggest import did_you_mean
 
 GROUP = "treeml.backends"
 
-# What pyproject.toml lists in the group, for a checkout that is not installed; a test keeps the two equal.
+# The entries of pyproject.toml in this group, so that a checkout works without being installed; a test compares them.
 BUILT_IN: Mapping[str, str] = {
     "native": "treeml.backends.native.backend:NativeBackend",
     "oracle": "treeml.backends.oracle.backend:OracleBackend",
@@ -33,18 +33,18 @@ BUILT_IN: Mapping[str, str] = {
     "improve": "treeml.backends.improve.backend:ImproveBackend",
 }
 
-# The order in which a problem without `solve with` is offered; a greedy tree is nobody's answer unless asked for.
+# A problem that names no back-end is offered to these first, in this order, then to others that are `can.automatic`.
 PREFERENCE = ("native", "cpsat", "mip", "maxsat", "oracle")
-ONLY_WHEN_ASKED = frozenset({"parameterized", "cart", "race", "improve"})
+CONTRACT = tuple(word for word in (*Backend.__annotations__, *vars(Backend)) if not word.startswith("_"))
 
 
 def names() -> tuple[str, ...]:
-    """Every registered name: those of the stated order first, then the others by the alphabet."""
+    """Every registered name: first those in PREFERENCE, then the others in alphabetical order."""
     return tuple(sorted(_entries(), key=_rank))
 
 
 def get(name: str) -> Backend:
-    """The back-end of this name, or an error that says which names there are, or why this one does not load."""
+    """The back-end of this name; raises an error that lists the names there are, or says why this one does not load."""
     entry = _own()[name] if name in BUILT_IN else _entries().get(name)
     if entry is None:
         raise RefusedError(_unknown(name))
@@ -55,9 +55,20 @@ def get(name: str) -> Backend:
 
 
 def all() -> tuple[Backend, ...]:
-    """Every registered back-end that loads, in the order of `names`; `broken` tells of the others."""
+    """Every registered back-end that loads, in the order of `names`; `broken` reports the others."""
     loaded = (_load(name, entry) for name, entry in _sorted_entries())
     return tuple(backend for backend in loaded if not isinstance(backend, Diagnostic))
+
+
+def automatic() -> tuple[Backend, ...]:
+    """The back-ends that may be chosen for a problem that names none, in the order in which they are tried."""
+    return tuple(backend for backend in all() if backend.can.automatic)
+
+
+def names_of_single() -> tuple[str, ...]:
+    """The names of all back-ends except those that run others; one that does not load is among them."""
+    loaded = ((name, _load(name, entry)) for name, entry in _sorted_entries())
+    return tuple(name for name, each in loaded if isinstance(each, Diagnostic) or not each.can.runs_others)
 
 
 def broken() -> tuple[Diagnostic, ...]:
@@ -75,8 +86,8 @@ def _sorted_entries() -> list[tuple[str, EntryPoint]]:
 
 
 def _entries() -> dict[str, EntryPoint]:
-    """The project's own names are its own: another package cannot take `oracle` over."""
-    # Looking through the installed packages takes longer than many a solve: it is done anew when one came or went.
+    """All entry points by name. A built-in name always wins: another package cannot replace `oracle`."""
+    # Scanning the installed packages takes longer than a small solve, so it is repeated only when a folder changed.
     return {**_found(entry_points, tuple(map(_changed, sys.path))), **_own()}
 
 
@@ -86,7 +97,7 @@ def _found(look: Callable[..., Iterable[EntryPoint]], folders: tuple[tuple[str, 
 
 
 def _changed(folder: str) -> tuple[str, int]:
-    """A folder, and when something was last put into it or taken out."""
+    """The folder and the time of its last change (a file added or removed)."""
     try:
         return folder, os.stat(folder or ".").st_mtime_ns
     except OSError:
@@ -102,12 +113,12 @@ def _load(name: str, entry: EntryPoint) -> Backend | Diagnostic:
     try:
         kind = _named(entry)
         backend = kind() if isinstance(kind, type) else kind
-    except Exception as error:  # another package's code: whatever it raises is its message, not our crash
+    except Exception as error:  # foreign code: report whatever it raises instead of crashing
         return _does_not_load(name, entry, f"{type(error).__name__}: {error}")
-    if not _keeps_contract(backend):
-        wanted = ("name", "summary", "can", "options", "missing", "version", "refusals", "solve")
-        lacks = ", ".join(word for word in wanted if not hasattr(backend, word))
-        return _does_not_load(name, entry, f"it lacks {lacks}, which the contract asks for")
+    if not _meets_contract(backend):
+        lacks = ", ".join(word for word in CONTRACT if not hasattr(backend, word))
+        reason = f"it lacks {lacks}, which the contract asks for (`BackendBase` supplies defaults)"
+        return _does_not_load(name, entry, reason)
     if backend.name != name:
         return _does_not_load(name, entry, f"it is registered as `{name}` and calls itself `{backend.name}`")
     return backend
@@ -118,14 +129,14 @@ def _named(entry: EntryPoint) -> Any:
     return entry.load()
 
 
-_KEEP_IT: set[type] = set()  # looking a protocol's members up takes a tenth of a small solve
+_CHECKED: set[type] = set()  # a protocol check costs a tenth of a small solve, so each class is checked once
 
 
-def _keeps_contract(backend: Any) -> TypeGuard[Backend]:
+def _meets_contract(backend: Any) -> TypeGuard[Backend]:
     kind = type(backend)
-    if kind not in _KEEP_IT and isinstance(backend, Backend):
-        _KEEP_IT.add(kind)
-    return kind in _KEEP_IT
+    if kind not in _CHECKED and isinstance(backend, Backend):
+        _CHECKED.add(kind)
+    return kind in _CHECKED
 
 
 def _does_not_load(name: str, entry: EntryPoint, reason: str) -> Diagnostic:
@@ -140,11 +151,9 @@ def _does_not_load(name: str, entry: EntryPoint, reason: str) -> Diagnostic:
 
 def _unknown(name: str) -> Diagnostic:
     known = names()
-    near = get_close_matches(name, known, n=1)
-    helps = [f"did you mean `{near[0]}`?"] if near else []
     return Diagnostic(
         "B502",
         f"no back-end is called `{name}`",
         notes=("back-ends are " + ", ".join(known),),
-        helps=(*helps, "`treeml backends` says what each can do"),
+        helps=(*did_you_mean(name, known), "`treeml backends` says what each can do"),
     )

@@ -1,8 +1,8 @@
-"""Plan, limits -> Answer, every claim of it checked.
+"""Plan, limits -> Answer, with every claim checked.
 
-A back-end is believed in nothing that can be recomputed: the tree, its objective, every bound, that no lower bound
-lies above what was reached, and that no proof is contradicted by a tree that was given or told of on the way. What does
-not hold is a failure of the back-end, not a warning.
+Everything that can be recomputed is recomputed: the tree, its objective, every bound, that no lower bound exceeds the
+value reached, and that no proof contradicts a tree that was given or reported during the search. A claim that does not
+hold is an error of the back-end, not a warning.
 """
 
 from __future__ import annotations
@@ -18,10 +18,7 @@ from treeml.backends.planning.plan import Plan
 from treeml.lang.diagnostic import BackendError, Diagnostic, SpecError
 from treeml.problem.evaluate import Routed, evaluate_sum, meets
 from treeml.problem.problem import Problem
-from treeml.problem.shapes import at_best
 from treeml.problem.tree import Leaf, Node, Split
-
-REAL = frozenset({"Loss", "Custom"})  # terms whose values are real numbers
 
 
 def run(
@@ -33,7 +30,7 @@ def run(
     try:
         answer = plan.solve(limits, start, on_progress)
     except KeyboardInterrupt:
-        # The back-end could not catch it, or its steps were between two solves: what is left is the start.
+        # Ctrl-C came between two solves, or the back-end did not catch it: only the start is left.
         answer = _start_or_nothing(plan.problem, start)
     except SpecError:
         raise
@@ -52,7 +49,7 @@ def run(
 
 
 def checked(plan: Plan, answer: Answer, start: Node | None = None) -> Answer:
-    """The answer with its objective recomputed; raises if anything in it does not hold, or `start` contradicts it."""
+    """The answer with its objective recomputed; raises BackendError if a claim is wrong or `start` contradicts it."""
     fault = _wrong_status(plan, answer) or _wrong_bound_field(plan.problem, answer)
     if answer.tree is None:
         fault = fault or _contradicted_by_a_tree(plan.problem, answer, start)
@@ -76,7 +73,7 @@ def checked(plan: Plan, answer: Answer, start: Node | None = None) -> Answer:
     return replace(answer, objective=objective)
 
 
-Fault = tuple[str, str]  # a code, and a sentence
+Fault = tuple[str, str]  # the code of a diagnostic, and a sentence
 
 
 def _wrong_status(plan: Plan, answer: Answer) -> Fault | None:
@@ -91,7 +88,7 @@ def _wrong_status(plan: Plan, answer: Answer) -> Fault | None:
 
 
 def _wrong_bound_field(problem: Problem, answer: Answer) -> Fault | None:
-    """What is wrong with how the bound is stated."""
+    """A bound that is stated inconsistently."""
     if answer.tolerance < 0:
         return "B511", f"it states a tolerance of {answer.tolerance}"
     if answer.bound is None:
@@ -104,7 +101,7 @@ def _wrong_bound_field(problem: Problem, answer: Answer) -> Fault | None:
     if answer.status is Status.OPTIMAL and number not in (-1, last):
         return "B511", f"it says optimal, and its bound is on goal {number + 1} of {last + 1}"
     if answer.status is not Status.OPTIMAL and number > 0 and not any(map(_in_turn, answer.evidence)):
-        # Of a later goal something is known only where the earlier ones are held at their proved best.
+        # A bound on a later goal means something only while the earlier goals are held at their proved optimum.
         return "B511", f"it states a bound on goal {number + 1}, and does not say that the earlier goals are proved"
     return None
 
@@ -114,29 +111,29 @@ def _in_turn(evidence: Evidence) -> bool:
 
 
 def _contradicted_by_a_tree(problem: Problem, answer: Answer, start: Node | None) -> Fault | None:
-    """A tree that meets the requirements, where the answer says that there is none."""
+    """A tree that meets the requirements, though the answer is infeasible."""
     if answer.status is not Status.INFEASIBLE:
         return None
     if start is not None and _is_answer(problem, start):
         return "B514", "it says infeasible, and the tree that it was given to start from meets every requirement"
     if any(moment.tree is not None and _is_answer(problem, moment.tree) for moment in answer.trace):
-        return "B514", "it says infeasible, and a tree that it told of meets every requirement"
+        return "B514", "it says infeasible, and a tree that it reported meets every requirement"
     return None
 
 
 def _contradicted_on_the_way(
     problem: Problem, answer: Answer, objective: tuple[Fraction, ...], start: Node | None
 ) -> Fault | None:
-    """A value or a bound told of on the way, or a start, with which the claim of the end cannot both hold."""
+    """A value or a bound reported during the search, or a start, that contradicts the final claim."""
     slack = 2 * answer.tolerance
     if len(problem.goals) == 1:
-        # With several goals a moment does not say which of them it speaks of.
+        # With several goals a report does not say which of them it refers to.
         value = objective[0]
         for moment in answer.trace:
             if moment.bound is not None and moment.bound > value + slack:
-                return "B514", f"the bound {moment.bound} that it told of lies above the value {value} of its tree"
+                return "B514", f"the bound {moment.bound} that it reported lies above the value {value} of its tree"
             if answer.status is Status.OPTIMAL and moment.objective and moment.objective[0] < value - slack:
-                return "B514", f"it says optimal with the value {value}, and told of a tree with {moment.objective[0]}"
+                return "B514", f"it says optimal with the value {value}, and reported a tree with {moment.objective[0]}"
     if answer.status is Status.OPTIMAL and problem.goals and start is not None and _is_answer(problem, start):
         begun_with = tuple(evaluate_sum(goal.sum, problem, start) for goal in problem.goals)
         if begun_with < objective and begun_with[0] < objective[0] - (slack if len(objective) == 1 else 0):
@@ -145,7 +142,7 @@ def _contradicted_on_the_way(
 
 
 def _is_answer(problem: Problem, tree: Node) -> bool:
-    """Is it a tree of the problem that meets every requirement?"""
+    """Is this a valid tree of the problem that meets every requirement?"""
     if _malformed(tree, problem) is not None:
         return False
     routed = Routed(problem, tree)
@@ -153,16 +150,16 @@ def _is_answer(problem: Problem, tree: Node) -> bool:
 
 
 def no_more_than_shown(problem: Problem, answer: Answer) -> Answer:
-    """Not optimal, where the tolerance of the proof is too large a share of the value to call it that.
+    """The answer, demoted from optimal to feasible if the tolerance of its proof is too large relative to its value.
 
-    The value that a loss can never be below is exact whatever the tolerance: 0, if the tree gets there.
+    A value at the known minimum of the goal (0 for a loss) is exactly optimal whatever the tolerance.
     """
     if answer.status is not Status.OPTIMAL or not answer.tolerance or not answer.objective:
         return answer
     loose = [
         value
         for goal, value in zip(problem.goals, answer.objective, strict=True)
-        if goal.sum.kinds() & REAL and not is_sharp(answer.tolerance, value) and at_best(goal.sum, problem) != value
+        if goal.sum.is_real and not is_sharp(answer.tolerance, value) and goal.sum.lower_bound(problem) != value
     ]
     if not loose:
         return answer
@@ -181,7 +178,7 @@ def no_more_than_shown(problem: Problem, answer: Answer) -> Answer:
 
 
 def _malformed(tree: Node, problem: Problem) -> Fault | None:
-    """What is wrong with the tree as a tree of this problem."""
+    """A tree that is not a valid tree of this problem."""
     waiting = [tree]
     while waiting:
         node = waiting.pop()
@@ -225,7 +222,7 @@ def _wrong_value(answer: Answer, objective: tuple[Fraction, ...]) -> Fault | Non
 
 
 def bounded_goal(answer: Answer) -> int:
-    """Which of the goals the bound of the answer is on."""
+    """The number of the goal that the answer's bound refers to."""
     if answer.bounded_goal is not None:
         return answer.bounded_goal
     return -1 if answer.status is Status.OPTIMAL else 0

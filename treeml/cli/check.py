@@ -17,7 +17,8 @@ from treeml.cli.options import (
 )
 from treeml.cli.output import Output, counted, say, write_file
 from treeml.lang.diagnostic import SpecError
-from treeml.lang.source import Source, read
+from treeml.lang.source import Source
+from treeml.lang.source_file import read
 from treeml.solving.checking import check_with_data
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 from treeml.backends import registry
 from treeml.backends.contract import Backend
 from treeml.lang.diagnostic import BackendError, Diagnostic, SpecError
+from treeml.lang.suggest import did_you_mean
 from treeml.solving.report import table_text
 from treeml.testing.cases import cases
 from treeml.testing.matrix import Cell, cells, deviation
@@ -34,7 +34,9 @@ def conform(name: str, only: Sequence[str] = ()) -> FinishedConformance:
     known = [case.name for case in cases()]
     for case in only:
         if case not in known:
-            raise SpecError(Diagnostic("N215", f"no case is called `{case}`", place="--case", helps=_near(case, known)))
+            raise SpecError(
+                Diagnostic("N215", f"no case is called `{case}`", place="--case", helps=did_you_mean(case, known))
+            )
     found = list(cells([backend], only))
     rows = [{"case": each.case, "outcome": each.text} for each in found]
     counts = {word: sum(_kind(each) == word for each in found) for word in ("solved", "refused", "open", "wrong")}
@@ -68,7 +70,3 @@ def _found(name: str) -> Backend:
         lacks = "it is not what the contract in treeml/backends/contract.py asks for"
         raise BackendError(Diagnostic("B504", f"the back-end `{name}` does not load", notes=(lacks,)))
     return backend
-
-
-def _near(name: str, known: Sequence[str]) -> tuple[str, ...]:
-    return tuple(f"did you mean `{near}`?" for near in get_close_matches(name, known, n=1))

@@ -21,7 +21,8 @@ def command(specs: tuple[str, ...], only_check: bool, out: Output) -> None:
     """Format .tml files in the canonical layout and keep comments; `-` reads standard input."""
     # imported here: start-up time
     from treeml.lang.format import format_source
-    from treeml.lang.source import Source, read
+    from treeml.lang.source import Source
+    from treeml.lang.source_file import read
 
     changed = 0
     with out.mistakes():

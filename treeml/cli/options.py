@@ -127,7 +127,7 @@ def output_options(*names: str) -> Callable[[Command], Command]:
 def load_model(spec: Path, settings: tuple[str, ...] = ()) -> Model:
     """The model in a file, with the values of --set."""
     # imported here: start-up time
-    from treeml.lang.source import read
+    from treeml.lang.source_file import read
     from treeml.model import Model
 
     bindings: dict[str, str] = {}

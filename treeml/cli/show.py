@@ -11,24 +11,40 @@ from treeml.cli.output import Output, say, write_file
 from treeml.lang.diagnostic import DataError, Diagnostic
 from treeml.lang.display import OBEYED_IN_LINES, visible_letter
 
-FORMS = ("text", "dot", "svg", "json", "rules", "sql", "python", "c", "pmml", "onnx")
+
+class ExportName(click.ParamType):  # type: ignore[type-arg]
+    """A choice whose values are looked up when the option is used: listing them needs the installed packages."""
+
+    name = "form"
+
+    def convert(self, value: str, parameter: click.Parameter | None, context: click.Context | None) -> str:
+        from treeml.trees.export.registry import names  # imported here: start-up time
+
+        known = names()
+        if value not in known:
+            self.fail(f"{value!r} is not one of {', '.join(map(repr, known))}.", parameter, context)
+        return value
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        from treeml.trees.export.registry import names  # imported here: start-up time
+
+        return f"[{'|'.join(names())}]"
 
 
 @click.command("show")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--as", "form", type=click.Choice(FORMS), default="text", show_default=True)
+@click.option("--as", "form", type=ExportName(), default="text", show_default=True)
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write to this file.")
 @output_options("style")
 def command(file: Path, form: str, output: Path | None, out: Output) -> None:
     """Show the tree or forest in FILE (or in the result that `treeml solve -o` wrote), or export it."""
     # imported here: start-up time
-    from treeml.trees.export import export
-    from treeml.trees.export.forest import export_forest
+    from treeml.trees.export.registry import export
     from treeml.trees.forest import Forest, is_forest
     from treeml.trees.tree import Tree
 
     with out.mistakes():
-        written = export_forest(Forest.read(file), form) if is_forest(file) else export(Tree.read(file), form)
+        written = export(Forest.read(file) if is_forest(file) else Tree.read(file), form)
         if output is not None:
             write_file(output, written if isinstance(written, bytes) else written.rstrip("\n") + "\n")
         elif isinstance(written, bytes):
@@ -42,11 +58,13 @@ def _refuse_control_characters(written: str, form: str) -> None:
     """Names in SQL cannot be escaped, and a terminal would obey control characters in them."""
     found = OBEYED_IN_LINES.search(written)
     if found is not None:
+        from treeml.trees.export.registry import get  # imported here: start-up time
+
         raise DataError(
             Diagnostic(
                 "D492",
                 f"a name in this tree holds `{visible_letter(found[0])}`, which a terminal would obey",
                 notes=(f"{form} can only hold such a character as it is",),
-                helps=("write it to a file: -o tree." + form,),
+                helps=(f"write it to a file: -o tree{get(form).endings[0]}",),
             )
         )

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treeml.data import spec_checks as against
-from treeml.data.mentions import mentions, uses
+from treeml.data import spec_checks
+from treeml.data.classes import are_classes, classes_of
+from treeml.data.mentions import Mention, mentions, uses
 from treeml.data.missing import fill
 from treeml.data.scaling import EXACT, fit, whole_fractions, whole_numbers
 from treeml.data.table import BitColumns, Column, Dataset, Table, Whole, label_text
 from treeml.lang.diagnostic import DataError, Diagnostic
 from treeml.lang.measures import MEASURES
-from treeml.lang.spec import Spec
+from treeml.lang.spec import Spec, Use
 
-MOST_CLASSES = 20  # a column of so many whole numbers still can name classes
 _SAFE = 2**62  # sums of targets stay below this
 _LARGEST = 2**58  # and each of them below this, so that solvers can move them about
 LEAST_DIGITS = 1_000_000  # a weight is never rounded more coarsely than to this share of the mean
@@ -33,52 +33,37 @@ def bind(spec: Spec, table: Table, *, keep: bool = False) -> Dataset:
         table = replace(table, again=None)  # which may hold a file's content
     mistakes: list[Diagnostic] = []
     notes = list(table.notes)
-    named = list(mentions(spec))
-    mistakes += against.absent_columns(named, table, spec)
-    target_name = spec.target if spec.target is not None else table.target
-    weight_name = spec.weight_column if spec.weight_column is not None else table.weight
-    clustered = list(dict.fromkeys(mention.column for mention in named if mention.role == "cluster"))
-    features = _features(spec, table, target_name, weight_name, clustered, mistakes, notes)
-    asked = list(uses(spec))
-    tasks = {MEASURES[use.measure].task for use in asked}
-    if target_name is None and (tasks & {"classes", "numbers", "ensemble"} or not clustered):
-        mistakes.append(against.no_target(spec, table))
-    needed = dict.fromkeys(features)
-    needed.update(
-        dict.fromkeys(m.column for m in named if m.role in ("target", "weight", "group", "condition", "cluster"))
-    )
-    whole = [name for name in (target_name, weight_name, *clustered) if name is not None]
-    needed.update(dict.fromkeys(whole))
-    table, row_numbers = fill(spec, table, needed, whole, notes, mistakes)
-    target = table.columns.get(target_name) if target_name is not None else None
-    as_classes = _are_classes(spec, target, tasks)
+    roles = _roles(spec, table, mistakes, notes)
+    table, row_numbers = fill(spec, table, roles.needed, roles.without_gaps, notes, mistakes)
+    target = table.columns.get(roles.target) if roles.target is not None else None
+    as_classes = are_classes(spec, target, roles.tasks)
     classes: tuple[Any, ...] = ()
     actual = np.empty(0, dtype=np.int32)
     if target is not None:
-        mistakes += against.wrong_task(spec, table, target, as_classes, asked)
+        mistakes += spec_checks.wrong_task(spec, table, target, as_classes, roles.uses)
         if as_classes:
-            classes, actual = _classes(target)
+            classes, actual = classes_of(target)
             if len(classes) == 1:
                 notes.append(f"every row is of class `{label_text(classes[0])}`, so a single leaf makes no error")
-    mistakes += against.unsuitable_binarizations(spec, table, features)
-    mistakes += against.unusable_weights(spec, table, weight_name)
-    mistakes += against.unusable_clusters(named, table)
-    if any(mistake.code in ("D416", "T301") for mistake in mistakes) or (target is None and target_name is not None):
-        raise DataError(_in_order(mistakes))  # without a target there is no telling what else is wrong
-    positive = _positive(spec, table, classes, asked, notes, mistakes)
+    mistakes += spec_checks.unsuitable_binarizations(spec, table, roles.features)
+    mistakes += spec_checks.unusable_weights(spec, table, roles.weight)
+    mistakes += spec_checks.unusable_clusters(roles.mentions, table)
+    if any(mistake.code in ("D416", "T301") for mistake in mistakes) or (target is None and roles.target is not None):
+        raise DataError(_in_order(mistakes))  # without a target, what else is wrong cannot be known
+    positive = _positive(spec, table, classes, roles.uses, notes, mistakes)
     mistake_cost, mistake_scale = _mistake_costs(spec, table, classes, notes, mistakes)
-    sound = weight_name if weight_name in table.columns and not mistakes else None
+    sound = roles.weight if roles.weight in table.columns and not mistakes else None
     weight, weight_scale = _weights(spec, table, sound, classes, actual, mistake_cost, notes, mistakes)
     outputs: list[Column] = []
     if not as_classes and not mistakes:
-        outputs = [table.columns[name] for name in clustered] or ([target] if target is not None else [])
+        outputs = [table.columns[name] for name in roles.clustered] or ([target] if target is not None else [])
     targets, target_scale = _targets(outputs, table.rows, notes)
     dataset = Dataset(
         spec=spec,
         table=table,
         rows=table.rows,
         row_numbers=row_numbers,
-        features=features,
+        features=roles.features,
         target=target,
         classes=classes,
         actual=actual,
@@ -93,11 +78,52 @@ def bind(spec: Spec, table: Table, *, keep: bool = False) -> Dataset:
         notes=tuple(notes),
         given=given,
     )
-    mistakes += against.unknown_classes_and_groups(dataset, asked)
+    mistakes += spec_checks.unknown_classes_and_groups(dataset, roles.uses)
     if mistakes:
         raise DataError(_in_order(mistakes))
-    more = against.remarks(dataset, asked)
+    more = spec_checks.remarks(dataset, roles.uses)
     return replace(dataset, notes=(*notes, *more)) if more else dataset
+
+
+@dataclass(frozen=True, slots=True)
+class _Roles:
+    """Which column is what."""
+
+    mentions: list[Mention]
+    uses: list[Use]
+    target: str | None
+    weight: str | None
+    clustered: list[str]
+    features: tuple[str, ...]
+
+    @property
+    def tasks(self) -> set[str]:
+        return {MEASURES[use.measure].task for use in self.uses}
+
+    @property
+    def without_gaps(self) -> list[str]:
+        """The columns whose missing values cannot be kept apart."""
+        return [name for name in (self.target, self.weight, *self.clustered) if name is not None]
+
+    @property
+    def needed(self) -> list[str]:
+        """The columns whose missing values matter."""
+        roles = ("target", "weight", "group", "condition", "cluster")
+        named = (mention.column for mention in self.mentions if mention.role in roles)
+        return list(dict.fromkeys((*self.features, *named, *self.without_gaps)))
+
+
+def _roles(spec: Spec, table: Table, mistakes: list[Diagnostic], notes: list[str]) -> _Roles:
+    named = list(mentions(spec))
+    mistakes += spec_checks.absent_columns(named, table, spec)
+    target = spec.target if spec.target is not None else table.target
+    weight = spec.weight_column if spec.weight_column is not None else table.weight
+    clustered = list(dict.fromkeys(mention.column for mention in named if mention.role == "cluster"))
+    features = _features(spec, table, target, weight, clustered, mistakes, notes)
+    roles = _Roles(named, list(uses(spec)), target, weight, clustered, features)
+    if target is None and (roles.tasks & {"classes", "numbers", "ensemble"} or not clustered):
+        mistakes.append(spec_checks.no_target(spec, table))
+    return roles
 
 
 def _in_order(mistakes: list[Diagnostic]) -> list[Diagnostic]:
@@ -120,7 +146,7 @@ def _features(
         left_out.update(clustered)
         candidates: Any = columns
     else:
-        mistakes += against.unusable_features(spec, table, target, weight)
+        mistakes += spec_checks.unusable_features(spec, table, target, weight)
         candidates = [name for name in dict.fromkeys(spec.features) if name in columns]
     if isinstance(columns, BitColumns):
         if spec.features is None and left_out.isdisjoint(columns.index):
@@ -137,48 +163,6 @@ def _features(
     return chosen
 
 
-def _are_classes(spec: Spec, target: Column | None, tasks: set[str]) -> bool:
-    """Do the leaves hold classes? The measures say so; where they do not care, the target does."""
-    if target is None:
-        return False
-    if tasks & {"classes", "ensemble"}:
-        return True
-    if "numbers" in tasks or "clusters" in tasks:
-        return False
-    return not target.is_number or can_be_classes(spec, target)
-
-
-def can_be_classes(spec: Spec, target: Column) -> bool:
-    """Anything but numbers; and numbers that are whole and few, unless they are declared to be numbers."""
-    if not target.is_number:
-        return target.type != "text"
-    declared = spec.columns.get(target.name)
-    if declared is not None and declared.type == "number":
-        return False
-    known = target.values if target.missing is None else target.values[~target.missing]
-    values = np.unique(known)
-    return len(values) <= MOST_CLASSES and bool((values == np.floor(values)).all())
-
-
-def _classes(target: Column) -> tuple[tuple[Any, ...], NDArray[np.int32]]:
-    """The labels that occur, as the user has them, and the class number of every row."""
-    if target.is_number:
-        values, actual = np.unique(target.values, return_inverse=True, equal_nan=True)
-        values = values[values == values]  # a gap that was reported as a mistake names no class
-        labels = [int(value) if target.type == "integer" else value.item() for value in values]
-        return tuple(labels), actual.reshape(-1).astype(np.int32)
-    if not len(target.levels):
-        return (), target.values
-    counts = np.bincount(
-        target.values[target.values >= 0] if target.missing is not None else target.values, minlength=len(target.levels)
-    )
-    if counts.all():
-        return target.levels, target.values
-    place = np.append(np.cumsum(counts > 0) - 1, -1).astype(np.int32)
-    labels = [level for level, count in zip(target.levels, counts, strict=True) if count]
-    return tuple(labels), place[target.values]
-
-
 def _positive(
     spec: Spec, table: Table, classes: tuple[Any, ...], asked: list[Any], notes: list[str], mistakes: list[Diagnostic]
 ) -> int | None:
@@ -188,7 +172,7 @@ def _positive(
     if spec.positive is not None:
         if spec.positive in texts:
             return texts.index(spec.positive)
-        mistakes.append(against.unknown_class(spec.positive, classes, table, spec.spans.get("positive")))
+        mistakes.append(spec_checks.unknown_class(spec.positive, classes, table, spec.spans.get("positive")))
         return None
     speaks = [use for use in asked if MEASURES[use.measure].needs_positive]
     lowered = [text.lower() for text in texts]
@@ -204,7 +188,7 @@ def _positive(
                     f"the positive class of `{target}` is `{texts[lowered.index(yes)]}`, since no other was named"
                 )
             return lowered.index(yes)
-    mistakes.extend(against.positive_unsaid(spec, table, use, classes) for use in speaks)
+    mistakes.extend(spec_checks.positive_unsaid(spec, table, use, classes) for use in speaks)
     return None
 
 
@@ -220,7 +204,7 @@ def _mistake_costs(
         sides = {f"cost predicted:{predicted}": predicted, f"cost actual:{real}": real}
         unknown = {key: label for key, label in sides.items() if label not in number}
         for key, label in unknown.items():
-            mistake = against.unknown_class(label, classes, table, spec.spans.get(key))
+            mistake = spec_checks.unknown_class(label, classes, table, spec.spans.get(key))
             if mistake not in mistakes:
                 mistakes.append(mistake)
         if not unknown:
@@ -231,7 +215,7 @@ def _mistake_costs(
         whole, scale, moved = fit(exact, [1] * size * size, EXACT, EXACT)
         if any(cost and abs(cost) < _KEPT * scale for cost in exact):
             spans = (spec.spans.get(f"cost predicted:{each}") for each, _ in spec.mistake_costs)
-            mistakes.append(against.too_many_digits("costs of mistakes", table, next(spans, None)))
+            mistakes.append(spec_checks.too_many_digits("costs of mistakes", table, next(spans, None)))
         notes.append(
             f"costs of mistakes were rounded to multiples of {float(scale):g}; "
             f"their total moves by at most {float(moved):.2g}"
@@ -258,7 +242,7 @@ def _weights(
     if name is None and not spec.class_weights:
         return np.ones(table.rows, dtype=np.int64), Fraction(1)
     column = table.columns[name] if name is not None else None
-    values = np.ones(table.rows) if column is None else against.numbers_of(column)
+    values = np.ones(table.rows) if column is None else spec_checks.numbers_of(column)
     if not spec.class_weights:
         weight, scale, moved = whole_numbers(values, most, EXACT)
         if moved and _least(weight) < _KEPT:
@@ -270,9 +254,11 @@ def _weights(
             if label in number:
                 factors[number[label]] = factor
             else:
-                mistakes.append(against.unknown_class(label, classes, table, spec.spans.get(f"class weight:{label}")))
+                mistakes.append(
+                    spec_checks.unknown_class(label, classes, table, spec.spans.get(f"class weight:{label}"))
+                )
         known, place = np.unique(values, return_inverse=True)
-        exact = [against.as_fraction(value) for value in known.tolist()]
+        exact = [spec_checks.as_fraction(value) for value in known.tolist()]
         pairs, where, counts = np.unique(
             place.reshape(-1) * len(classes) + actual, return_inverse=True, return_counts=True
         )
@@ -282,9 +268,9 @@ def _weights(
             fitted, scale, moved = fit(products, counts.tolist(), _LARGEST, _LARGEST)
         weight = np.array(fitted, dtype=np.int64)[where.reshape(-1)]
     if not weight.any():
-        mistakes.append(against.no_weight(spec, table, name))
+        mistakes.append(spec_checks.no_weight(spec, table, name))
     if moved and (_least(weight) < _KEPT or bool(((weight == 0) & (values != 0)).any())):
-        mistakes.append(against.too_many_digits("weights", table, spec.spans.get("weight")))
+        mistakes.append(spec_checks.too_many_digits("weights", table, spec.spans.get("weight")))
     elif moved:
         notes.append(
             f"weights were rounded to multiples of {float(scale):g} to be exact whole numbers; "
@@ -302,7 +288,7 @@ def _targets(outputs: list[Column], rows: int, notes: list[str]) -> tuple[Whole,
     """Numeric targets, one column per output, in whole numbers of one scale."""
     if not outputs:
         return np.empty((rows, 0), dtype=np.int64), Fraction(1)
-    values = [against.numbers_of(column) for column in outputs]
+    values = [spec_checks.numbers_of(column) for column in outputs]
     stacked = np.concatenate(values)
     whole, scale, moved = whole_numbers(stacked, _SAFE, _LARGEST)
     if moved:

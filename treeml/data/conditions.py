@@ -18,6 +18,7 @@ from treeml.data.mentions import mentions
 from treeml.data.scaling import whole_numbers
 from treeml.data.table import Column, Dataset, label_text
 from treeml.lang.diagnostic import DataError, Diagnostic, Label
+from treeml.lang.measures import chosen_loss
 from treeml.lang.numerals import exact_number
 from treeml.lang.source import Span
 from treeml.lang.spec import Condition, Use
@@ -95,6 +96,14 @@ def groups_of(dataset: Dataset, name: str) -> list[tuple[str, Mask]]:
     return [(text, mask) for text, mask in groups if mask.any()]
 
 
+def compared_rows(dataset: Dataset, compared: str) -> Mask:
+    """The rows that a fairness measure compares between groups: all, the actual positives or the actual negatives."""
+    if compared == "all":
+        return np.ones(dataset.rows, dtype=np.bool_)
+    positives: Mask = dataset.actual == dataset.positive
+    return positives if compared == "positives" else ~positives
+
+
 def column_values(dataset: Dataset, column: Column) -> NDArray[Any]:
     """The values of a column in the rows that count."""
     return column.values if len(column.values) == dataset.rows else column.values[dataset.row_numbers]
@@ -109,8 +118,9 @@ def column_missing(dataset: Dataset, column: Column) -> Mask | None:
 
 
 def cluster_targets(dataset: Dataset, use: Use) -> tuple[NDArray[np.int64], Fraction]:
-    """The columns of a cluster_loss side by side, as whole numbers times one scale."""
-    columns, _ = cluster_arguments(use)
+    """The columns that a loss of clusters names, side by side, as whole numbers times one scale."""
+    loss = chosen_loss(use)
+    columns = () if loss is None else loss.columns
     bound = [mention.column for mention in mentions(dataset.spec) if mention.role == "cluster"]
     if dataset.targets.shape[1] == len(bound) and set(columns) <= set(bound):
         return dataset.targets[:, [bound.index(name) for name in columns]], dataset.target_scale
@@ -141,13 +151,6 @@ def _numbers(dataset: Dataset, name: str, span: Span | None) -> NDArray[np.float
             helps=("name columns of numbers",),
         )
     return column_values(dataset, column).astype(np.float64)
-
-
-def cluster_arguments(use: Use) -> tuple[tuple[str, ...], str]:
-    """The columns and the distance of a cluster_loss."""
-    columns, *rest = use.arguments
-    names = (columns,) if isinstance(columns, str) else tuple(columns)
-    return names, str(rest[0]) if rest and rest[0] else "squared"
 
 
 def value_text(value: str | Fraction) -> str:

@@ -17,13 +17,13 @@ from typing import Any
 
 import polars as pl
 
+from treeml.data.column_names import refuse_repeats
 from treeml.data.file_error import file_mistake
 from treeml.data.infer import MISSING_WORDS, InferenceNotes, infer, wide_numbers
 from treeml.data.limits import PIECE, UNLIMITED, ReadingLimits, table_bytes
-from treeml.data.read import NOTHING_DECLARED, refuse_repeats
 from treeml.data.table import Column, Table
 from treeml.lang.source import Span
-from treeml.lang.spec import ColumnSpec
+from treeml.lang.spec import UNDECLARED, ColumnSpec
 
 _AS_TEXT = ("category", "text", "ordered")
 _COLUMN = 4096  # a column takes as long as so many cells
@@ -84,7 +84,7 @@ def typed_table(
         if typed > PIECE:
             limits.late(name, span)
             typed = 0
-        columns[series.name] = infer(series, types.get(series.name, NOTHING_DECLARED), findings)
+        columns[series.name] = infer(series, types.get(series.name, UNDECLARED), findings)
     findings.stop()
     return Table(columns, frame.height, name, notes=tuple(findings.notes), again=partial(_rows, frame, name, types))
 
@@ -113,7 +113,7 @@ class _Texts:
         return typed_table(pl.DataFrame(typed), self.name, self.types, None)
 
     def _typed(self, series: pl.Series) -> pl.Series:
-        declared = self.types.get(series.name, NOTHING_DECLARED)
+        declared = self.types.get(series.name, UNDECLARED)
         return series if declared.type in _AS_TEXT else _retyped(series, self.separator, declared)
 
 
@@ -182,7 +182,7 @@ def _parse(
     limits: ReadingLimits,
 ) -> pl.DataFrame:
     # What is declared a category or text is read as text, so that 007 stays 007.
-    as_text = {column for column in header if types.get(column, NOTHING_DECLARED).type in _AS_TEXT}
+    as_text = {column for column in header if types.get(column, UNDECLARED).type in _AS_TEXT}
     schema = dict.fromkeys(as_text, pl.String())
     read = partial(pl.read_csv, separator=separator, raise_if_empty=False)
     typed = partial(read, null_values=list(MISSING_WORDS), infer_schema_length=1000)
@@ -217,7 +217,7 @@ def _parse(
     for series in texts:
         if len(content) > _AT_ONCE:
             limits.late(name, span)
-        retyped.append(_retyped(series, separator, types.get(series.name, NOTHING_DECLARED)))
+        retyped.append(_retyped(series, separator, types.get(series.name, UNDECLARED)))
     return frame.with_columns(retyped)
 
 

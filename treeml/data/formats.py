@@ -18,16 +18,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from treeml.data.column_names import refuse_repeats
 from treeml.data.encoding import decoded
+from treeml.data.file_bytes import file_bytes
 from treeml.data.file_error import file_mistake
-from treeml.data.files import file_bytes
 from treeml.data.infer import InferenceNotes, infer
 from treeml.data.limits import ReadingLimits
-from treeml.data.read import NOTHING_DECLARED, refuse_repeats
 from treeml.data.recognize import recognized
 from treeml.data.table import BitColumns, Column, Table
 from treeml.lang.source import Span
-from treeml.lang.spec import ColumnSpec
+from treeml.lang.spec import UNDECLARED, ColumnSpec
 
 Reader = Callable[[Path, bytes, Mapping[str, ColumnSpec], "Span | None", ReadingLimits], Table]
 
@@ -151,7 +151,7 @@ def _sparse_table(
         column = dense[:, i]
         whole = bool((column == np.floor(column)).all()) and bool((np.abs(column) < 2**53).all())
         series = pl.Series(name, column.astype(np.int64) if whole else column)
-        columns[name] = infer(series, types.get(name, NOTHING_DECLARED), findings)
+        columns[name] = infer(series, types.get(name, UNDECLARED), findings)
     findings.stop()
     return Table(columns, len(labels), source, "label", None, tuple(findings.notes), again)
 
@@ -213,7 +213,7 @@ def _read_c45(
     findings = InferenceNotes(data.name, notes=notes)
     columns: dict[str, Column] = {}
     for i, name in enumerate(header):
-        spec = types.get(name, NOTHING_DECLARED)
+        spec = types.get(name, UNDECLARED)
         if not spec.type and (name == "class" or attributes[name]):
             kind = "category" if name == "class" else attributes[name]
             spec = ColumnSpec(kind, spec.sensitive, spec.missing, spec.span)
@@ -267,7 +267,7 @@ def _bit_table(
     findings = InferenceNotes(source)
     columns = {"label": label}
     for name, row in zip(names, bits, strict=True):
-        columns[name] = infer(pl.Series(name, row.astype(np.int64)), types.get(name, NOTHING_DECLARED), findings)
+        columns[name] = infer(pl.Series(name, row.astype(np.int64)), types.get(name, UNDECLARED), findings)
     findings.stop()
     return Table(columns, len(matrix), source, "label")
 
@@ -278,4 +278,4 @@ def _from_words(name: str, words: list[str], types: Mapping[str, ColumnSpec], fi
     known: dict[str, Any] = {text: float(text) for text in dict.fromkeys(texts)}
     whole = all(value.is_integer() for value in known.values())
     values = [int(known[text]) if whole else known[text] for text in texts]
-    return infer(pl.Series(name, values), types.get(name, NOTHING_DECLARED), findings)
+    return infer(pl.Series(name, values), types.get(name, UNDECLARED), findings)

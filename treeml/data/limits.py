@@ -15,7 +15,9 @@ from time import monotonic
 from typing import Any
 
 from treeml.data.file_error import file_mistake
+from treeml.lang import trust
 from treeml.lang.source import Span
+from treeml.lang.spec import Spec
 
 PIECE = 1 << 24  # bytes that are read or parsed between two looks at the clock
 _CELL = 8  # bytes of a number in a table
@@ -111,6 +113,15 @@ class ReadingLimits:
 
 
 UNLIMITED = ReadingLimits()
+
+
+def reading_limits(spec: Spec) -> ReadingLimits:
+    """The limits on the files that a spec names: tight if the spec is not trusted."""
+    if not spec.untrusted:
+        return UNLIMITED
+    return ReadingLimits(
+        rows=trust.ROWS, columns=trust.COLUMNS, cells=trust.CELLS, name_length=trust.NAME, folder=spec.folder
+    )
 
 
 def table_bytes(rows: int, columns: int) -> int:

@@ -1,15 +1,9 @@
-"""Spec -> every column that it names, and where.
-
-A message about the data points at the user's own word; a spec keeps the places of statements and measures, and here
-they are narrowed to the name within.
-"""
+"""Spec -> every column that it names, and where, so that a message about the data points at the user's own word."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
 from treeml.lang.measures import MEASURES
 from treeml.lang.source import Span
@@ -34,16 +28,14 @@ def mentions(spec: Spec) -> Iterator[Mention]:
     for name in spec.excluded:
         yield Mention(name, "other", place(spec, "except", name))
     for name, declared in spec.columns.items():
-        yield Mention(name, "other", narrowed(declared.span, name))
+        yield Mention(name, "other", declared.span)
     if spec.weight_column is not None:
         yield Mention(spec.weight_column, "weight", place(spec, "weight", spec.weight_column))
     for name in spec.test_costs:
         yield Mention(name, "other", place(spec, "test cost", name))
     for rule in spec.binarizations:
         if rule.column:
-            yield Mention(
-                rule.column, "other", place(spec, "binarize", rule.column) or narrowed(rule.span, rule.column)
-            )
+            yield Mention(rule.column, "other", rule.span)
     for name in spec.forbidden:
         yield Mention(name, "other", place(spec, "forbid", name))
     for use in uses(spec):
@@ -70,36 +62,20 @@ def conditions(use: Use) -> Iterator[Condition]:
 
 
 def place(spec: Spec, statement: str, name: str) -> Span | None:
-    """Where a statement names something: the name itself if it can be found there."""
-    for key in (f"{statement}:{name}", statement):
-        if key in spec.spans:
-            return narrowed(spec.spans[key], name)
-    return None
-
-
-def narrowed(span: Span | None, name: str) -> Span | None:
-    """The place of a name within a stretch of text; all of it where the name is not to be seen."""
-    if span is None:
-        return None
-    found = _found(span.text, name)
-    return span if found is None else Span(span.source, span.start + found[0], span.start + found[1])
-
-
-@lru_cache(maxsize=256)  # the same few words of a spec are looked for at every solve
-def _found(text: str, name: str) -> tuple[int, int] | None:
-    escaped = re.escape(name)
-    found = re.search(rf'`{escaped}`|"{escaped}"|(?<![\w`"]){escaped}(?![\w`"])', text)
-    return None if found is None else found.span()
+    """Where a statement names something; the statement itself if the place of the name is not known."""
+    return spec.spans.get(f"{statement}:{name}") or spec.spans.get(statement)
 
 
 def _in_measure(use: Use) -> Iterator[Mention]:
-    for parameter, argument in zip(MEASURES[use.measure].parameters, use.arguments, strict=False):
-        if parameter.kind == "column":
-            role = "group" if MEASURES[use.measure].group == "fairness" else "other"
-            yield Mention(argument, role, narrowed(use.span, argument))
-        elif parameter.kind == "columns":
-            for name in (argument,) if isinstance(argument, str) else argument:
-                yield Mention(name, "cluster", narrowed(use.span, name))
+    measure = MEASURES[use.measure]
+    for number, (parameter, argument) in enumerate(zip(measure.parameters, use.arguments, strict=False)):
+        if parameter.kind not in ("column", "columns"):
+            continue
+        role = "cluster" if parameter.kind == "columns" else "group" if measure.fairness else "other"
+        names = (argument,) if isinstance(argument, str) else argument
+        spans = use.spans_of(number)
+        for name, span in zip(names, spans if len(spans) == len(names) else spans[:1] * len(names), strict=True):
+            yield Mention(name, role, span)
     for condition in conditions(use):
         if condition.is_column:
-            yield Mention(condition.subject, "condition", narrowed(condition.span or use.span, condition.subject))
+            yield Mention(condition.subject, "condition", condition.subject_span or use.span)

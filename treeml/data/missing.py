@@ -8,13 +8,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from treeml.data.mentions import narrowed
-from treeml.data.subset import take_rows
-from treeml.data.table import BitColumns, Column, Table, quoted
+from treeml.data.table import BitColumns, Column, Table, quoted, take_rows
 from treeml.lang.diagnostic import Diagnostic, Label
-from treeml.lang.spec import ColumnSpec, Spec
-
-_NOTHING_DECLARED = ColumnSpec()
+from treeml.lang.spec import UNDECLARED, ColumnSpec, Spec
 
 
 def fill(
@@ -36,7 +32,7 @@ def fill(
             undeclared.setdefault(column.type, []).append(column.name)
     for column in gaps:
         assert column.missing is not None
-        declared = spec.columns.get(column.name, _NOTHING_DECLARED)
+        declared = spec.columns.get(column.name, UNDECLARED)
         if declared.missing == "drop":
             drop |= column.missing
             notes.append(f"{_rows(int(column.missing.sum()))} dropped where `{column.name}` is missing")
@@ -114,10 +110,9 @@ def _gap(column: Column, declared: ColumnSpec, table: Table, is_whole: bool, ali
         helps.append(f"let tests ask for it: `{declare}, missing separate`")
     if column.name != alike[0]:
         helps = []
-    span = narrowed(declared.span, column.name)
-    if span is None:
+    if declared.span is None:
         return Diagnostic("D404", title, (), (where, *notes), tuple(helps), place=table.source)
-    return Diagnostic("D404", title, (Label(span, where),), notes, tuple(helps))
+    return Diagnostic("D404", title, (Label(declared.span, where),), notes, tuple(helps))
 
 
 def _no_median(column: Column, declared: ColumnSpec, table: Table) -> Diagnostic:

@@ -2,14 +2,16 @@
 
 Runs and dictionaries let a small file decode to any size, so the rows and the sizes that its footer states are counted
 before a single page is decoded. Under a memory limit the headers of the pages are asked too, since nothing holds a
-footer to the truth. Both are Thrift in its compact form, of which this module reads just enough.
+footer to the truth. Both are Thrift in its compact form, of which this module reads just enough. How long texts become
+is stated nowhere: one text of a dictionary stands in every row, and a text may begin as the one before it does. So what
+was decoded is measured, and texts of the second kind are decoded a few rows at a time.
 """
 
 from __future__ import annotations
 
 import io
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,12 +19,16 @@ import polars as pl
 
 from treeml.data.file_error import file_mistake
 from treeml.data.limits import PIECE, ReadingLimits
+from treeml.lang.diagnostic import DataError
 from treeml.lang.source import Span
 
 # Bytes that a value of each physical type takes once it is decoded; texts take their own length besides.
 _WIDTHS = {0: 1, 1: 4, 2: 8, 3: 12, 4: 4, 5: 8, 6: 16, 7: 16}
-_TEXTS = (6, 7)
+_TEXT, _FIXED = 6, 7
+_SHARED_BEGINNINGS = 7  # the encoding in which a text says how much of the one before it begins with
 _DEEPEST = 32
+_OFTEN = 1 << 12  # values of metadata between two looks at the limits
+_VALUE = 100  # bytes that a value of metadata takes at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,69 +38,111 @@ class Size:
     rows: int
     columns: int
     bytes: int
+    widest: int = 0  # bytes that the texts of one row may take which begin like others, at most
 
 
 def read_parquet(name: str, content: bytes, span: Span | None, limits: ReadingLimits) -> pl.DataFrame:
     """Decode a file, unless it would not fit."""
+
+    def look(values: int) -> None:
+        limits.late(name, span)
+        limits.size(name, span, len(content) + values * _VALUE)
+
     try:
-        size = decoded_size(content, ask_pages=limits.memory is not None)
+        size = decoded_size(content, ask_pages=limits.memory is not None, look=look)
+    except DataError:
+        raise
     except (AttributeError, IndexError, KeyError, TypeError, ValueError, struct.error, UnicodeDecodeError):
         raise _damaged(name, span) from None
     limits.admit(name, span, size.rows, size.columns, size.bytes + len(content))
+    rows = _rows_at_once(size, limits)
     try:
-        if limits.deadline == float("inf") or size.bytes <= 4 * PIECE:
-            return pl.read_parquet(io.BytesIO(content))
-        rows = max(1, size.rows * 4 * PIECE // size.bytes)
+        if rows >= size.rows:
+            return _measured(pl.read_parquet(io.BytesIO(content)), 0, name, span, limits)
         pieces = []
+        held = 0
         for first in range(0, size.rows, rows):
             limits.late(name, span)
-            pieces.append(pl.scan_parquet(io.BytesIO(content)).slice(first, rows).collect())
+            piece = pl.scan_parquet(io.BytesIO(content)).slice(first, rows).collect()
+            pieces.append(_measured(piece, held, name, span, limits))
+            held += int(piece.estimated_size())
         return pl.concat(pieces)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         raise _damaged(name, span) from None
 
 
-def decoded_size(content: bytes, *, ask_pages: bool) -> Size:
-    """The size that the footer states, or with `ask_pages` the headers of the pages where they state more."""
+def _rows_at_once(size: Size, limits: ReadingLimits) -> int:
+    """Rows between two looks at the clock, and few enough to fit whatever their texts hold."""
+    rows = size.rows
+    if limits.deadline != float("inf") and size.bytes > 4 * PIECE:
+        rows = size.rows * 4 * PIECE // size.bytes
+    if size.widest * size.rows > limits.bytes:
+        rows = min(rows, limits.bytes // (4 * size.widest))
+    return max(1, rows)
+
+
+def _measured(frame: pl.DataFrame, held: int, name: str, span: Span | None, limits: ReadingLimits) -> pl.DataFrame:
+    """What was decoded, unless its texts, of which typing makes another copy, do not fit beside what is held."""
+    limits.size(name, span, 2 * (held + int(frame.estimated_size())))
+    return frame
+
+
+def decoded_size(content: bytes, *, ask_pages: bool, look: Callable[[int], None] = lambda values: None) -> Size:
+    """The size that the footer states, or with `ask_pages` the headers of the pages where they state more.
+
+    `look` is called now and then with the number of values that were read, and raises where there are too many.
+    """
     if content[-4:] != b"PAR1" or len(content) < 12:
         raise ValueError("no footer")
     length = struct.unpack("<I", content[-8:-4])[0]
     if length > len(content) - 8:
         raise ValueError("a footer larger than the file")
-    footer = _Compact(content, len(content) - 8 - length).structure()
+    footer = _Compact(content, len(content) - 8 - length, look).structure()
     rows = _whole(footer[3])
+    lengths = [_whole(element.get(2, 0)) for element in footer[2] if 1 in element]
+    widest = [0] * len(lengths)
     total = 0
-    leaves = 0
+    columns = 0
     for group in footer[4]:
         chunks = group[1]
-        leaves = max(leaves, len(chunks))
-        for chunk in chunks:
+        columns = max(columns, len(chunks))
+        for place, chunk in enumerate(chunks):
             about = chunk[3]
             values, stored = _whole(about[5]), _whole(about[6])
             if ask_pages:
-                found = [_page(header) for header in _headers(content, about)]
-                values = max(values, sum(page[0] for page in found))
-                stored = max(stored, sum(page[1] for page in found))
+                counted = pages = 0
+                for header in _headers(content, about, look):
+                    counted += _values(header)
+                    pages += _whole(header[2])
+                    if _encoding(header) == _SHARED_BEGINNINGS:
+                        widest[place] = max(widest[place], _whole(header[2]))
+                values, stored = max(values, counted), max(stored, pages)
             kind = about[1]
-            total += values * _WIDTHS[kind] + (stored if kind in _TEXTS else 0)
-    return Size(rows, leaves or sum(1 for element in footer[2] if 5 not in element), total)
+            width = max(_WIDTHS[kind], lengths[place]) if kind == _FIXED else _WIDTHS[kind]
+            total += values * width + (stored if kind in (_TEXT, _FIXED) else 0)
+    return Size(rows, columns or sum(1 for element in footer[2] if 5 not in element), total, sum(widest))
 
 
-def _headers(content: bytes, about: dict[int, Any]) -> Iterator[dict[int, Any]]:
+def _headers(content: bytes, about: dict[int, Any], look: Callable[[int], None]) -> Iterator[dict[int, Any]]:
     """The headers of a column's pages, one after the other."""
     begin = min(_whole(about[9]), _whole(about.get(11, about[9])) or _whole(about[9]))
     end = begin + _whole(about[7])
     while begin < end:
-        reader = _Compact(content, begin)
+        look(0)
+        reader = _Compact(content, begin, look)
         header = reader.structure()
         yield header
         begin = reader.place + _whole(header[3])
 
 
-def _page(header: dict[int, Any]) -> tuple[int, int]:
-    """Values and bytes of a page; a dictionary has no values of the column."""
+def _values(header: dict[int, Any]) -> int:
+    """Values of a page; a dictionary has no values of the column."""
     about = header.get(5) or header.get(8) or {}
-    return _whole(about.get(1, 0)), _whole(header[2])
+    return _whole(about.get(1, 0))
+
+
+def _encoding(header: dict[int, Any]) -> Any:
+    return header[5].get(2) if header.get(5) else (header.get(8) or {}).get(4)
 
 
 def _whole(value: Any) -> int:
@@ -106,9 +154,11 @@ def _whole(value: Any) -> int:
 class _Compact:
     """Thrift's compact protocol: a structure as a dict from the numbers of its fields to their values."""
 
-    def __init__(self, content: bytes, place: int) -> None:
+    def __init__(self, content: bytes, place: int, look: Callable[[int], None]) -> None:
         self.content = content
         self.place = place
+        self.look = look
+        self.values = 0
 
     def structure(self, depth: int = 0) -> dict[int, Any]:
         if depth > _DEEPEST:
@@ -123,6 +173,9 @@ class _Compact:
             fields[number] = self._value(head & 15, depth)
 
     def _value(self, kind: int, depth: int) -> Any:
+        self.values += 1
+        if self.values % _OFTEN == 0:
+            self.look(self.values)
         if kind in (1, 2):
             return kind == 1
         if kind == 3:
@@ -147,16 +200,18 @@ class _Compact:
         head = self._byte()
         size = head >> 4 if head >> 4 != 15 else self._unsigned()
         kind = head & 15
-        if kind in (1, 2):
-            return [self._byte() == 1 for _ in range(size)]
-        return [self._value(kind, depth + 1) for _ in range(size)]
+        return [self._element(kind, depth) for _ in range(size)]
 
     def _map(self, depth: int) -> None:
         size = self._unsigned()
         kinds = self._byte() if size else 0
         for _ in range(size):
-            self._value(kinds >> 4, depth + 1)
-            self._value(kinds & 15, depth + 1)
+            self._element(kinds >> 4, depth)
+            self._element(kinds & 15, depth)
+
+    def _element(self, kind: int, depth: int) -> Any:
+        """A truth within a list or a map is a byte; as a field, its kind says it all."""
+        return self._value(3 if kind in (1, 2) else kind, depth + 1)
 
     def _byte(self) -> int:
         self.place += 1

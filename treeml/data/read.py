@@ -7,7 +7,6 @@ through narwhals. Arrays of 0 and 1 stay one matrix all the way to the back-end.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import replace
 from datetime import date, time
 from decimal import Decimal
 from fractions import Fraction
@@ -19,16 +18,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from treeml.data.column_names import refuse_repeats
+from treeml.data.files import read_file
 from treeml.data.infer import EXACT, InferenceNotes, column_of_objects, infer, too_fine, unusable
 from treeml.data.limits import UNLIMITED, ReadingLimits
 from treeml.data.table import BitColumns, Column, Table, quoted, unmasked
-from treeml.lang.diagnostic import DataError, Diagnostic, Label
+from treeml.lang.diagnostic import DataError, Diagnostic
 from treeml.lang.source import Span
-from treeml.lang.spec import ColumnSpec
+from treeml.lang.spec import UNDECLARED, ColumnSpec
 
-NOTHING_DECLARED = ColumnSpec()
 _MISSING_TYPES = ("NAType", "NaTType", "MaskedConstant")  # of pandas, which is not imported for this, and of numpy
-_MOST_REPEATS = 8  # that are named
 _PLAIN = (str, bool, int, float, np.bool_, np.integer, np.floating, Decimal, Fraction)
 _DATES = (date, time, np.datetime64)  # a moment is a date too
 
@@ -45,8 +44,6 @@ def load(
     if isinstance(source, Table):
         return source
     if isinstance(source, (str, Path)):
-        from treeml.data.files import read_file
-
         return read_file(Path(source), types, span, limits)
     if isinstance(source, np.ndarray):
         return load_arrays(source, types=types)
@@ -208,7 +205,7 @@ def _truth_levels(dtype: np.dtype[Any]) -> tuple[Any, Any]:
 
 
 def _column(name: str, values: NDArray[Any], types: Mapping[str, ColumnSpec], findings: InferenceNotes) -> Column:
-    declared = types.get(name, NOTHING_DECLARED)
+    declared = types.get(name, UNDECLARED)
     kind = values.dtype.kind
     if kind == "b" and not declared.type:
         return Column(name, "binary", values.astype(np.int32), (False, True))
@@ -337,7 +334,7 @@ def _from_columns(columns: Mapping[str, Any], types: Mapping[str, ColumnSpec], s
                 )
             )
         rows = len(values)
-        declared = types.get(name, NOTHING_DECLARED)
+        declared = types.get(name, UNDECLARED)
         if isinstance(values, np.ndarray) and values.ndim == 1:
             typed[name] = _column(name, values, types, findings)
         else:
@@ -409,7 +406,7 @@ def _from_frame(frame: Any, types: Mapping[str, ColumnSpec]) -> Table:
     refuse_repeats(names, "the frame", None)
     typed: dict[str, Column] = {}
     for name, column in zip(names, wrapped.iter_columns(), strict=True):
-        declared = types.get(name, NOTHING_DECLARED)
+        declared = types.get(name, UNDECLARED)
         native = column.to_native()
         if isinstance(native, pl.Series):
             typed[name] = infer(native.alias(name), declared, findings)
@@ -479,25 +476,3 @@ def _finished(
         )
     findings.stop()
     return Table(columns, rows, source, notes=tuple(findings.notes), again=again)
-
-
-def refuse_repeats(names: Sequence[str], source: str, span: Span | None) -> None:
-    """Two columns of one name cannot be told apart, so neither can be meant."""
-    seen: dict[str, int] = {}
-    mistakes: list[Diagnostic] = []
-    more = 0
-    for position, name in enumerate(names, start=1):
-        if name in seen and len(mistakes) == _MOST_REPEATS:
-            more += 1
-        elif name in seen:
-            title = f"{source} has two columns called `{name}`"
-            where = f"columns {seen[name]} and {position}"
-            helps = ("rename one of them in the header",)
-            labels = () if span is None else (Label(span, where),)
-            notes = (where,) if span is None else ()
-            mistakes.append(Diagnostic("D408", title, labels, notes, helps, place=source))
-        seen.setdefault(name, position)
-    if more:
-        mistakes[-1] = replace(mistakes[-1], notes=(*mistakes[-1].notes, f"and {more} more columns have a name twice"))
-    if mistakes:
-        raise DataError(mistakes)

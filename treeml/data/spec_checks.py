@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -11,13 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treeml.data.mentions import Mention, conditions, narrowed, place
+from treeml.data.binarization import suits
+from treeml.data.classes import can_be_classes
+from treeml.data.conditions import compared_rows, groups_of, rows_meeting, speaks_of_prediction
+from treeml.data.mentions import Mention, conditions, place
 from treeml.data.table import BitColumns, Column, Dataset, Table, label_text, listed, quoted
 from treeml.lang.diagnostic import DataError, Diagnostic, Label
 from treeml.lang.measures import MEASURES
 from treeml.lang.source import Span
 from treeml.lang.spec import Spec, Use
-from treeml.lang.tasks import HELPS, counts
+from treeml.lang.suggest import nearest
+from treeml.lang.task_checks import HELPS, counts
 
 MOST_GROUPS = 50
 
@@ -34,7 +37,7 @@ def absent_columns(named: Iterable[Mention], table: Table, spec: Spec) -> Iterat
         fact = f"not among its {len(table.columns)} columns"
         labels = tuple(Label(span, fact if i == 0 else "and here") for i, span in enumerate(spans))
         notes = (_candidates({mention.role for mention in places}, table, spec),)
-        close = _close(name, table.columns)
+        close = nearest(name, table.columns)
         helps = [f"did you mean `{close}`?"] if close else []
         spaced = close if close and " " in close else None if close else _with_spaces(table.columns)
         if spaced:
@@ -108,8 +111,6 @@ def wrong_task(
     spec: Spec, table: Table, target: Column, as_classes: bool, asked: Sequence[Use]
 ) -> Iterator[Diagnostic]:
     """T301: classes are measured, but the target is a number, or the other way round."""
-    from treeml.data.bind import can_be_classes
-
     span = place(spec, "predict", target.name)
     if as_classes:
         use = next((use for use in asked if MEASURES[use.measure].task in ("classes", "ensemble")), None)
@@ -153,8 +154,6 @@ def describe(column: Column) -> str:
 
 
 def unsuitable_binarizations(spec: Spec, table: Table, features: Sequence[str]) -> Iterator[Diagnostic]:
-    from treeml.measures.binarize import suits
-
     for rule in spec.binarizations:
         column = table.columns.get(rule.column) if rule.column else None
         if column is None or rule.column not in features or suits(rule, column):
@@ -235,7 +234,7 @@ def too_many_digits(what: str, table: Table, span: Span | None) -> Diagnostic:
 
 def unknown_class(label: str, classes: Sequence[Any], table: Table, span: Span | None) -> Diagnostic:
     texts = [label_text(each) for each in classes]
-    close = _close(label, texts)
+    close = nearest(label, texts)
     helps = (f'did you mean "{close}"?',) if close else ()
     return _at(
         "D450",
@@ -264,23 +263,19 @@ def positive_unsaid(spec: Spec, table: Table, use: Use, classes: Sequence[Any]) 
 
 def unknown_classes_and_groups(dataset: Dataset, asked: Iterable[Use]) -> Iterator[Diagnostic]:
     """Classes, levels and groups that measures speak of and that no row has."""
-    from treeml.data.conditions import rows_meeting
-
     texts = [label_text(label) for label in dataset.classes]
     for use in asked:
-        for parameter, argument in zip(MEASURES[use.measure].parameters, use.arguments, strict=False):
+        pairs = zip(MEASURES[use.measure].parameters, use.arguments, strict=False)
+        for number, (parameter, argument) in enumerate(pairs):
             if parameter.kind == "class" and dataset.classes and label_text(argument) not in texts:
-                span = narrowed(use.span, label_text(argument))
-                yield unknown_class(label_text(argument), dataset.classes, dataset.table, span)
+                yield unknown_class(label_text(argument), dataset.classes, dataset.table, use.spans_of(number)[0])
         sound = True
         for condition in conditions(use):
             if not condition.is_column:
                 value = label_text(float(condition.value)) if isinstance(condition.value, Fraction) else condition.value
                 if condition.comparison == "=" and value not in texts:
                     sound = False
-                    yield unknown_class(
-                        value, dataset.classes, dataset.table, narrowed(condition.span or use.span, value)
-                    )
+                    yield unknown_class(value, dataset.classes, dataset.table, condition.value_span or use.span)
                 continue
             if condition.subject not in dataset.table.columns:
                 sound = False
@@ -292,13 +287,11 @@ def unknown_classes_and_groups(dataset: Dataset, asked: Iterable[Use]) -> Iterat
                 yield from problem.diagnostics
         if sound and use.measure == "rate":
             yield from _empty_rate(dataset, use)
-        if MEASURES[use.measure].group == "fairness" and use.arguments[0] in dataset.table.columns:
+        if MEASURES[use.measure].fairness and use.arguments[0] in dataset.table.columns:
             yield from _empty_groups(dataset, use)
 
 
 def _empty_rate(dataset: Dataset, use: Use) -> Iterator[Diagnostic]:
-    from treeml.data.conditions import rows_meeting, speaks_of_prediction
-
     given = [each for each in (use.arguments[1] if len(use.arguments) > 1 else ()) if not speaks_of_prediction(each)]
     if given and not dataset.weight[rows_meeting(dataset, given)].any():
         title = "this rate is a share of nothing"
@@ -306,42 +299,34 @@ def _empty_rate(dataset: Dataset, use: Use) -> Iterator[Diagnostic]:
         yield _at("D414", title, use.span, "no row meets what is given", dataset.table, (), helps)
 
 
+_MEMBERS = {"all": "has any weight", "positives": "is actually positive", "negatives": "is actually negative"}
+
+
 def _empty_groups(dataset: Dataset, use: Use) -> Iterator[Diagnostic]:
     """A rate over no rows is undefined, so a group without rows that count is refused by its name."""
-    from treeml.data.conditions import groups_of
-
     name = use.arguments[0]
     column = dataset.column(name)
     if column.is_number and len(np.unique(column.values)) > MOST_GROUPS:
         title = f"`{name}` has too many values to name groups"
         helps = ("make a column of a few groups, and name that",)
-        yield _at("D422", title, narrowed(use.span, name), describe(column), dataset.table, (), helps)
+        yield _at("D422", title, use.spans_of(0)[0], describe(column), dataset.table, (), helps)
         return
     if dataset.positive is None:
         return
-    actual = dataset.actual == dataset.positive
-    among: dict[str, tuple[tuple[str, NDArray[np.bool_]], ...]] = {
-        "parity_gap": (("has any weight", np.ones(dataset.rows, dtype=bool)),),
-        "opportunity_gap": (("is actually positive", actual),),
-        "predictive_gap": (("is actually negative", ~actual),),
-    }
-    among["odds_gap"] = (*among["opportunity_gap"], *among["predictive_gap"])
     for text, group in groups_of(dataset, name):
-        for what, rows in among[use.measure]:
-            if not dataset.weight[group & rows].any():
+        for compared in MEASURES[use.measure].fairness:
+            if not dataset.weight[group & compared_rows(dataset, compared)].any():
                 title = f"`{use.measure}` cannot compare the group `{text}` of `{name}`"
-                fact = f"no row of it {what}"
+                fact = f"no row of it {_MEMBERS[compared]}"
                 helps = ("leave these rows out of the data, or join the group with another",)
-                yield _at("D414", title, narrowed(use.span, name), fact, dataset.table, (), helps)
+                yield _at("D414", title, use.spans_of(0)[0], fact, dataset.table, (), helps)
 
 
 def remarks(dataset: Dataset, asked: Iterable[Use]) -> list[str]:
     """What is no mistake, but worth saying."""
     notes = []
     for use in asked:
-        if MEASURES[use.measure].group == "fairness":
-            from treeml.data.conditions import groups_of
-
+        if MEASURES[use.measure].fairness:
             groups = groups_of(dataset, use.arguments[0])
             if len(groups) == 1:
                 notes.append(
@@ -369,18 +354,3 @@ def _at(
     if span is None:
         return Diagnostic(code, title, (), (fact, *notes), helps, place=table.source)
     return Diagnostic(code, title, (Label(span, fact),), notes, helps)
-
-
-def _close(name: str, names: Iterable[str]) -> str | None:
-    """The name that was probably meant: the same but for case or separators, or a slip of the finger away."""
-    known = list(names)
-    plain = _plain(name)
-    for each in known:
-        if _plain(each) == plain:
-            return each
-    found = difflib.get_close_matches(name, known[:5000], 1, 0.75)
-    return found[0] if found else None
-
-
-def _plain(name: str) -> str:
-    return "".join(character for character in name.lower() if character.isalnum())

@@ -12,15 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treeml.data.table import BitColumns, Column, Dataset, Table, label_text
+from treeml.data.bind import bind
+from treeml.data.table import BitColumns, Column, Dataset, Table, label_text, take_column, take_rows
 from treeml.lang.diagnostic import DataError
 from treeml.lang.spec import Spec
 
 
 def take(dataset: Dataset, rows: NDArray[Any]) -> Dataset:
     """What the spec makes of some rows alone: nothing in it depends on any other row."""
-    from treeml.data.bind import bind
-
     numbers, table = _given(dataset, rows)
     table = table.again(numbers) if table.again is not None else _present_levels(take_rows(table, numbers))
     table = _same_roles(table, dataset)
@@ -47,22 +46,6 @@ def held_out(dataset: Dataset, rows: NDArray[Any]) -> Dataset:
         targets=dataset.targets[rows],
         given=None,
     )
-
-
-def take_rows(table: Table, rows: NDArray[Any]) -> Table:
-    columns = table.columns
-    if isinstance(columns, BitColumns):
-        others = {name: take_column(column, rows) for name, column in columns.others.items()}
-        bits = np.ascontiguousarray(columns.bits[:, rows])
-        taken: Any = BitColumns(tuple(columns.index), bits, columns.bit_levels, others)
-    else:
-        taken = {name: take_column(column, rows) for name, column in columns.items()}
-    return replace(table, columns=taken, rows=len(rows), again=None)
-
-
-def take_column(column: Column, rows: NDArray[Any]) -> Column:
-    missing = None if column.missing is None or not column.missing[rows].any() else column.missing[rows]
-    return replace(column, values=column.values[rows], missing=missing)
 
 
 def _given(dataset: Dataset, rows: NDArray[Any]) -> tuple[NDArray[Any], Table]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -125,6 +125,22 @@ class Dataset:
 
     def column(self, name: str) -> Column:
         return self.table.columns[name]
+
+
+def take_rows(table: Table, rows: NDArray[Any]) -> Table:
+    columns = table.columns
+    if isinstance(columns, BitColumns):
+        others = {name: take_column(column, rows) for name, column in columns.others.items()}
+        bits = np.ascontiguousarray(columns.bits[:, rows])
+        taken: Any = BitColumns(tuple(columns.index), bits, columns.bit_levels, others)
+    else:
+        taken = {name: take_column(column, rows) for name, column in columns.items()}
+    return replace(table, columns=taken, rows=len(rows), again=None)
+
+
+def take_column(column: Column, rows: NDArray[Any]) -> Column:
+    missing = None if column.missing is None or not column.missing[rows].any() else column.missing[rows]
+    return replace(column, values=column.values[rows], missing=missing)
 
 
 def label_text(value: Any) -> str:

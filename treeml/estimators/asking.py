@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from treeml.lang.formula import Constraint, Formula, expression, measure, percent, rows
+from treeml.lang import measure_formulas as measures
+from treeml.lang.formula import Constraint, Formula, expression, percent, rows
 from treeml.lang.syntax import Relation, Require
 from treeml.model import Model, load
 
@@ -31,13 +32,6 @@ def read_spec(spec: Any) -> Model:
     raise TypeError(f"spec is .tml text, the path of a .tml file, or a Model, not {type(spec).__name__}")
 
 
-def named(name: str) -> Formula:
-    """A measure without arguments."""
-    found = measure(name)
-    assert isinstance(found, Formula)
-    return found
-
-
 def whole(name: str, value: Any, least: int) -> int:
     """A whole number given as an argument."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < least:
@@ -48,15 +42,15 @@ def whole(name: str, value: Any, least: int) -> int:
 def limit_size(model: Model, max_depth: Any, min_support: Any, max_leaves: Any) -> None:
     """Requirements on depth, support and leaves."""
     if max_depth is not None:
-        model.require(named("depth") <= whole("max_depth", max_depth, least=0))
+        model.require(measures.depth <= whole("max_depth", max_depth, least=0))
     if max_leaves is not None:
-        model.require(named("leaves") <= whole("max_leaves", max_leaves, least=1))
+        model.require(measures.leaves <= whole("max_leaves", max_leaves, least=1))
     if _is_share(min_support):
         if not 0 < min_support < 1:
             raise ValueError(f"min_support is a number of rows or a share between 0 and 1, not {min_support!r}")
-        model.require(named("support") >= percent(100 * Fraction(str(min_support))))
+        model.require(measures.support >= percent(100 * Fraction(str(min_support))))
     elif whole("min_support", min_support, least=1) > 1:
-        model.require(named("support") >= rows(int(min_support)))
+        model.require(measures.support >= rows(int(min_support)))
 
 
 def limit_columns(model: Model, forbid: Any) -> None:
@@ -70,7 +64,7 @@ def limit_leaf_weight(model: Model, share: Any, total: Fraction) -> None:
     if isinstance(share, bool) or not isinstance(share, (int, float, np.number)) or not 0 <= share <= 1:
         raise ValueError(f"min_weight_fraction_leaf is a share between 0 and 1, not {share!r}")
     if share:
-        model.require(named("leaf_weight") >= Fraction(str(share)) * total)
+        model.require(measures.leaf_weight >= Fraction(str(share)) * total)
 
 
 def priced(goal: Formula, leaf_price: Any) -> Formula:
@@ -78,7 +72,7 @@ def priced(goal: Formula, leaf_price: Any) -> Formula:
     price = Fraction(str(leaf_price))
     if price < 0:
         raise ValueError(f"leaf_price is at least 0, not {leaf_price!r}")
-    return goal + price * named("leaves") if price else goal
+    return goal + price * measures.leaves if price else goal
 
 
 def add_class_weights(model: Model, class_weight: Any, weights: Counted) -> Fraction:

@@ -1,7 +1,7 @@
-"""What all estimators share: X, y -> Table -> Model -> Result -> fitted attributes; rows -> leaves.
+"""X, y -> Table -> Model -> Result -> fitted attributes; rows -> leaves: what all estimators share.
 
-An estimator keeps its arguments as they were given, as scikit-learn asks for, and reads them in `fit`. Arguments are
-fields of dataclasses, so that each is named once and estimators inherit those that they share.
+An estimator keeps its arguments as given, as scikit-learn requires, and reads them in `fit`. Arguments are fields of
+dataclasses, so that each is named once and estimators inherit the ones they share.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
     from treeml.lang.spec import Spec
     from treeml.solving.result import Result
 
-RUN = ("spec", "params", "backend", "time_limit", "threads", "random_state", "verbose")  # may stand beside `spec`
+RUN = ("spec", "params", "backend", "time_limit", "threads", "random_state", "verbose")  # allowed together with `spec`
 
 
 @dataclass(kw_only=True, repr=False, eq=False)
 class Estimator(BaseEstimator):  # type: ignore[misc]
-    """What is fitted by a back-end of TreeML: a tree, or a forest."""
+    """An estimator that a back-end of TreeML fits: a tree or a forest."""
 
     max_depth: int | None = 3
     min_support: int | float = 1
@@ -69,37 +69,64 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
 
     @property
     def objective_(self) -> Any:
-        """The value of the goal, as it was verified; several for several goals."""
+        """The verified value of the goal; a tuple if there are several goals.
+
+        >>> estimator.objective_
+        """
         return self._solved().objective
 
     @property
     def bound_(self) -> float | None:
-        """What no tree can be better than; None where the back-end has no bound."""
+        """The proved bound that no tree can beat; None if the back-end has none.
+
+        >>> estimator.bound_
+        """
         return self._solved().bound
 
     @property
     def gap_(self) -> float | None:
-        """How far objective and bound are apart, as a share of the objective."""
+        """The distance between objective and bound, as a share of the objective.
+
+        >>> estimator.gap_
+        """
         return self._solved().gap
 
     @property
     def status_(self) -> str:
-        """`optimal`, or what else is known: `feasible`, `local`."""
+        """What is known about the answer: `optimal`, `local` or `feasible`.
+
+        >>> estimator.status_
+        'optimal'
+        """
         return self._solved().status.value
 
     @property
     def is_optimal_(self) -> bool:
+        """Whether the answer is proved to be optimal.
+
+        >>> estimator.is_optimal_
+        True
+        """
         return self._solved().is_optimal
 
     def to_json(self) -> dict[str, Any]:
-        """The arguments and the fitted tree as plain JSON values; `from_json` reads them."""
+        """The arguments and the fitted tree or forest as plain JSON values, which `from_json` reads.
+
+        >>> import json
+        >>> text = json.dumps(estimator.to_json())
+        """
         from treeml.estimators.stored import write_estimator
 
         return write_estimator(self)
 
     @classmethod
     def from_json(cls, value: Any) -> Self:
-        """The estimator that `to_json` wrote, from its values or their text. Reading runs no code."""
+        """The estimator that `to_json` wrote, from its values or their text. Reading runs no code.
+
+        >>> again = type(estimator).from_json(estimator.to_json())
+        >>> bool((again.predict(X) == estimator.predict(X)).all())
+        True
+        """
         from treeml.estimators.stored import read_estimator
 
         read: Self = read_estimator(cls, value)
@@ -110,7 +137,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         return self.result_
 
     def _checked_rows(self, X: Any) -> Any:
-        """Rows to predict, by name where the estimator was fitted with names."""
+        """Rows to predict, with named columns if the estimator was fitted with names."""
         if reading.is_frame(X) and getattr(self, "from_frame_", False):
             validate_data(self, X, reset=False, skip_check_array=True)
             return reading.plain_names(X)
@@ -119,7 +146,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         return validate_data(self, X, reset=False, dtype=dtype, ensure_all_finite=finite)
 
     def _checked_training(self, X: Any, y: Any, **y_checks: Any) -> tuple[Any, Any]:
-        """X and y as scikit-learn wants them: arrays of finite numbers, or a frame as it is; y where one is needed."""
+        """X and y as scikit-learn requires them: arrays of finite numbers, or an unchanged frame; y if it is needed."""
         self.from_frame_ = reading.is_frame(X)
         given = {"y": y} if self.__sklearn_tags__().target_tags.required else {}
         if self.from_frame_:
@@ -142,7 +169,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         weight: Any = None,
         notes: tuple[str, ...] = (),
     ) -> None:
-        """Join X with its target and weights, make the model (of `spec`, else of the keywords), and solve it."""
+        """Join X with its target and weights, make the model from `spec` or else from the keywords, and solve it."""
         table = reading.make_table(X)
         table = replace(table, notes=(*table.notes, *notes))
         own = self._own_spec()
@@ -168,7 +195,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         self._solve(model, table, inputs)
 
     def _own_spec(self) -> tuple[Model, Spec] | None:
-        """The model of `spec` and what it means, if there is one; it leaves the keywords nothing to say."""
+        """The model in `spec` and its meaning, if there is one; no keyword may then describe the tree as well."""
         given = self.get_params(deep=False)
         if self.spec is None:
             if self.params is not None:
@@ -186,7 +213,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         return model, check(model, has_target=True)[0]
 
     def _solve(self, model: Model, table: Table, inputs: tuple[str, ...]) -> None:
-        """Solve and keep what was found, or say why there is nothing."""
+        """Solve the model and keep what was found, or raise the reason why nothing was."""
         result = model.solve(
             table,
             backend=self.backend,
@@ -207,16 +234,16 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         self.model_ = model
 
     def _keep(self, result: Result, inputs: tuple[str, ...]) -> Result:
-        """The result with the columns of X, of arrays as well, in the order in which they came."""
-        raise AssertionError("an estimator keeps what was found")
+        """The result with the columns of X as inputs, in their original order."""
+        raise NotImplementedError
 
     def _limit(self, model: Model, max_depth: int | None, max_leaves: int | None) -> None:
-        """What every estimator can ask for: how large a tree may be, and which columns it may not test."""
+        """The requirements that every estimator has keywords for: the size of a tree, and columns it must not test."""
         limit_size(model, max_depth, self.min_support, max_leaves)
         limit_columns(model, self.forbid)
 
     def _declare_missing(self, model: Model, table: Table) -> None:
-        """What `missing` says, for the columns that have gaps."""
+        """Declare how missing values are handled, for the columns that have some."""
         if self.missing is None:
             return
         if self.missing not in ("separate", "median"):
@@ -228,7 +255,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
 
 @dataclass(kw_only=True, repr=False, eq=False)
 class TreeEstimator(Estimator):
-    """One tree."""
+    """An estimator that fits one tree."""
 
     leaf_price: float = 0.0
 
@@ -236,27 +263,53 @@ class TreeEstimator(Estimator):
 
     @property
     def n_leaves_(self) -> int:
+        """The number of leaves.
+
+        >>> estimator.n_leaves_
+        """
         check_is_fitted(self)
         return len(self.tree_.leaves)
 
     @property
     def depth_(self) -> int:
+        """The number of splits on the longest path.
+
+        >>> estimator.depth_
+        """
         check_is_fitted(self)
         return self.tree_.depth
 
     def get_n_leaves(self) -> int:
+        """The number of leaves, under the name that scikit-learn uses.
+
+        >>> estimator.get_n_leaves() == estimator.n_leaves_
+        True
+        """
         return self.n_leaves_
 
     def get_depth(self) -> int:
+        """The depth, under the name that scikit-learn uses.
+
+        >>> estimator.get_depth() == estimator.depth_
+        True
+        """
         return self.depth_
 
     def apply(self, X: Any) -> NDArray[np.intp]:
-        """For each row the number of its leaf among all nodes, parents before children, the yes side first."""
+        """For each row the number of its leaf among all nodes; parents come before children, the yes side first.
+
+        >>> estimator.apply(X[:3]).shape
+        (3,)
+        """
         numbers = [number for number, node in enumerate(self._nodes()) if not isinstance(node, Branch)]
         return np.array(numbers, dtype=np.intp)[self._reached(X)]
 
     def decision_path(self, X: Any) -> Any:
-        """A sparse matrix, rows x nodes: 1 where the row passes the node."""
+        """A sparse matrix (rows x nodes) with 1 where a row passes a node.
+
+        >>> estimator.decision_path(X[:3]).shape[0]
+        3
+        """
         from scipy.sparse import csr_array  # type: ignore[import-untyped]
 
         passed = self._ancestors()
@@ -289,7 +342,7 @@ class TreeEstimator(Estimator):
         return found
 
     def _reached(self, X: Any) -> NDArray[np.intp]:
-        """The place of each row's leaf among the leaves."""
+        """The position of each row's leaf among the leaves."""
         check_is_fitted(self)
         return self.tree_.apply(self._checked_rows(X))
 
@@ -302,7 +355,7 @@ class TreeEstimator(Estimator):
 
 
 def positive_weights(sample_weight: Any, X: Any, y: Any) -> tuple[Any, Any, Any]:
-    """X, y and weights without the rows that weigh nothing; no weights where none are given."""
+    """X, y and weights without the rows of weight zero; the weights are None if none are given."""
     if sample_weight is None:
         return X, y, None
     weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
@@ -315,7 +368,7 @@ def positive_weights(sample_weight: Any, X: Any, y: Any) -> tuple[Any, Any, Any]
 
 
 def total_weight(weight: Any, rows: int) -> Fraction:
-    """The sum of the weights, exactly as they are written."""
+    """The exact sum of the weights, read as decimals."""
     if weight is None:
         return Fraction(rows)
     return sum((Fraction(str(each)) for each in weight.tolist()), Fraction(0))

@@ -1,4 +1,4 @@
-"""X, y -> the classification tree that makes fewest mistakes, or the cheapest ones, within what is required."""
+"""X, y -> the classification tree with the fewest or the cheapest mistakes that meets the requirements."""
 
 from __future__ import annotations
 
@@ -15,17 +15,21 @@ from sklearn.utils.multiclass import check_classification_targets
 from treeml.estimators import asking
 from treeml.estimators import rows as reading
 from treeml.estimators.base import Estimator, TreeEstimator, positive_weights, total_weight
+from treeml.lang import measure_formulas as measures
 from treeml.model import Model
 from treeml.trees.nodes import class_shares
 
 
 class ClassEstimator(ClassifierMixin, Estimator):  # type: ignore[misc]
-    """What classifiers share: labels of any kind, and weights."""
+    """What all classifiers share: labels of any type, and weights."""
 
     classes_: NDArray[Any]
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the best one. Rows of weight zero are left out."""
+        """Fit to rows X with labels y. Rows of weight zero are left out.
+
+        >>> estimator.fit(X, y, sample_weight=[1, 2] * 20)
+        """
         name = getattr(y, "name", None)
         X, y = self._checked_training(X, y)
         check_classification_targets(y)
@@ -44,31 +48,36 @@ class ClassEstimator(ClassifierMixin, Estimator):  # type: ignore[misc]
         return self
 
     def _asked(self, target: str, labels: tuple[Any, ...], present: Mapping[Any, Fraction]) -> Model:
-        """The model that the keywords describe; `present` are the classes that occur, with their weights."""
-        raise AssertionError("a classifier says what it asks for")
+        """The model that the keywords describe; `present` holds the classes that occur, with their weights."""
+        raise NotImplementedError
 
 
 @dataclass(kw_only=True, repr=False, eq=False)
 class OptimalTreeClassifier(ClassEstimator, TreeEstimator):
     """The best decision tree for classes, proved and verified.
 
+    >>> from treeml.sklearn import OptimalTreeClassifier
+    >>> estimator = OptimalTreeClassifier(max_depth=2, min_support=5).fit(X, y)
+    >>> estimator.is_optimal_, estimator.score(X, y)
+    (True, 1.0)
+
     Parameters
     ----------
     max_depth : int or None
-        The most splits on a path.
+        The largest number of splits on a path.
     min_support : int or float
-        The fewest rows in a leaf, as a number or as a share of all rows.
+        The smallest number of rows in a leaf, or their smallest share of all rows.
     leaf_price : float
-        What a leaf has to earn: the share of the weight (or of the mean cost) that it must gain. 0 asks for the most
-        accurate tree and no more.
+        The penalty per leaf: the share of the weight (or of the mean cost) that it must gain. 0 asks only for the
+        most accurate tree.
     max_leaves : int or None
-        The most leaves.
+        The largest number of leaves.
     min_weight_fraction_leaf : float
-        The least share of all weight, of rows times classes, that a leaf may have.
+        The smallest share of the total weight (of rows times classes) that a leaf may have.
     class_weight : None, "balanced" or dict
         Factors of the weights of classes; `balanced` lets every class weigh the same.
     cost_matrix : None, dict or square array
-        What mistakes cost: {(predicted, actual): cost}, or an array laid out like `confusion_matrix`.
+        The costs of mistakes: {(predicted, actual): cost}, or an array laid out like `confusion_matrix`.
     fairness : None or dict
         Bounds on gaps between groups: {"parity_gap(sex)": 0.05}. Needs `positive` unless classes are 0/1 or no/yes.
     positive : label
@@ -76,24 +85,24 @@ class OptimalTreeClassifier(ClassEstimator, TreeEstimator):
     forbid : list of str
         Columns that may not be split on; they may still name groups.
     missing : None, "separate" or "median"
-        What gaps in X mean; without it they are an error.
+        How missing values in X are handled; None makes them an error.
     spec : str, Path or Model
         A specification instead of all of the above; `params` gives its params their values.
     params : dict
         Values for the params of `spec`.
     backend : str
-        Who solves: `native`, `cpsat`, `mip`, ...; the best capable one unless given.
+        The back-end: `native`, `cpsat`, `mip`, ...; by default the best capable one.
     time_limit : float or str
-        Seconds, or text such as "5 min"; the best tree found until then is kept, with a warning.
+        Seconds, or text such as "5 min"; the best tree found by then is kept, with a warning.
     threads, random_state : int
-        Threads that the back-end may use, and the seed of what it does at random.
+        The number of threads of the back-end, and the seed of its random choices.
     verbose : bool
-        Show a bar while it is solved: in a notebook, in a terminal, or as lines of a log.
+        Show progress while solving: a bar in a notebook or a terminal, else lines of a log.
 
     Attributes
     ----------
-    tree_, result_, model_ : the tree, all that is known of the search, and the model that was solved
-    objective_, bound_, gap_, status_, is_optimal_ : what was reached, and what is proved
+    tree_, result_, model_ : the tree, the complete result of the search, and the model that was solved
+    objective_, bound_, gap_, status_, is_optimal_ : the value that was reached, and what is proved
     n_leaves_, depth_, classes_, n_features_in_, feature_names_in_ : as in scikit-learn
     """
 
@@ -105,7 +114,11 @@ class OptimalTreeClassifier(ClassEstimator, TreeEstimator):
     positive: Any = None
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class of each row's leaf."""
+        """The class of each row's leaf.
+
+        >>> estimator.predict(X[:3]).shape
+        (3,)
+        """
         reached = self._reached(X)
         place = {label: number for number, label in enumerate(self.classes_.tolist())}
         codes = np.array([place[leaf.prediction] for leaf in self.tree_.leaves])
@@ -113,7 +126,11 @@ class OptimalTreeClassifier(ClassEstimator, TreeEstimator):
         return found
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """The shares, by weight, of the classes in each row's leaf, in the order of `classes_`."""
+        """The shares, by weight, of the classes in each row's leaf, in the order of `classes_`.
+
+        >>> estimator.predict_proba(X[:3]).shape
+        (3, 2)
+        """
         reached = self._reached(X)
         place = {label: number for number, label in enumerate(self.classes_.tolist())}
         shares = np.zeros((len(self.tree_.leaves), len(place)))
@@ -123,16 +140,16 @@ class OptimalTreeClassifier(ClassEstimator, TreeEstimator):
         return shares[reached]
 
     def _asked(self, target: str, labels: tuple[Any, ...], present: Mapping[Any, Fraction]) -> Model:
-        """The model that the keywords describe; `present` are the classes that occur, with their weights."""
+        """The model that the keywords describe; `present` holds the classes that occur, with their weights."""
         model = Model()
         positive = self.positive.item() if isinstance(self.positive, np.generic) else self.positive
         if positive is not None and positive not in labels:
             raise ValueError(f"positive={positive!r} is none of the classes {list(labels)}")
         model.predict(target, positive=positive if positive in present else None)
-        goal = asking.named("error_rate")
+        goal = measures.error_rate
         if self.cost_matrix is not None:
             asking.add_mistake_costs(model, self.cost_matrix, labels, present)
-            goal = asking.named("mistake_cost") / sum(present.values(), Fraction(0))
+            goal = measures.mistake_cost / sum(present.values(), Fraction(0))
         model.minimize(asking.priced(goal, self.leaf_price))
         total = asking.add_class_weights(model, self.class_weight, present)
         asking.limit_leaf_weight(model, self.min_weight_fraction_leaf, total)
@@ -142,7 +159,7 @@ class OptimalTreeClassifier(ClassEstimator, TreeEstimator):
 
 
 def _class_weights(labels: tuple[Any, ...], codes: NDArray[Any], weight: Any) -> dict[Any, Fraction]:
-    """The weight of every class that occurs, exactly."""
+    """The exact weight of every class that occurs."""
     found = {}
     for code in np.unique(codes).tolist():
         rows = codes == code

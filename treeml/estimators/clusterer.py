@@ -1,9 +1,9 @@
-"""X -> groups of rows that a small tree can tell apart, as close together as such groups can be."""
+"""X -> the best clusters that are the leaves of a small tree."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from sklearn.base import ClusterMixin
 from treeml.estimators import asking
 from treeml.estimators import rows as reading
 from treeml.estimators.base import TreeEstimator, positive_weights, total_weight
-from treeml.lang.formula import MeasureWithArguments, measure
+from treeml.lang.measure_formulas import cluster_loss
 from treeml.model import Model
 
 if TYPE_CHECKING:
@@ -23,41 +23,49 @@ if TYPE_CHECKING:
 class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
     """Clusters that are the leaves of a tree, so that every cluster is described by the tests that lead to it.
 
+    >>> from treeml.sklearn import TreeClusterer
+    >>> estimator = TreeClusterer(n_clusters=3).fit(X)
+    >>> len(set(estimator.labels_))
+    3
+
     Parameters
     ----------
     n_clusters : int or None
-        The most leaves.
+        The largest number of leaves.
     max_depth : int or None
-        The most splits on a path; unless given, as many as `n_clusters` leaves need at least.
+        The largest number of splits on a path; by default the smallest that allows `n_clusters` leaves.
     min_support : int or float
-        The fewest rows in a leaf, as a number or as a share of all rows.
+        The smallest number of rows in a leaf, or their smallest share of all rows.
     leaf_price : float
-        How much mean loss a leaf has to gain.
+        The penalty per leaf, in units of the mean loss.
     distance : "squared" or "absolute"
-        Of a row to the center of its leaf; centers are means or medians.
+        The distance of a row to the center of its leaf; centers are means or medians.
     columns : list of str
-        The columns whose distances count; all columns of numbers unless given. All columns of X may be tested.
+        The columns that distances are measured in; by default all numeric columns. All columns of X may be tested.
     forbid, missing, spec, params, backend, time_limit, threads, random_state, verbose
         As in OptimalTreeClassifier.
 
     Attributes
     ----------
     labels_ : the cluster of every row, from 0
-    cluster_centers_ : the center of every cluster over the columns whose distances count
-    tree_, result_, model_ : the tree, all that is known of the search, and the model that was solved
-    objective_, bound_, gap_, status_, is_optimal_ : what was reached, and what is proved
+    cluster_centers_ : the center of every cluster in the columns that distances are measured in
+    tree_, result_, model_ : the tree, the complete result of the search, and the model that was solved
+    objective_, bound_, gap_, status_, is_optimal_ : the value that was reached, and what is proved
     n_leaves_, depth_, n_features_in_, feature_names_in_ : as in scikit-learn
     """
 
     n_clusters: int | None = field(default=4, kw_only=False)
     max_depth: int | None = None
-    distance: str = "squared"
+    distance: Literal["squared", "absolute"] = "squared"
     columns: Any = None
 
     labels_: NDArray[np.intp] = field(init=False)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Find the best tree; y is there for pipelines and takes no part."""
+        """Fit to rows X; y is accepted for pipelines and ignored.
+
+        >>> estimator.fit(X)
+        """
         X, _ = self._checked_training(X, None)
         rows, _, weight = positive_weights(sample_weight, X, None)
         if weight is not None:
@@ -67,16 +75,25 @@ class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
         return self
 
     def predict(self, X: Any) -> NDArray[np.intp]:
-        """The cluster of each row."""
+        """The cluster of each row.
+
+        >>> estimator.predict(X[:3]).shape
+        (3,)
+        """
         return self._reached(X)
 
     @property
     def cluster_centers_(self) -> NDArray[np.float64]:
+        """The center of every cluster, in the columns that distances are measured in.
+
+        >>> estimator.cluster_centers_.shape
+        (3, 4)
+        """
         self._solved()
         return np.array([leaf.prediction for leaf in self.tree_.leaves], dtype=np.float64)
 
     def _asked(self, table: Table, weight: Any) -> tuple[Model, Table]:
-        """The model that the keywords describe, and the table with columns that it can measure distances in."""
+        """The model that the keywords describe, and the table with the columns that distances are measured in."""
         if self.distance not in ("squared", "absolute"):
             raise ValueError(f"distance is squared or absolute, not {self.distance!r}")
         given = [self.columns] if isinstance(self.columns, str) else self.columns
@@ -88,25 +105,23 @@ class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
             if self.n_clusters is None:
                 raise ValueError("give n_clusters or max_depth, otherwise every row is a cluster of its own")
             depth = (asking.whole("n_clusters", self.n_clusters, least=1) - 1).bit_length()
-        loss = measure("cluster_loss")
-        assert isinstance(loss, MeasureWithArguments)
         model = Model()
         model.features(*table.columns)
         measured, table = _measurable(table, alike, weight, self.distance == "squared")
-        distance = loss(*measured, distance=self.distance) / total_weight(weight, table.rows)
+        distance = cluster_loss(*measured, distance=self.distance) / total_weight(weight, table.rows)
         model.minimize(asking.priced(distance, self.leaf_price))
         self._limit(model, depth, self.n_clusters)
         return model, table
 
 
 def _measurable(table: Table, names: list[str], weight: Any, squared: bool) -> tuple[list[str], Table]:
-    """The columns to measure distances by. They are added up exactly, so rounded copies replace very many digits."""
+    """The columns that distances are measured in; those with too many digits for exact sums get rounded copies."""
     measured = []
     for name in names:
         column = table.columns.get(name)
         measured.append(name)
         if column is None or not column.is_number or column.missing is not None:
-            continue  # what is wrong with it is said when the model meets the data
+            continue  # binding the model to the data reports what is wrong with it
         values, _, notes = reading.fitting(column.values.astype(np.float64), weight, squared)
         if notes:
             measured[-1] = f"{name}{reading.ROUNDED}"

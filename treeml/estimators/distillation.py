@@ -1,7 +1,7 @@
-"""A fitted model -> the best small tree that mimics it, with how faithful it is.
+"""A fitted model -> the best small tree that mimics it, and its fidelity.
 
-The model answers for the rows of X, or for inputs that are sampled, and those answers are what the tree has to predict.
-Answers may be labels, probabilities of classes (all of them at once, by least squared distance) or numbers.
+The tree is fitted to the answers of the model on the rows of X, or on sampled inputs. Answers are labels, probabilities
+of all classes at once (fitted by squared distance) or numbers.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from treeml.data.read import load, load_arrays
 from treeml.data.table import Column, Table
 from treeml.estimators import rows as reading
-from treeml.estimators.asking import limit_size, named, priced
+from treeml.estimators.asking import limit_size, priced
+from treeml.lang import measure_formulas as measures
 from treeml.lang.diagnostic import DataError, Diagnostic
-from treeml.lang.formula import MeasureWithArguments, measure
 from treeml.model import Model
 from treeml.trees.tree import Tree
 
@@ -47,14 +47,14 @@ class Distilled:
     model: Model = field(default_factory=Model, repr=False)  # what was solved
 
     def predict(self, data: Any) -> NDArray[Any]:
-        """What the model is taken to answer: labels or numbers."""
+        """The labels or numbers that the model would answer, according to the tree."""
         if self.mimics != "probabilities":
             return self.tree.predict(data)
         found: NDArray[Any] = _labels(self.classes)[np.argmax(self.predict_proba(data), axis=1)]
         return found
 
     def predict_proba(self, data: Any) -> NDArray[np.float64]:
-        """The probabilities that the model is taken to give; of a tree for labels, their shares in the leaf."""
+        """The probabilities that the model would give, according to the tree; for labels, their shares in the leaf."""
         if self.mimics != "probabilities":
             return self.tree.predict_proba(data)
         held = np.array([leaf.prediction for leaf in self.tree.leaves], dtype=np.float64)
@@ -94,10 +94,14 @@ def distill(
 ) -> Distilled:
     """The best tree that mimics `model`, an object with `predict` or a function of rows.
 
-    Its rows are those of X; or `samples` rows drawn from `inputs`, such as {"age": (18, 80), "sex": ["F", "M"]}: whole
-    numbers between two whole numbers, numbers between two others, or one of several values. `mimic` is labels,
-    probabilities or numbers; unless given, labels of a classifier and numbers of any other model. Fidelity on `unseen`
-    rows is reported too; for sampled inputs, on as many fresh ones.
+    >>> found = tml.distill(lambda rows: rows[:, 0] > 0, X, max_depth=1)
+    >>> found.fidelity
+    1.0
+
+    The tree is fitted to the answers on the rows of X, or on `samples` rows drawn from `inputs`, for example
+    {"age": (18, 80), "sex": ["F", "M"]}: integers between two integers, numbers between two other numbers, or one of
+    several values. `mimic` is labels, probabilities or numbers; by default labels for a classifier and numbers for any
+    other model. Fidelity is also reported on the `unseen` rows; for sampled inputs, on as many new samples.
     """
     if mimic is not None and mimic not in MIMICS:
         raise ValueError(f"mimic is one of {', '.join(MIMICS)}, not {mimic!r}")
@@ -159,7 +163,7 @@ def _classes(model: Any, X: Any, mimic: str) -> tuple[Any, ...]:
 
 
 def _answers(model: Any, X: Any, mimic: str) -> NDArray[Any]:
-    """What the model says, one answer for each row: a label, a number, or a probability for each class."""
+    """The answer of the model for each row: a label, a number, or a probability for each class."""
     if mimic != "probabilities":
         return np.asarray(_predict(model)(X)).reshape(-1)
     if not hasattr(model, "predict_proba") and hasattr(model, "predict"):
@@ -169,7 +173,7 @@ def _answers(model: Any, X: Any, mimic: str) -> NDArray[Any]:
 
 
 def _refuse_no_answer(answers: NDArray[Any]) -> None:
-    """Raises where the model answers nothing, or no number that a tree can come close to."""
+    """Raise DataError if the model gives no answer for a row, or a number that is not finite."""
     if answers.dtype.kind == "f":
         without = ~np.isfinite(answers)
     elif answers.dtype.kind == "O":
@@ -184,7 +188,7 @@ def _refuse_no_answer(answers: NDArray[Any]) -> None:
 def _is_nothing(answer: Any) -> bool:
     try:
         return answer is None or bool(answer != answer)
-    except TypeError:  # pandas does not say whether its NA differs from itself
+    except TypeError:  # comparing pandas.NA with itself gives no truth value
         return True
 
 
@@ -201,7 +205,7 @@ def _no_answer(first: Any, rows: NDArray[np.intp], total: int) -> Diagnostic:
 def _asked(
     table: Table, answers: NDArray[Any], mimic: str, classes: Sequence[Any], price: float
 ) -> tuple[Model, Table]:
-    """The model that asks for the tree, and the table with the answers beside the rows."""
+    """The model to solve, and the table with the answers as additional columns."""
     asked = Model()
     asked.features(*table.columns)
     name = reading.free_name(table, "answer")
@@ -211,21 +215,19 @@ def _asked(
         for each, values in zip(names, answers.T, strict=True):
             rounded, _, _ = reading.fitting(np.round(values, 6), None, squared=True)
             columns[each] = reading.numbers_column(each, rounded)
-        loss = measure("cluster_loss")
-        assert isinstance(loss, MeasureWithArguments)
-        asked.minimize(priced(loss(*names) / table.rows, price))
+        asked.minimize(priced(measures.cluster_loss(*names) / table.rows, price))
         return asked, replace(table, columns=columns)
     if mimic == "numbers":
         rounded, _, _ = reading.fitting(answers.astype(np.float64), None, squared=True)
         column: Column = reading.numbers_column(name, rounded)
-        asked.minimize(priced(named("squared_loss") / table.rows, price))
+        asked.minimize(priced(measures.squared_loss / table.rows, price))
     else:
         place = {label: number for number, label in enumerate(classes)}
         strange = [label for label in answers.tolist() if label not in place]
         if strange:
             raise ValueError(f"the model answers {strange[0]!r}, which is none of its classes: {list(classes)!r}")
         column = reading.classes_column(name, np.array([place[label] for label in answers.tolist()]), tuple(classes))
-        asked.minimize(priced(named("error_rate"), price))
+        asked.minimize(priced(measures.error_rate, price))
     asked.predict(name)
     return asked, reading.with_column(table, column, "target")
 
@@ -262,7 +264,7 @@ def _sampled(inputs: Mapping[str, Any], rows: int, chance: np.random.Generator) 
 
 
 def _as_the_model_reads(columns: Mapping[str, NDArray[Any]], model: Any) -> Any:
-    """A frame for a model that knows names, else an array."""
+    """A frame for a model that was fitted with column names, else an array."""
     if not hasattr(model, "feature_names_in_") and all(values.dtype.kind in "biuf" for values in columns.values()):
         return np.column_stack(list(columns.values()))
     try:

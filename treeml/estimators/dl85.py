@@ -1,7 +1,7 @@
-"""The trees of the DL8.5 library's interface: X, y and functions of rows -> the best tree; `treeml.dl85` shows them.
+"""X, y and error functions -> the best tree, behind the interface of the DL8.5 library, which `treeml.dl85` exports.
 
-Errors of classes are solved as any spec is. A function of one's own goes to the native kernel over the contract, since
-the language has no Python in it.
+Classification errors are solved like any spec. An error function written in Python goes directly to the native
+back-end, because the language cannot express it.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from treeml.backends import contract
 from treeml.estimators import rows as reading
-from treeml.estimators.asking import limit_size, named
+from treeml.estimators.asking import limit_size
 from treeml.estimators.base import positive_weights
+from treeml.lang import measure_formulas as measures
 from treeml.model import Model
 from treeml.problem import problem as problems
 from treeml.problem import terms
@@ -33,11 +34,15 @@ from treeml.trees.tree import Tree
 Rows = NDArray[np.intp]
 Cost = Callable[[Rows], float]
 
-FOREIGN = {"steers": "the search of the other library"}  # marks arguments without effect
+FOREIGN = {"steers": "the search of the DL8.5 library"}  # marks arguments that have no effect here
 
 
 class Cache_Type(Enum):
-    """By the other library's name, so that a line that mentions it still runs."""
+    """Named as in the DL8.5 library, so that code which mentions it still runs; it has no effect here.
+
+    >>> from treeml.dl85 import Cache_Type, DL85Classifier
+    >>> DL85Classifier(cache_type=Cache_Type.Cache_TrieItemset)
+    """
 
     Cache_TrieItemset = 1
     Cache_HashItemset = 2
@@ -45,7 +50,11 @@ class Cache_Type(Enum):
 
 
 class Wipe_Type(Enum):
-    """By the other library's name, so that a line that mentions it still runs."""
+    """Named as in the DL8.5 library, so that code which mentions it still runs; it has no effect here.
+
+    >>> from treeml.dl85 import DL85Classifier, Wipe_Type
+    >>> DL85Classifier(wipe_type=Wipe_Type.Subnodes)
+    """
 
     All = 1
     Subnodes = 2
@@ -53,8 +62,8 @@ class Wipe_Type(Enum):
 
 
 @dataclass(kw_only=True, repr=False, eq=False)
-class Face(BaseEstimator):  # type: ignore[misc]
-    """The arguments that all estimators of that library have."""
+class DL85Arguments(BaseEstimator):  # type: ignore[misc]
+    """The arguments that all estimators of the DL8.5 library have."""
 
     max_depth: int = field(default=1, kw_only=False)
     min_sup: int = field(default=1, kw_only=False)
@@ -86,14 +95,14 @@ class Face(BaseEstimator):  # type: ignore[misc]
 
 
 @dataclass(kw_only=True, repr=False, eq=False)
-class DL85Search(Face):
-    """What the trees share: the search, and the attributes that it leaves."""
+class DL85Search(DL85Arguments):
+    """What the trees share: the search, and the fitted attributes that it sets."""
 
     tree_: dict[str, Any] | None = field(init=False)
     model_tree_: Tree | None = field(init=False)
 
     def _search(self, X: NDArray[Any], asked: LeafCosts) -> list[Rows]:
-        """Find the tree of least cost that is better than `max_error`; the rows of each of its leaves."""
+        """Find the cheapest tree that is better than `max_error`, and return the rows of each of its leaves."""
         self._warn_of_foreign()
         begun = monotonic()
         answer, tree = _solve(X, asked, self)
@@ -111,7 +120,7 @@ class DL85Search(Face):
         return [np.flatnonzero(reached == number) for number in range(len(tree.leaves))]
 
     def _keep(self, tree: Tree, values: list[Any], errors: list[float]) -> None:
-        """The tree as DL8.5 writes it: nested dicts with the number of the column, left for no and right for yes."""
+        """Store the tree as DL8.5 does: nested dicts with the number of the column, left for no and right for yes."""
         self.leaf_values_ = values
         number = iter(range(len(values)))
 
@@ -130,17 +139,30 @@ class DL85Search(Face):
         self.tree_ = written(tree.root)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The value of each row's leaf."""
+        """The value of each row's leaf.
+
+        >>> estimator.predict(X[:3]).shape
+        (3,)
+        """
         reached = self._leaves(X)
         return np.array(self.leaf_values_)[reached]
 
     def get_nodes_count(self) -> int:
-        """Splits and leaves together."""
+        """The number of splits and leaves together.
+
+        >>> estimator.get_nodes_count()
+        """
         check_is_fitted(self, "is_fitted_")
         return self.size_
 
     def export_graphviz(self, feature_names: Any = None, class_names: Any = None) -> str:
-        """The tree for Graphviz, 1 on the edge for yes; columns and classes by these names, if they are given."""
+        """The tree in the language of Graphviz, with 1 on the edges for yes.
+
+        Columns and classes get the given names.
+
+        >>> print(estimator.export_graphviz(feature_names=["a", "b", "c", "d"]).splitlines()[0])
+        digraph Tree {
+        """
         tree = self._found("draw")
         names = list(tree.inputs if feature_names is None else feature_names)
         lines: list[str] = []
@@ -176,7 +198,11 @@ class DL85Search(Face):
 
 @dataclass(kw_only=True, repr=False, eq=False)
 class DL85Classifier(ClassifierMixin, DL85Search):  # type: ignore[misc]
-    """The most accurate tree, or the one that is best for an error function of one's own.
+    """The most accurate tree, or the best tree for an error function of your own.
+
+    >>> from treeml.dl85 import DL85Classifier
+    >>> DL85Classifier(max_depth=2, min_sup=5).fit(X, y).accuracy_
+    1.0
 
     `error_function(rows)` gets the numbers of the rows of a leaf and returns an error, or a pair of the error and the
     class to predict. `fast_error_function(counts)` gets the weights of the rows of every class and returns such a pair.
@@ -191,7 +217,10 @@ class DL85Classifier(ClassifierMixin, DL85Search):  # type: ignore[misc]
     classes_: NDArray[Any] = field(init=False)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the best tree; rows of weight zero are left out."""
+        """Fit to rows X with classes y; rows of weight zero are left out.
+
+        >>> estimator.fit(X, y).error_
+        """
         X, y = validate_data(self, X, y)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
@@ -211,13 +240,17 @@ class DL85Classifier(ClassifierMixin, DL85Search):  # type: ignore[misc]
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """The shares of the classes in each row's leaf."""
+        """The shares of the classes in each row's leaf.
+
+        >>> estimator.predict_proba(X[:3]).shape
+        (3, 2)
+        """
         reached = self._leaves(X)
         shares: NDArray[np.float64] = self.leaf_shares_[reached]
         return shares
 
     def _judged(self, codes: NDArray[Any], weight: NDArray[np.float64]) -> Callable[[Rows], tuple[float, Any]]:
-        """For the rows of a leaf, its error and what it predicts."""
+        """A function of the rows of a leaf -> its error and its prediction."""
         size, labels = len(self.classes_), self.classes_.tolist()
 
         def counted(rows: Rows) -> tuple[float, Any]:
@@ -240,7 +273,13 @@ class DL85Classifier(ClassifierMixin, DL85Search):  # type: ignore[misc]
 
 @dataclass(kw_only=True, repr=False, eq=False)
 class DL85Predictor(DL85Search):
-    """A tree for an error function of one's own, whose leaves hold what `leaf_value_function` returns."""
+    """A tree for an error function of your own; its leaves hold what `leaf_value_function` returns.
+
+    >>> from treeml.dl85 import DL85Predictor
+    >>> def spread(rows):
+    ...     return float(target[rows].max() - target[rows].min())
+    >>> estimator = DL85Predictor(max_depth=1, error_function=spread).fit(X)
+    """
 
     fast_error_function: Any = field(default=None, kw_only=False)
     leaf_value_function: Any = None
@@ -252,6 +291,10 @@ class DL85Predictor(DL85Search):
     similar_for_branching: bool = field(default=False, metadata=FOREIGN)
 
     def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit to rows X; y is accepted for pipelines and ignored.
+
+        >>> estimator.fit(X).error_
+        """
         X = validate_data(self, X)
         if self.error_function is None:
             raise ValueError("a predictor needs an error_function: rows of a leaf -> its error")
@@ -261,7 +304,7 @@ class DL85Predictor(DL85Search):
         return self
 
     def _fit_by(self, X: NDArray[Any], error_function: Any, leaf_value_function: Any) -> list[Rows]:
-        """Fit with these functions; a leaf without a value holds its place among the leaves."""
+        """Fit with these functions; without a value function, a leaf holds its position among the leaves."""
 
         def cost(rows: Rows) -> float:
             given = error_function(rows.tolist())
@@ -279,16 +322,25 @@ class DL85Predictor(DL85Search):
 
 @dataclass(kw_only=True, repr=False, eq=False)
 class DL85Cluster(ClusterMixin, DL85Predictor):  # type: ignore[misc]
-    """Clusters that a tree describes: the sum of the distances of rows to the center of their leaf is least.
+    """Clusters that are the leaves of a tree, with the smallest sum of distances to the centers of the leaves.
 
-    `fit(X, X_error)` splits on X and measures distances in `X_error`, or in X where it is not given. A leaf holds the
-    mean of the values that distances are measured in, unless `leaf_value_function` says otherwise; `labels_` has the
-    number of every row's leaf.
+    `fit(X, X_error)` splits on X and measures distances in `X_error`, or in X if it is not given. A leaf holds the mean
+    of the values that distances are measured in, unless `leaf_value_function` is given; `labels_` holds the number of
+    every row's leaf.
+
+    >>> from treeml.dl85 import DL85Cluster
+    >>> len(set(DL85Cluster(max_depth=1).fit(X).labels_))
+    2
     """
 
     labels_: NDArray[np.intp] = field(init=False)
 
     def fit(self, X: Any, X_error: Any = None) -> Self:
+        """Fit to rows X; distances are measured in `X_error`, or in X if it is not given.
+
+        >>> estimator.fit(X).labels_.shape
+        (40,)
+        """
         X = validate_data(self, X)
         measured = X if X_error is None else check_array(X_error)
         if len(measured) != len(X):
@@ -311,7 +363,7 @@ class DL85Cluster(ClusterMixin, DL85Predictor):  # type: ignore[misc]
 
 @dataclass(frozen=True, eq=False)
 class LeafCosts:
-    """What is least: the weight of wrong classes, or a cost of the rows of every leaf."""
+    """What is minimized: the weight of wrong classes, or a cost of the rows of every leaf."""
 
     codes: NDArray[Any] | None = None
     labels: NDArray[Any] | None = None
@@ -334,12 +386,12 @@ def _solve(X: NDArray[Any], asked: LeafCosts, search: DL85Search) -> tuple[contr
     table = reading.make_table(X)
     target = reading.free_name(table, "y")
     if asked.codes is not None and asked.labels is not None:
-        model = Model().predict(target).minimize(named("errors"))
+        model = Model().predict(target).minimize(measures.errors)
         table = reading.with_column(
             table, reading.classes_column(target, asked.codes, tuple(asked.labels.tolist())), "target"
         )
     else:
-        model = Model().predict(target).minimize(named("squared_loss"))
+        model = Model().predict(target).minimize(measures.squared_loss)
         table = reading.with_column(table, reading.numbers_column(target, np.full(len(X), 0.5)), "target")
     if asked.weight is not None:
         weight = reading.numbers_column(reading.free_name(table, "weight"), asked.weight)
@@ -388,5 +440,5 @@ def _inputs(table: Any, target: str) -> tuple[str, ...]:
 
 
 def _quoted(value: Any) -> str:
-    """A text within a label of a record."""
+    """Text inside a record label of Graphviz."""
     return "".join(f"\\{sign}" if sign in '\\"{}|<>' else sign for sign in str(value))

@@ -1,9 +1,9 @@
-"""The booster of the DL8.5 library's interface: X, y -> weighted trees; `treeml.dl85` shows it.
+"""X, y -> weighted trees, behind the interface of the DL8.5 library; `treeml.dl85` is its public face.
 
-Its models are criteria of TreeML under other names. Demiriz, Bennett and Shawe-Taylor (2002) minimize sum w + C sum xi
-with margins of at least 1 - xi, where Ratsch and others maximize r - D sum xi with weights that add up to 1. Divided by
-the sum of the prices, the dual of the first is that of the second with D = C * r, so the first is solved by looking for
-the D at which that holds.
+The models are boosting criteria of TreeML under other names. Demiriz, Bennett and Shawe-Taylor (2002) minimize
+sum w + C sum xi with margins of at least 1 - xi, where Ratsch and others maximize r - D sum xi with weights that add up
+to 1. Divided by the sum of the dual prices, the dual of the first is that of the second with D = C * r, so the first is
+solved by searching for the D at which this equation holds.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from treeml.estimators.dl85 import Face
+from treeml.estimators.dl85 import DL85Arguments
 from treeml.estimators.forest import OptimalForestClassifier
 from treeml.trees.tree import Tree
 
@@ -28,13 +28,17 @@ MOST_STEPS = 60  # of the search for D; halving alone meets any gap before
 
 
 @dataclass(kw_only=True, repr=False, eq=False)
-class DL85Booster(ClassifierMixin, Face):  # type: ignore[misc]
-    """A forest whose margin is best among all forests of such trees, by one of three models.
+class DL85Booster(ClassifierMixin, DL85Arguments):  # type: ignore[misc]
+    """The forest with the best margin among all forests of such trees, by one of three models.
 
-    `model` is MODEL_LP_RATSCH (`regulator` is what a row's shortfall costs; none may fall short unless it is above 0),
-    MODEL_LP_DEMIRIZ (`regulator` likewise, against the sum of the weights; to within `opti_gap`), or MODEL_QP_MDBOOST
-    (`regulator` says how much the variance of the margins counts). `max_iterations` bounds the number of trees, unless
-    it is 0.
+    >>> from treeml.dl85 import MODEL_LP_RATSCH, DL85Booster
+    >>> DL85Booster(max_depth=1, model=MODEL_LP_RATSCH, regulator=0.1).fit(X, y).optimal_
+    True
+
+    `model` is MODEL_LP_RATSCH (`regulator` is the cost of a row's shortfall; if it is not above 0, no row may fall
+    short), MODEL_LP_DEMIRIZ (the same cost, relative to the sum of the weights; solved to within `opti_gap`), or
+    MODEL_QP_MDBOOST (`regulator` is the weight of the variance of the margins). `max_iterations` limits the number of
+    trees, unless it is 0.
     """
 
     max_iterations: int = 0
@@ -49,7 +53,10 @@ class DL85Booster(ClassifierMixin, Face):  # type: ignore[misc]
     classes_: NDArray[Any] = field(init=False)
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Find the best forest."""
+        """Fit to rows X with classes y.
+
+        >>> estimator.fit(X, y).n_estimators_
+        """
         self._refuse_what_is_not_here()
         self._warn_of_foreign()
         begun = monotonic()
@@ -76,17 +83,28 @@ class DL85Booster(ClassifierMixin, Face):  # type: ignore[misc]
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class with most votes."""
+        """The class with the most votes.
+
+        >>> estimator.predict(X[:3]).shape
+        (3,)
+        """
         check_is_fitted(self)
         return self.forest_.predict(X)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """The share of the votes for each class."""
+        """The share of the votes for each class.
+
+        >>> estimator.predict_proba(X[:3]).shape
+        (3, 2)
+        """
         check_is_fitted(self)
         return self.forest_.predict_proba(X)
 
     def get_nodes_count(self) -> int:
-        """Splits and leaves of all trees."""
+        """The number of splits and leaves of all trees.
+
+        >>> estimator.get_nodes_count()
+        """
         check_is_fitted(self)
         return sum(2 * len(tree.leaves) - 1 for tree in self.estimators_)
 
@@ -102,9 +120,9 @@ class DL85Booster(ClassifierMixin, Face):  # type: ignore[misc]
         )
 
     def _demiriz(self, X: Any, y: Any) -> OptimalForestClassifier:
-        """The forest at the D that equals C * r: r falls as D rises."""
+        """The forest for the D that equals C * r, found by bisection because r falls as D rises."""
         cost = self._positive_regulator()
-        least = Fraction(1, len(y))  # below it every row falls short
+        least = Fraction(1, len(y))  # below this, every row falls short
         low, high, penalty = least, Fraction(cost), least
         for _ in range(MOST_STEPS):
             forest = self._forest("lpboost", penalty).fit(X, y)
@@ -151,7 +169,7 @@ class DL85Booster(ClassifierMixin, Face):  # type: ignore[misc]
 
 
 def _best_sum(margins: NDArray[np.float64], cost: float) -> float:
-    """What weights add up to, where their sum and the cost of margins below 1 are least together."""
+    """The sum of the weights for which this sum plus the cost of margins below 1 is smallest."""
     sums = 1 / np.unique(margins[margins > 0])
     worth = sums + cost * np.maximum(0, 1 - sums[:, None] * margins).sum(axis=1)
     return float(sums[np.argmin(worth)])

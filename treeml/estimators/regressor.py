@@ -1,4 +1,4 @@
-"""X, y -> the regression tree of least loss within what is required."""
+"""X, y -> the regression tree with the smallest loss that meets the requirements."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from sklearn.base import RegressorMixin
 from treeml.estimators import asking
 from treeml.estimators import rows as reading
 from treeml.estimators.base import TreeEstimator, positive_weights, total_weight
-from treeml.lang.formula import Formula, MeasureWithArguments, measure
+from treeml.lang import measure_formulas as measures
+from treeml.lang.formula import Formula
 from treeml.model import Model
 
 LOSSES = ("squared", "absolute", "quantile")
@@ -23,26 +24,32 @@ LOSSES = ("squared", "absolute", "quantile")
 class OptimalTreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
     """The best decision tree for numbers, proved and verified.
 
-    Losses are added up exactly in whole numbers, so y (and weights) of very many digits are rounded, which
-    `result_.notes` then says; four to eight digits remain, the more the fewer rows there are.
+    >>> from treeml.sklearn import OptimalTreeRegressor
+    >>> estimator = OptimalTreeRegressor(max_depth=2, loss="absolute").fit(X, target)
+    >>> estimator.predict(X[:2]).shape
+    (2,)
+
+    Losses are added up exactly in integers, so y and weights with very many digits are rounded to four to eight digits
+    (more for fewer rows); `result_.notes` then says so.
 
     Parameters
     ----------
     loss : "squared", "absolute" or "quantile"
-        What is minimized, as a mean over the weights; leaves predict the mean, the median or the quantile.
+        The loss whose weighted mean is minimized; leaves predict the mean, the median or the quantile.
     quantile : float
         The level of `loss="quantile"`.
     max_depth, min_support, max_leaves
-        The most splits on a path, the fewest rows in a leaf (a number, or a share of all), the most leaves.
+        The largest number of splits on a path, the smallest number (or share) of rows in a leaf, the largest number of
+        leaves.
     leaf_price : float
-        How much mean loss a leaf has to gain.
+        The penalty per leaf, in units of the mean loss.
     forbid, missing, spec, params, backend, time_limit, threads, random_state, verbose
         As in OptimalTreeClassifier.
 
     Attributes
     ----------
-    tree_, result_, model_ : the tree, all that is known of the search, and the model that was solved
-    objective_, bound_, gap_, status_, is_optimal_ : what was reached, and what is proved
+    tree_, result_, model_ : the tree, the complete result of the search, and the model that was solved
+    objective_, bound_, gap_, status_, is_optimal_ : the value that was reached, and what is proved
     n_leaves_, depth_, n_features_in_, feature_names_in_ : as in scikit-learn
     """
 
@@ -51,7 +58,10 @@ class OptimalTreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
     max_leaves: int | None = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the best tree. Rows of weight zero are left out."""
+        """Fit to rows X with numbers y. Rows of weight zero are left out.
+
+        >>> estimator.fit(X, target)
+        """
         name = getattr(y, "name", None)
         X, y = self._checked_training(X, y, y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
@@ -68,7 +78,11 @@ class OptimalTreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
         return self
 
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """The number of each row's leaf."""
+        """The number that each row's leaf predicts.
+
+        >>> estimator.predict(X[:3]).shape
+        (3,)
+        """
         reached = self._reached(X)
         return np.array([leaf.prediction for leaf in self.tree_.leaves], dtype=np.float64)[reached]
 
@@ -83,10 +97,10 @@ class OptimalTreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
     def _loss(self) -> Formula:
         if self.loss not in LOSSES:
             raise ValueError(f"loss is one of {', '.join(LOSSES)}, not {self.loss!r}")
-        if self.loss != "quantile":
-            return asking.named(f"{self.loss}_loss")
+        if self.loss == "squared":
+            return measures.squared_loss
+        if self.loss == "absolute":
+            return measures.absolute_loss
         if not 0 < self.quantile < 1:
             raise ValueError(f"quantile is between 0 and 1, not {self.quantile!r}")
-        found = measure("quantile_loss")
-        assert isinstance(found, MeasureWithArguments)
-        return found(Fraction(str(self.quantile)))
+        return measures.quantile_loss(Fraction(str(self.quantile)))

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treeml.data.read import load, load_arrays
-from treeml.data.subset import take_column
-from treeml.data.table import BitColumns, Column, Table
+from treeml.data.table import BitColumns, Column, Table, take_column
 
 Numbers = NDArray[np.float64]
 

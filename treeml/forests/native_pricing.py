@@ -13,14 +13,14 @@ import numpy as np
 
 from treeml.backends.claims import Evidence
 from treeml.backends.contract import Answer, Deadline, Status, Stop
-from treeml.backends.native.run import STATUS, STOP, tree_of
+from treeml.backends.native.flat_tree import STATUS, STOP, flat_tree, tree_of
 from treeml.backends.planning.plan import Plan
 from treeml.backends.run import checked
 from treeml.forests.best_tree import BestTree, BestTreeSolver, best_tree
 from treeml.forests.examples import Whole
 from treeml.native.solver import Found, Solver
 from treeml.problem.problem import Problem
-from treeml.problem.tree import Node, Split
+from treeml.problem.tree import Node
 
 if TYPE_CHECKING:
     from treeml.forests.pricing import TreePricing
@@ -72,7 +72,7 @@ def native_solver(pricing: TreePricing) -> BestTreeSolver | None:
             bits = np.ascontiguousarray(problem.bits[:, rows])
             features = np.array([test.feature for test in problem.tests], dtype=np.int32)
             solver.append(Repriced(bits, cost=cost, columns=features, count=problem.count if counted else None))
-        begin = None if start is None else flat(start)
+        begin = None if start is None else flat_tree(start)
         found = solver[0].solve(seconds=deadline.left(), start=begin, options={"seed": limits.seed}, **settings)
         plan = Plan(pricing.asked(whole), pricing.backend, ())
         return best_tree(checked(plan, answered(found, plan.problem)))
@@ -91,22 +91,3 @@ def answered(found: Found, problem: Problem) -> Answer:
     bound = None if found.bound is None else Fraction(found.bound)
     evidence = SEARCHED if status is Status.OPTIMAL else STOPPED
     return Answer(status, stop, tree_of(found, problem), objective, bound, evidence=evidence)
-
-
-def flat(tree: Node) -> tuple[list[int], list[int], list[int]]:
-    """A tree as arrays of tests and children, every child after its parent."""
-    test: list[int] = []
-    children: list[tuple[int, int]] = []
-    todo: list[tuple[Node, int, int]] = [(tree, -1, 0)]
-    links: list[list[int]] = []
-    while todo:
-        node, parent, side = todo.pop()
-        number = len(test)
-        test.append(node.test if isinstance(node, Split) else -1)
-        links.append([-1, -1])
-        if parent >= 0:
-            links[parent][side] = number
-        if isinstance(node, Split):
-            todo += [(node.no, number, 1), (node.yes, number, 0)]
-    children = [(yes, no) for yes, no in links]
-    return test, [yes for yes, _ in children], [no for _, no in children]

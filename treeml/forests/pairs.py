@@ -1,7 +1,7 @@
 """Prices -> good trees, of depth three at most the best under every root, by counting pairs of tests.
 
 A tree is worth what its leaves gain at the prices, and the sums over all pairs of tests tell the best subtree of depth
-two (Demirovic et al. 2022; `treeml/native/rooted.c`). Numbers are whole and small enough for doubles to be exact. One
+two (Demirovic et al. 2022; `treeml/native/roots/`). Numbers are whole and small enough for doubles to be exact. One
 tree for every root comes for the price of the best, and several columns a round save many rounds.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treeml.forests.examples import Making, votes_of
-from treeml.native.rooted import DEEPEST, Rooted, rooted
+from treeml.native.roots import DEEPEST, RootedTrees, best_under_roots
 from treeml.problem.tree import Leaf, Node, Split
 
 Gains = NDArray[np.float64]  # classes x examples, whole numbers: what an example gains for being given each class
@@ -64,7 +64,7 @@ class _Part:
     def __init__(self, bits: NDArray[np.bool_], gains: Gains) -> None:
         self.bits, self.gains = np.ascontiguousarray(bits), gains
 
-    def best(self, depth: int, columns: int) -> tuple[Rooted, bool]:
+    def best(self, depth: int, columns: int) -> tuple[RootedTrees, bool]:
         """Trees, the best first; and whether every root was tried."""
         tests = len(self.bits)
         more = self.gains[1:] - self.gains[0]
@@ -73,9 +73,9 @@ class _Part:
         roots = np.arange(tests, dtype=np.int32)
         bits = self.bits.view(np.uint8)
         if depth == DEEPEST and affordable < tests:
-            stumps = rooted(bits, more, 1, roots)
+            stumps = best_under_roots(bits, more, 1, roots)
             roots = np.argsort(-stumps.worth, kind="stable")[:affordable].astype(np.int32)
-        found = rooted(bits, more, depth, roots)
+        found = best_under_roots(bits, more, depth, roots)
         return found.take(np.argsort(-found.worth, kind="stable")[:columns]), len(roots) == tests
 
     def below(self, root: int) -> Node:
@@ -91,7 +91,7 @@ class _Part:
         return Split(root, sides[0], sides[1])
 
 
-def _tree(trees: Rooted, place: int) -> Node:
+def _tree(trees: RootedTrees, place: int) -> Node:
     tests, labels = trees.tests[place].tolist(), trees.labels[place].tolist()
 
     def node(at: int) -> Node:

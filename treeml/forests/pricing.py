@@ -28,7 +28,7 @@ from treeml.forests.examples import Examples, Making, Whole, in_whole_numbers, m
 from treeml.forests.native_pricing import native_solver
 from treeml.forests.pairs import MOST, Pairs
 from treeml.lang.diagnostic import BackendError, Diagnostic, RefusedError
-from treeml.native.load import missing
+from treeml.native.loader import missing
 from treeml.problem.evaluate import meets
 from treeml.problem.problem import Goal, Problem
 from treeml.problem.terms import Predicted, Sum

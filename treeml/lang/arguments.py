@@ -14,7 +14,7 @@ from treeml.lang.spec import Condition
 from treeml.lang.suggest import suggest
 from treeml.lang.syntax import Argument, Call, Expression, Name, Negate, Number, Relation, String
 
-Found = tuple[tuple[Any, ...], tuple[Span | None, ...]]
+Found = tuple[tuple[Any, ...], tuple[Span | tuple[Span | None, ...] | None, ...]]
 
 
 def argument_values(measure: Measure, call: Call, params: Params, findings: Findings) -> Found | None:
@@ -33,7 +33,7 @@ def argument_values(measure: Measure, call: Call, params: Params, findings: Find
     if slots is None:
         return None
     values: list[Any] = []
-    spans: list[Span | None] = []
+    spans: list[Span | tuple[Span | None, ...] | None] = []
     sound = True
     for parameter, arguments in slots:
         if not arguments:
@@ -46,7 +46,8 @@ def argument_values(measure: Measure, call: Call, params: Params, findings: Find
         found = [_value(measure, parameter, argument.value, params, findings) for argument in arguments]
         sound = sound and all(value is not None for value in found)
         values.append(tuple(found) if parameter.repeated else found[0])
-        spans.append(arguments[0].value.span or arguments[0].span)
+        places = tuple(argument.value.span or argument.span for argument in arguments)
+        spans.append(places if parameter.repeated else places[0])
     return (tuple(values), tuple(spans)) if sound else None
 
 
@@ -276,6 +277,7 @@ def _condition(measure: Measure, argument: Argument, params: Params, findings: F
     place = argument.span or argument.value.span
     if argument.name:
         subject, comparison, node, quoted = argument.name, "=", argument.value, False
+        subject_span = argument.name_span
     elif (
         isinstance(argument.value, Relation)
         and len(argument.value.operators) == 1
@@ -283,7 +285,7 @@ def _condition(measure: Measure, argument: Argument, params: Params, findings: F
     ):
         name = argument.value.operands[0]
         subject, comparison, quoted = name.text, argument.value.operators[0], name.quoted
-        node = argument.value.operands[1]
+        node, subject_span = argument.value.operands[1], name.span
     else:
         findings.error(
             "T308",
@@ -314,7 +316,7 @@ def _condition(measure: Measure, argument: Argument, params: Params, findings: F
             ),
         )
         return None
-    return Condition(subject, comparison, value, is_column, place)
+    return Condition(subject, comparison, value, is_column, place, subject_span or place, node.span or place)
 
 
 def _plain_number(node: Expression, params: Params) -> Fraction | None:

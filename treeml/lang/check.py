@@ -15,13 +15,14 @@ from typing import Any
 from treeml.lang.columns import columns_of
 from treeml.lang.contradictions import report_contradictions
 from treeml.lang.diagnostic import Diagnostic, InfeasibleError, Label, SpecError
-from treeml.lang.duplicates import report_twice
+from treeml.lang.duplicates import report_duplicates
 from treeml.lang.expressions import Scope, evaluate
 from treeml.lang.file_options import confine_writes
 from treeml.lang.findings import Findings
 from treeml.lang.include import lost_params, resolve_includes
 from treeml.lang.lint import report_lint
 from treeml.lang.params import Params, bind_params
+from treeml.lang.place import place
 from treeml.lang.quantities import Quantity
 from treeml.lang.requirements import plain_text, requirements_of
 from treeml.lang.run_statements import requests_of
@@ -29,7 +30,7 @@ from treeml.lang.size_limits import too_large
 from treeml.lang.source import Source
 from treeml.lang.spec import CheckedGoal, Spec
 from treeml.lang.syntax import Data, Objective, Predict, Require, Satisfy, Statement
-from treeml.lang.tasks import is_weighted, report_tasks
+from treeml.lang.task_checks import is_weighted, report_tasks
 
 
 def check(
@@ -49,7 +50,7 @@ def check(
     `untrusted` confines what the spec touches to its folder.
     Requirements that contradict each other whatever the data raise InfeasibleError, if nothing else is wrong.
     """
-    spec, diagnostics = _examine(_placed(statements), bindings, folder, origin, has_target, None, untrusted)
+    spec, diagnostics = _examine(place(statements), bindings, folder, origin, has_target, None, untrusted)
     _raise_errors(diagnostics)
     return spec, diagnostics
 
@@ -105,25 +106,6 @@ def _merged(source: Source, syntax: Sequence[Diagnostic], meaning: Sequence[Diag
     return sorted([*syntax, *named], key=key)
 
 
-def _placed(statements: Iterable[Statement]) -> list[Statement]:
-    """Statements that were built in Python have no places: print and read them, so that messages can quote them.
-
-    Those that came from a text keep their place in it, which also says that no caller has said them.
-    """
-    found = list(statements)
-    built = [statement for statement in found if statement.span is None]
-    if not built:
-        return found
-    from treeml.lang.parse import parse
-    from treeml.lang.write import write
-
-    read = parse(Source("the model", "".join(f"{write(statement)}\n" for statement in built), by_caller=True))
-    if len(read) != len(built):  # a version says nothing, and is read as nothing
-        return [*read, *(statement for statement in found if statement.span is not None)]
-    again = iter(read)
-    return [next(again) if statement.span is None else statement for statement in found]
-
-
 def _examine(
     statements: Sequence[Statement],
     bindings: Mapping[str, Any],
@@ -140,7 +122,7 @@ def _examine(
     if untrusted and too_large(everything, findings):
         return Spec(folder=folder, untrusted=True), _shown(findings.in_order(included.sources))
     complete = lost is None and included.sound
-    report_twice(everything, findings)
+    report_duplicates(everything, findings)
     params = _params(everything, bindings, origin, complete, findings)
     scope = Scope(params, findings, (lost or frozenset()) | included.lost)
     weighted = is_weighted(everything)

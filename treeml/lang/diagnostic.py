@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
+from treeml.lang.render import render
 from treeml.lang.source import Span
 
 
@@ -28,7 +29,14 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One thing that is wrong, where, and what to do about it."""
+    """One thing that is wrong, where, and what to do about it.
+
+    >>> try:
+    ...     tml.parse("maximise accuracy")
+    ... except tml.SpecError as error:
+    ...     print(error.diagnostics[0].code)
+    S101
+    """
 
     code: str
     title: str
@@ -41,6 +49,11 @@ class Diagnostic:
 
     @property
     def is_error(self) -> bool:
+        """Whether it stops the work, unlike a warning.
+
+        >>> [each.title for each in tml.parse("predict disease minimize errors").check() if each.is_error]
+        []
+        """
         return self.severity is Severity.ERROR
 
 
@@ -53,7 +66,13 @@ class Fix:
 
 
 class SpecError(ValueError):
-    """One or more diagnostics that stop the work; the command line shows them and exits with `exit_code`."""
+    """One or more diagnostics that stop the work; the command line shows them and exits with `exit_code`.
+
+    >>> try:
+    ...     tml.parse("predict disease minimize eror_rate").check()
+    ... except tml.SpecError as error:
+    ...     print(error)
+    """
 
     exit_code = 1
 
@@ -62,32 +81,62 @@ class SpecError(ValueError):
         super().__init__(*self.diagnostics)
 
     def __str__(self) -> str:
-        from treeml.lang.render import render
-
         return "\n\n".join(render(diagnostic) for diagnostic in self.diagnostics)
 
 
 class DataError(SpecError):
-    """The data, or the data under this spec, are wrong."""
+    """The data, or the combination of data and spec, are wrong.
+
+    >>> try:
+    ...     tml.parse("predict illness minimize errors").solve("heart.csv")
+    ... except tml.DataError as error:
+    ...     print(error.diagnostics[0].title)
+    """
 
 
 class RefusedError(SpecError):
-    """No back-end, or not the one asked for, takes this problem."""
+    """No back-end can solve this problem, or not the one that was asked for.
+
+    >>> try:
+    ...     tml.parse("predict disease minimize errors").solve("heart.csv", backend="cart")
+    ... except tml.RefusedError as error:
+    ...     print(error.diagnostics[0].helps)
+    """
 
 
 class InfeasibleError(SpecError):
-    """It was proved that no tree meets the requirements."""
+    """It was proved that no tree meets the requirements.
+
+    >>> try:
+    ...     tml.parse("predict disease satisfy require accuracy >= 1 require depth <= 0").solve("heart.csv")
+    ... except tml.InfeasibleError as error:
+    ...     print(error.conflict)
+    """
 
     exit_code = 3
 
     @property
     def conflict(self) -> list[str]:
-        """The texts of the requirements that conflict."""
+        """The texts of the requirements that conflict.
+
+        >>> try:
+        ...     tml.parse("predict disease satisfy require accuracy >= 1 require depth <= 0").solve("heart.csv")
+        ... except tml.InfeasibleError as error:
+        ...     print(error.conflict)
+        """
         labels = (label for diagnostic in self.diagnostics if diagnostic.is_error for label in diagnostic.labels)
         return list(dict.fromkeys(label.span.text for label in labels))
 
 
 class BackendError(SpecError):
-    """A back-end failed, or its answer did not verify."""
+    """A back-end failed, or its answer did not verify.
+
+    >>> try:
+    ...     model.solve("heart.csv", backend="cpsat")
+    ... except tml.BackendError as error:
+    ...     print(error.diagnostics[0].title)
+    ... except tml.SpecError:
+    ...     pass  # another mistake
+    """
 
     exit_code = 5

@@ -34,7 +34,7 @@ from treeml.lang.syntax import (
 Said = tuple[str, str, Span | None]  # the title of the complaint; the same key for two statements that clash; where
 
 
-def report_twice(statements: Sequence[Statement], findings: Findings) -> None:
+def report_duplicates(statements: Sequence[Statement], findings: Findings) -> None:
     first: dict[str, Span | None] = {}
     for statement in statements:
         for title, key, span in _said(statement):

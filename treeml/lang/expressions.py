@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from treeml.lang.arguments import argument_values
 from treeml.lang.findings import Findings
-from treeml.lang.measures import MEASURES
+from treeml.lang.measures import BUILT_IN, MEASURES, load_failure
 from treeml.lang.params import Params
 from treeml.lang.quantities import Quantity, decimal, enumerated, quantity
 from treeml.lang.source import Span
@@ -106,11 +106,11 @@ def _leaf(node: Expression, scope: Scope) -> MeasureSum | None:
         if node.quoted:
             _quoted(node, scope)
             return None
-        if node.text in scope.params and node.text not in MEASURES:
+        if node.text in scope.params and node.text not in BUILT_IN:
             return _param(node, scope)
         return _measure(node.text, Call(node.text, span=node.span), scope)
     if isinstance(node, Call):
-        if node.name in scope.params and node.name not in MEASURES:
+        if node.name in scope.params and node.name not in BUILT_IN:
             scope.params.read(node.name)
             scope.findings.error(
                 "T308",
@@ -174,17 +174,21 @@ def _measure(name: str, call: Call, scope: Scope) -> MeasureSum | None:
 
 def _text(call: Call) -> str:
     """The measure as written, without parentheses around it."""
-    if call.span is None or call.name_span is None:
-        return call.name
-    around = call.name_span.start - call.span.start
-    text = call.span.source.text[call.name_span.start : call.span.end]
-    while around and text.endswith(")") and text.count("(") < text.count(")"):
-        text = text[:-1].rstrip()
-    return " ".join(text.split())
+    return call.name if call.own_span is None else " ".join(call.own_span.text.split())
 
 
 def unknown_measure(name: str, place: Span | None, scope: Scope) -> None:
     if name in scope.lost:
+        return
+    failure = load_failure(name)
+    if failure:
+        scope.findings.error(
+            "N216",
+            f"the measure `{name}` of another package cannot be used",
+            (place, "does not load"),
+            note=failure,
+            help="update or remove that package",
+        )
         return
     near = suggest(name, [*MEASURES, *scope.params.declared])
     if near is not None and near in scope.params:
@@ -196,12 +200,13 @@ def unknown_measure(name: str, place: Span | None, scope: Scope) -> None:
         )
         return
     kin = MEASURES.get(near.partition("(")[0]) if near is not None else None
-    names = [measure.name for measure in MEASURES.values() if kin is not None and measure.group == kin.group]
+    relatives = [] if kin is None else [each.name for each in MEASURES.values() if each.group == kin.group]
+    group = "" if kin is None else _GROUPS.get(kin.group, kin.group)
     scope.findings.error(
         "N203",
         f"unknown measure `{name}`",
         (place, f"did you mean `{near}`?" if near else "no measure and no param has this name"),
-        note=f"{_GROUPS[kin.group]} are {enumerated(names)}" if kin is not None and len(names) > 1 else (),
+        note=f"{group} are {enumerated(relatives)}" if len(relatives) > 1 else (),
         help="`treeml explain measures` lists all of them",
     )
 

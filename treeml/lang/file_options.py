@@ -12,8 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from treeml.lang.backend_options import options_of
 from treeml.lang.findings import Findings
-from treeml.lang.options import options_of
+from treeml.lang.methods import FAMILIES
 from treeml.lang.spec import Method
 from treeml.system.confinement import Confined, Foreign, Outside, confine, refuse_foreign
 
@@ -60,6 +61,8 @@ class _Folder:
         try:
             path = confine(os.path.join(base, value), self.folder)
             refuse_foreign(path)
+            if name == "proof":  # its clauses are written beside it
+                refuse_foreign(Confined(f"{path}.cnf", path.folder))
         except Outside:
             self.findings.error(
                 "A802",
@@ -83,6 +86,9 @@ class _Folder:
 
 
 def _writes(method: str, option: str) -> bool:
-    """Does the option name a file to be written? `improve by subtrees` is the back-end `improve`."""
-    known = options_of("improve" if method == "subtrees" else method)
+    """Does the option name a file to be written? The method is a way to improve a tree, or a back-end."""
+    rules = FAMILIES["improve"].methods.get(method)
+    if rules is not None:
+        return any(rule.name == option and rule.writes for rule in rules)
+    known = options_of(method)
     return known is not None and option in known and known[option].writes

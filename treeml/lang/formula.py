@@ -10,22 +10,23 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from inspect import Signature
 from numbers import Rational, Real
 from typing import Any, ClassVar, NoReturn
 
-from treeml.lang.build import as_argument
 from treeml.lang.measures import MEASURES, Measure, Parameter
+from treeml.lang.node_builder import as_argument
 from treeml.lang.syntax import Argument, Binary, Call, Expression, Name, Negate, Number, Relation, String, Value
 from treeml.lang.words import MAXIMUM_DIGITS, UNITS, is_bare, read_number, spell_number
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False)
 class Formula:
-    """A number, a param, a measure or a sum of them: supports + - * / and comparisons."""
+    """A number, a param, a measure or a sum of them; it supports + - * / and comparisons."""
 
     node: Expression
 
-    __array_ufunc__: ClassVar[None] = None  # numpy leaves `np.float64(2) * leaves` to us
+    __array_ufunc__: ClassVar[None] = None  # so that numpy leaves `np.float64(2) * leaves` to __rmul__
 
     def __add__(self, other: Any) -> Formula:
         return Formula(Binary("+", self.node, expression(other)))
@@ -91,7 +92,7 @@ class Formula:
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """A comparison, to be required; it is neither true nor false before the model is solved."""
+    """A comparison to be required; it is neither true nor false before the model is solved."""
 
     node: Relation
 
@@ -112,7 +113,7 @@ class Constraint:
 
 @dataclass(frozen=True, slots=True)
 class MethodFormula:
-    """A called thing with options: a back-end, a way to binarize, to validate, to start, to report."""
+    """A name with options: a back-end, or a method to binarize, validate, start or report."""
 
     node: Call | Name
 
@@ -125,11 +126,16 @@ class MethodFormula:
         return f"<{self}>"
 
 
-@dataclass(frozen=True, slots=True)
 class MeasureWithArguments:
-    """A measure that speaks of a column, a class or conditions: call it with them."""
+    """A measure of a column, a class or conditions: calling it with them gives a formula."""
 
-    measure: Measure
+    def __init__(self, measure: Measure, doc: str = "", signature: Signature | None = None) -> None:
+        self.measure = measure
+        self.__name__ = measure.name
+        if doc:
+            self.__doc__ = doc
+        if signature is not None:
+            self.__signature__ = signature
 
     def __call__(self, *arguments: Any, given: Any = (), **conditions: Any) -> Formula:
         kinds = [parameter.kind for parameter in self.measure.parameters]
@@ -147,55 +153,104 @@ class MeasureWithArguments:
 
 
 def measure(name: str) -> Formula | MeasureWithArguments:
-    """A measure by its name: itself, or what makes it from its arguments."""
+    """The measure of this name: a formula, or an object to call with its arguments."""
     entry = MEASURES[name]
     return MeasureWithArguments(entry) if entry.parameters else Formula(Name(name))
 
 
+def documented_measure(name: str, doc: str) -> Formula:
+    """A measure without arguments, with a docstring of its own that `help` shows."""
+    found = Formula(Name(name))
+    object.__setattr__(found, "__doc__", doc)
+    return found
+
+
 def column(name: str) -> Formula:
-    """A column of the data inside a condition: `tml.count(tml.column("age") >= 40, predicted="yes")`."""
+    """A column of the data, for use in conditions.
+
+    >>> tml.count(tml.column("age") >= 40, predicted="yes") <= 100
+    <count(age >= 40, predicted = "yes") <= 100>
+    """
     return Formula(Name(_text(name, "the name of a column")))
 
 
 def param(name: str) -> Formula:
-    """A param that is declared elsewhere, such as in an included file; `Model.param` declares one and returns it."""
+    """A param that is declared elsewhere, for example in an included file; `Model.param` declares one and returns it.
+
+    >>> tml.leaves <= tml.param("size")
+    <leaves <= size>
+    """
     return Formula(Name(identifier(name, "a param")))
 
 
 def between(low: Any, middle: Any, high: Any) -> Constraint:
-    """`low <= middle <= high`, which Python itself cannot say of measures."""
+    """The comparison `low <= middle <= high`, which Python's own operators cannot express for measures.
+
+    >>> tml.between(2, tml.leaves, 8)
+    <2 <= leaves <= 8>
+    """
     return Constraint(Relation((expression(low), expression(middle), expression(high)), ("<=", "<=")))
 
 
 def quantity(number: Any, unit: str) -> Formula:
-    """A number with a unit: %, rows, ms, s, min or h."""
+    """A number with a unit: %, rows, ms, s, min or h.
+
+    >>> tml.quantity(500, "ms")
+    <500 ms>
+    """
     if unit not in UNITS:
         raise ValueError(f"no unit is called {unit!r}: units are {', '.join(UNITS)}")
     return Formula(_number(number, unit))
 
 
 def percent(number: Any) -> Formula:
+    """A share in percent.
+
+    >>> tml.accuracy >= tml.percent(90)
+    <accuracy >= 90%>
+    """
     return quantity(number, "%")
 
 
 def rows(number: Any) -> Formula:
+    """A number of rows, regardless of their weights.
+
+    >>> tml.support >= tml.rows(10)
+    <support >= 10 rows>
+    """
     return quantity(number, "rows")
 
 
 def seconds(number: Any) -> Formula:
+    """A time in seconds.
+
+    >>> model.solve_with("native", within=tml.seconds(90))
+    """
     return quantity(number, "s")
 
 
 def minutes(number: Any) -> Formula:
+    """A time in minutes.
+
+    >>> model.solve_with("native", within=tml.minutes(5))
+    """
     return quantity(number, "min")
 
 
 def hours(number: Any) -> Formula:
+    """A time in hours.
+
+    >>> model.solve_with("cpsat", within=tml.hours(2))
+    """
     return quantity(number, "h")
 
 
 def method(name: str, *arguments: Any, **options: Any) -> MethodFormula:
-    """`method("native", cache=2_000_000)`; without arguments the name alone."""
+    """A name with options: a back-end, or a method to binarize, validate, start or report.
+
+    >>> model.solve_with(tml.method("native", cache=2_000_000))
+    >>> model.binarize(by=tml.method("quantiles", 4))
+    """
     word = identifier(name, "a method")
     if not arguments and not options:
         return MethodFormula(Name(word))
@@ -205,7 +260,7 @@ def method(name: str, *arguments: Any, **options: Any) -> MethodFormula:
 
 
 def expression(value: Any) -> Expression:
-    """What can stand in a sum: a formula or a number."""
+    """A formula or a number -> the expression that can be part of a sum."""
     if isinstance(value, Formula):
         return value.node
     if isinstance(value, MeasureWithArguments):
@@ -218,7 +273,7 @@ def expression(value: Any) -> Expression:
 
 
 def condition(value: Any) -> Expression:
-    """What can be required: a comparison, or a measure that is true or false."""
+    """A comparison, or a measure that is true or false -> the expression that can be required."""
     if isinstance(value, Constraint):
         return value.node
     if isinstance(value, bool):
@@ -227,7 +282,7 @@ def condition(value: Any) -> Expression:
 
 
 def label(value: Any) -> Value:
-    """A class, a level or the value of a param: text, a number, or a formula that is just one of them."""
+    """A class, a level or the value of a param: text, a number, or a formula that consists of just that."""
     if isinstance(value, str):
         return String(value)
     if isinstance(value, bool):
@@ -253,13 +308,14 @@ def duration(value: Any) -> Expression:
 
 
 def identifier(name: str, what: str) -> str:
-    """The name, if it can stand without backquotes, as the names of params, requirements and methods must."""
+    """The name, checked to need no backquotes; names of params, requirements and methods must not need them."""
     if not isinstance(name, str) or not is_bare(name):
         raise ValueError(f"{name!r} cannot name {what}: use letters, digits and _, and no digit first")
     return name
 
 
 def column_name(name: str | Formula) -> Name:
+    """The name of a column, given as text or as `tml.column(...)`."""
     if isinstance(name, Formula) and isinstance(name.node, Name):
         return name.node
     return Name(_text(name, "the name of a column"))
@@ -297,12 +353,12 @@ def _number(value: Any, unit: str = "") -> Number | Negate | Binary:
 
 
 def _plain_fraction(value: Rational) -> Fraction:
-    """Out of Python's own whole numbers, which never overflow, whatever library the value is from."""
+    """A fraction of Python's own integers, which never overflow, whichever library the value comes from."""
     return Fraction(int(value.numerator), int(value.denominator))
 
 
 def _side(value: Any) -> Expression:
-    """One side of a comparison: also text, for conditions such as column("sex") == "F"."""
+    """One side of a comparison; text is allowed for conditions such as column("sex") == "F"."""
     return String(value) if isinstance(value, str) else expression(value)
 
 
@@ -311,7 +367,7 @@ def _argument_value(value: Any) -> Expression:
 
 
 def _measure_arguments(entry: Measure, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> list[Argument]:
-    """Arguments by the kinds of the parameters: columns and words become names, classes texts or numbers."""
+    """Arguments converted by the kind of their parameter: columns and words to names, classes to texts or numbers."""
     positional = _paired(entry, arguments)
     unknown = set(named) - {parameter.name for parameter in entry.parameters}
     if unknown:
@@ -332,7 +388,7 @@ def _measure_arguments(entry: Measure, arguments: tuple[Any, ...], named: Mappin
 
 
 def _paired(entry: Measure, arguments: tuple[Any, ...]) -> list[tuple[Parameter, Any]]:
-    """Which parameter each positional argument is; a repeated one takes all that are left."""
+    """Each positional argument with its parameter; a repeated parameter takes all remaining arguments."""
     pairs: list[tuple[Parameter, Any]] = []
     parameters = list(entry.parameters)
     for value in arguments:
@@ -385,11 +441,12 @@ def _condition(value: Any) -> Expression:
 
 
 def methods(names: Iterable[str | MethodFormula]) -> tuple[Call | Name, ...]:
+    """The nodes of several methods, each given by name or as a whole."""
     return tuple(as_method(name).node for name in names)
 
 
 def as_method(value: str | MethodFormula, *arguments: Any, **options: Any) -> MethodFormula:
-    """A method given by its name and options, or as a whole."""
+    """A method, given by its name and options, or as a whole."""
     if isinstance(value, MethodFormula):
         if arguments or options:
             raise TypeError(f"give the options of `{value}` inside tml.method(...)")

@@ -10,7 +10,8 @@ from pathlib import Path, PurePath
 
 from treeml.lang import trust
 from treeml.lang.findings import Findings
-from treeml.lang.source import MOST_BYTES, Source, Span, decode
+from treeml.lang.source import Source, Span
+from treeml.lang.source_file import MOST_BYTES, decode
 from treeml.lang.syntax import Data, Include, Start, Statement, String, Validate, Version
 from treeml.system.confinement import Outside, lies_in, open_within
 from treeml.system.reading import read_opened, read_plain

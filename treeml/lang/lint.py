@@ -13,7 +13,7 @@ from treeml.lang.quantities import decimal
 from treeml.lang.source import Span
 from treeml.lang.spec import CheckedGoal, Requirement, Use
 from treeml.lang.syntax import Binary, ColumnCost, Expression, MistakeCost, Objective, Statement
-from treeml.lang.tasks import is_weighted
+from treeml.lang.task_checks import is_weighted
 
 
 def report_lint(

@@ -1,9 +1,23 @@
-"""The names of all measures, with what the checker and the documentation must know of each."""
+"""The name of a measure -> its declaration: unit, arguments, lowering to terms and exact evaluator in one object.
+
+Other packages add measures through the entry-point group `treeml.measures`: the entry point has the name of the measure
+and leads to a `Measure`. Lowering and evaluator may be given as "module:function", so that reading declarations imports
+neither numpy nor data.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from treeml.lang import plugins
+from treeml.lang.spec import Use
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +34,19 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
+class LeafLoss:
+    """The loss that the numbers of a leaf minimize; parameters of the measure may choose kind, level and columns."""
+
+    kind: str = "squared"  # squared, absolute or quantile
+    level: Fraction = Fraction(1, 2)  # of a quantile
+    kind_parameter: str = ""  # the parameter that gives the kind instead
+    level_parameter: str = ""  # the parameter that gives the level instead
+    columns_parameter: str = ""  # the parameter that names the columns; without it a leaf predicts the target
+
+
+@dataclass(frozen=True, slots=True)
 class Measure:
-    """One measure of a tree."""
+    """One measure of a tree: all that the checker, the back-ends, the verification and the documentation need."""
 
     name: str
     summary: str
@@ -31,7 +56,13 @@ class Measure:
     parameters: tuple[Parameter, ...] = ()
     whole: bool = False  # always a whole number, so that < and > make sense
     needs_positive: bool = False  # speaks of the positive class: `predict ... is ...`
-    goal: str = ""  # "minimize" or "maximize": the sense in which it is usually wanted; "" where it is only bounded
+    goal: str = ""  # "minimize" or "maximize": the sense in which it is usually wanted; "" if it is only bounded
+    # The rows of each group of a column that a fairness measure compares: "all", "positives", "negatives" or several.
+    # Its first parameter is the column, and a group without such rows is refused before solving.
+    fairness: tuple[str, ...] = ()
+    leaf_loss: LeafLoss | None = None  # if the leaves hold numbers that minimize it
+    lowering: str | Callable[..., Any] = ""  # (Use, Dataset, tuple[Feature, ...]) -> Sum of terms
+    evaluator: str | Callable[..., Any] = ""  # (Use, Dataset, TreeOutcome) -> Fraction, or None if it is undefined
 
 
 _COLUMN = (Parameter("column", "column"),)
@@ -57,16 +88,38 @@ def _rate(name: str, summary: str) -> Measure:
     return Measure(name, summary, "classes", "share", "rates", _CLASS, goal="maximize")
 
 
-def _gap(name: str, summary: str) -> Measure:
-    return Measure(name, summary, "classes", "share", "fairness", _COLUMN, needs_positive=True, goal="minimize")
+def _gap(name: str, summary: str, compared: tuple[str, ...]) -> Measure:
+    return Measure(
+        name,
+        summary,
+        "classes",
+        "share",
+        "fairness",
+        _COLUMN,
+        needs_positive=True,
+        goal="minimize",
+        fairness=compared,
+        lowering="treeml.measures.lowerings:gap",
+    )
 
 
-def _loss(name: str, summary: str, task: str = "numbers", parameters: tuple[Parameter, ...] = ()) -> Measure:
-    return Measure(name, summary, task, "loss", "losses", parameters, goal="minimize")
+def _loss(
+    name: str, summary: str, loss: LeafLoss, task: str = "numbers", parameters: tuple[Parameter, ...] = ()
+) -> Measure:
+    return Measure(name, summary, task, "loss", "losses", parameters, goal="minimize", leaf_loss=loss)
 
 
-MEASURES: Mapping[str, Measure] = {
-    measure.name: measure
+def _with_functions(measure: Measure) -> Measure:
+    """A built-in measure is lowered and evaluated by the functions of its name, unless it says otherwise."""
+    return replace(
+        measure,
+        lowering=measure.lowering or f"treeml.measures.lowerings:{measure.name}",
+        evaluator=measure.evaluator or f"treeml.measures.evaluators:{measure.name}",
+    )
+
+
+BUILT_IN: Mapping[str, Measure] = {
+    measure.name: _with_functions(measure)
     for measure in (
         _size("depth", "splits on the longest path; a lone leaf has depth 0"),
         _size("leaves", "number of leaves"),
@@ -88,10 +141,12 @@ MEASURES: Mapping[str, Measure] = {
             "rates",
             _CONDITIONS,
         ),
-        _gap("parity_gap", "largest minus smallest rate of the positive prediction over the groups of a column"),
-        _gap("opportunity_gap", "the same among rows that are actually positive"),
-        _gap("predictive_gap", "the same among rows that are actually negative"),
-        _gap("odds_gap", "the larger of opportunity_gap and predictive_gap"),
+        _gap(
+            "parity_gap", "largest minus smallest rate of the positive prediction over the groups of a column", ("all",)
+        ),
+        _gap("opportunity_gap", "the same among rows that are actually positive", ("positives",)),
+        _gap("predictive_gap", "the same among rows that are actually negative", ("negatives",)),
+        _gap("odds_gap", "the larger of opportunity_gap and predictive_gap", ("positives", "negatives")),
         Measure(
             "mistake_cost",
             "sum of weight times the cost of predicting one class for another",
@@ -108,12 +163,18 @@ MEASURES: Mapping[str, Measure] = {
             "costs",
             goal="minimize",
         ),
-        _loss("squared_loss", "sum of weighted squared distances to the mean of the leaf"),
-        _loss("absolute_loss", "sum of weighted distances to the median of the leaf"),
-        _loss("quantile_loss", "sum of weighted pinball losses to the quantile of the leaf", parameters=_LEVEL),
+        _loss("squared_loss", "sum of weighted squared distances to the mean of the leaf", LeafLoss("squared")),
+        _loss("absolute_loss", "sum of weighted distances to the median of the leaf", LeafLoss("absolute")),
+        _loss(
+            "quantile_loss",
+            "sum of weighted pinball losses to the quantile of the leaf",
+            LeafLoss("quantile", level_parameter="level"),
+            parameters=_LEVEL,
+        ),
         _loss(
             "cluster_loss",
             "sum of squared (or absolute) distances to the centroid of the leaf over the named columns",
+            LeafLoss(kind_parameter="distance", columns_parameter="columns"),
             "clusters",
             _COLUMNS,
         ),
@@ -150,3 +211,77 @@ MEASURES: Mapping[str, Measure] = {
         ),
     )
 }
+
+
+class _Measures(Mapping[str, Measure]):
+    """The measures of this project and those of installed packages, which are searched only for unknown names."""
+
+    def __getitem__(self, name: str) -> Measure:
+        if name in BUILT_IN:
+            return BUILT_IN[name]
+        entry = plugins.installed(plugins.MEASURES).get(name)
+        found = None if entry is None else _loaded(entry)
+        if not isinstance(found, Measure):
+            raise KeyError(name)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        yield from BUILT_IN
+        for name, entry in plugins.installed(plugins.MEASURES).items():
+            if name not in BUILT_IN and isinstance(_loaded(entry), Measure):
+                yield name
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+MEASURES: Mapping[str, Measure] = _Measures()
+
+
+def load_failure(name: str) -> str:
+    """Why the measure that an installed package registers under this name cannot be used; "" if no package does."""
+    entry = plugins.installed(plugins.MEASURES).get(name)
+    found = None if entry is None else _loaded(entry)
+    return found if isinstance(found, str) else ""
+
+
+@lru_cache(maxsize=256)
+def _loaded(entry: EntryPoint) -> Measure | str:
+    """The declaration that an entry point leads to, or why it is unusable."""
+    package = entry.dist.name if entry.dist is not None else "another package"
+    where = f"`{entry.value}` of {package}"
+    try:
+        found = entry.load()
+    except Exception as error:  # another package's code: whatever it raises, the spec is not to blame
+        return f"{where}: {type(error).__name__}: {error}"
+    if not isinstance(found, Measure):
+        return f"{where} is not a treeml.lang.measures.Measure"
+    if found.name != entry.name:
+        return f"{where} declares `{found.name}` and is registered as `{entry.name}`"
+    if not found.lowering or not found.evaluator:
+        return f"{where} declares no {'evaluator' if found.lowering else 'lowering'}"
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenLoss:
+    """The loss of the leaves in one use of a measure, with the arguments of that use."""
+
+    kind: str = "squared"
+    level: Fraction = Fraction(1, 2)
+    columns: tuple[str, ...] = ()  # empty: the target
+
+
+def chosen_loss(use: Use) -> ChosenLoss | None:
+    """The loss that the leaves minimize under this measure; None if the measure is not a loss of leaves."""
+    measure = MEASURES[use.measure]
+    loss = measure.leaf_loss
+    if loss is None:
+        return None
+    given = dict(zip((parameter.name for parameter in measure.parameters), use.arguments, strict=False))
+    columns = given.get(loss.columns_parameter, ())
+    return ChosenLoss(
+        str(given.get(loss.kind_parameter) or loss.kind),
+        Fraction(given.get(loss.level_parameter) or loss.level),
+        (columns,) if isinstance(columns, str) else tuple(columns),
+    )

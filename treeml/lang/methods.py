@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from treeml.lang.backend_options import BackendOption, alias_of, backend_names, is_backend, options_of
 from treeml.lang.expressions import Scope, constant
-from treeml.lang.options import Known, options_of
+from treeml.lang.plugins import CRITERIA, installed
 from treeml.lang.quantities import Quantity, decimal, enumerated
 from treeml.lang.source import Span
 from treeml.lang.spec import Method
@@ -32,6 +33,7 @@ class MethodRule:
     unit: str = ""  # a unit that may be written: "rows"
     required: bool = False
     example: str = "1"
+    writes: bool = False  # it names a file
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,7 @@ FAMILIES: Mapping[str, Family] = {
                 MethodRule("features", "word", "the choice of features", choices=_FEATURES, example="support"),
                 MethodRule("limits", "word", "the set of limits", choices=_LIMITS, example="d300"),
                 MethodRule("patience", "number", "the patience", Fraction("0.001"), unit="s", example="10"),
-                MethodRule("checkpoint", "text", "the checkpoint", example='"deep.json"'),
+                MethodRule("checkpoint", "text", "the checkpoint", example='"deep.json"', writes=True),
             )
         },
         {"local_search": "subtrees", "lns": "subtrees", "slim": "subtrees"},
@@ -136,7 +138,7 @@ def method(statement: str, node: Call | Name, scope: Scope) -> Method | None:
     family = FAMILIES[statement]
     call = as_call(node)
     rules = family.methods.get(call.name)
-    if rules is None and statement == "ensemble" and call.name in _criteria():
+    if rules is None and statement == "ensemble" and call.name in installed(CRITERIA):
         return _criterion(call, scope)
     if rules is None:
         near = family.foreign.get(call.name.lower()) or suggest(call.name, family.methods)
@@ -150,13 +152,6 @@ def method(statement: str, node: Call | Name, scope: Scope) -> Method | None:
     _refuse_given(call, scope)
     options = _options(call, rules, scope)
     return None if options is None else Method(call.name, options, call.span)
-
-
-def _criteria() -> frozenset[str]:
-    """The names of criteria that other packages bring."""
-    from importlib.metadata import entry_points
-
-    return frozenset(entry.name for entry in entry_points(group="treeml.criteria"))
 
 
 def _criterion(call: Call, scope: Scope) -> Method | None:
@@ -334,26 +329,15 @@ def checked(value: Quantity, rule: MethodRule, subject: str, place: Span | None,
     return int(number) if rule.kind == "whole" else number
 
 
-_SOLVERS = {
-    "cp_sat": "cpsat", "cp-sat": "cpsat", "ortools": "cpsat", "or_tools": "cpsat", "cp": "cpsat", "scip": "mip",
-    "highs": "mip", "gurobi": "mip", "cplex": "mip", "milp": "mip", "ilp": "mip", "dl85": "native", "murtree": "native",
-    "gosdt": "native", "streed": "native", "rc2": "maxsat", "pysat": "sat", "sklearn": "cart", "brute_force": "oracle",
-}  # fmt: skip
-
-
 def backend(node: Call | Name, scope: Scope) -> Method | None:
     """A back-end that `solve with` names; its options are checked where it is installed.
 
     What stands in its parentheses without a name is a back-end in turn: `race(native, cpsat)` has the option
     `backends` with a Method for each.
     """
-    from treeml.backends.registry import BUILT_IN, names
-
     call = as_call(node)
-    # Looking for installed packages takes longer than all the rest, so a name of this project is taken at its word.
-    known = tuple(BUILT_IN) if call.name in BUILT_IN else names()
-    if call.name not in known:
-        near = _SOLVERS.get(call.name.lower()) or suggest(call.name, known)
+    if not is_backend(call.name):
+        near = alias_of(call.name) or suggest(call.name, backend_names())
         scope.findings.error(
             "N204",
             f"no back-end is called `{call.name}`",
@@ -415,7 +399,7 @@ _TRUTH = {
 }  # fmt: skip
 
 
-def _typed(owner: str, name: str, option: Known, node: Expression, scope: Scope) -> Any:
+def _typed(owner: str, name: str, option: BackendOption, node: Expression, scope: Scope) -> Any:
     """A value of the option's own type: whole number, number, true or false, or one of its words."""
     subject = f"the option `{name}` of `{owner}`"
     word = node.text if isinstance(node, (Name, String)) else None

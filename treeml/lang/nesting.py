@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from treeml.lang.source import Span
 from treeml.lang.syntax import Argument
 
 MAXIMUM_DEPTH = 200
@@ -20,7 +21,6 @@ def deepest(node: Any) -> tuple[int, Any]:
         for name in getattr(current, "__slots__", ()):
             value = getattr(current, name)
             for child in value if isinstance(value, tuple) else (value,):
-                # Spans and texts have no children; spans also lead to the source, which is no part of the tree.
-                if name not in ("span", "name_span") and hasattr(child, "__dataclass_fields__"):
+                if hasattr(child, "__dataclass_fields__") and not isinstance(child, Span):
                     stack.append((child, level if isinstance(child, Argument) else level + 1))
     return depth, lowest

@@ -15,7 +15,7 @@ from numbers import Rational, Real
 from typing import Any
 
 from treeml.lang.findings import Findings
-from treeml.lang.measures import MEASURES
+from treeml.lang.measures import BUILT_IN
 from treeml.lang.quantities import Quantity, decimal, enumerated, quantity, spelled
 from treeml.lang.source import Span
 from treeml.lang.suggest import suggest
@@ -115,7 +115,7 @@ def _bind(
 
 def _check_declaration(param: Param, findings: Findings) -> None:
     place = param.name_span or param.span
-    if param.name in MEASURES:
+    if param.name in BUILT_IN:  # a measure of another package breaks no spec that has a param of its name
         findings.error(
             "N210",
             f"`{param.name}` is the name of a measure, so no param can have it",

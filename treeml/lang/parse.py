@@ -1,8 +1,8 @@
 """Text -> syntax tree, or every mistake of the text at once.
 
 The grammar is LALR and keywords are recognized by context, so that a column may be called `class` or `depth`. When a
-statement does not parse, it alone is explained (`mistakes.py`), and the parser goes on at the next line that opens
-with a verb.
+statement does not parse, `syntax_mistakes.py` explains that statement alone, and the parser goes on at the next line
+that begins with a verb.
 """
 
 from __future__ import annotations
@@ -11,13 +11,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
-from treeml.lang.build import Flawed, Word
 from treeml.lang.diagnostic import Diagnostic, Label, SpecError
-from treeml.lang.mistakes import Failure, bad_escape, explain, next_statement, too_deep, too_long, too_many_digits
 from treeml.lang.nesting import MAXIMUM_DEPTH, deepest
+from treeml.lang.node_builder import Flawed, Word
 from treeml.lang.parser_table import parser
 from treeml.lang.source import Source, Span
 from treeml.lang.syntax import Statement, Version
+from treeml.lang.syntax_mistakes import (
+    Failure,
+    bad_escape,
+    explain,
+    next_statement,
+    too_deep,
+    too_long,
+    too_many_digits,
+)
 from treeml.lang.words import VERBS, bad_escapes, read_number
 
 if TYPE_CHECKING:

@@ -1,8 +1,10 @@
 """The grammar -> a parser, from a table that was computed before.
 
-Computing the LALR table takes longer than checking a specification, so the table is stored beside this module in
-`parser_table.json`. It is used if it was made from this grammar by this version of Lark; otherwise it is computed again,
-which only costs time. After a change of the grammar run `python -m treeml.lang.parser_table`.
+Computing the LALR table takes longer than checking a specification, so it is stored beside this module in
+`parser_table.json` and used if this version of Lark made it from this grammar; otherwise it is computed again, which
+only costs time. Lark's own cache is a pickle in the temporary folder: another user of the machine could plant one, and
+the first run in every fresh container would pay for it. After a change of the grammar run
+`python -m treeml.lang.parser_table`; a test fails until that is done.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from treeml.lang.build import Builder
+from treeml.lang.node_builder import Builder
 
 if TYPE_CHECKING:
     from lark import Lark

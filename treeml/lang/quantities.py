@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from treeml.lang.syntax import Number
 
+TINY = Fraction(1, 10**4)  # what is above is written with all of up to 20 digits: rounded it would be another number
 SECONDS = {"ms": Fraction(1, 1000), "s": Fraction(1), "min": Fraction(60), "h": Fraction(3600)}
 
 
@@ -46,7 +47,7 @@ def decimal(value: Fraction | int) -> str:
     while rest % 5 == 0:
         rest, fives = rest // 5, fives + 1
     digits = max(twos, fives)
-    if rest == 1 and digits <= 12:
+    if rest == 1 and (digits <= 12 or (digits <= 20 and abs(value) > TINY)):
         scaled = value.numerator * 10**digits // value.denominator
         sign, scaled = ("-", -scaled) if scaled < 0 else ("", scaled)
         whole, part = divmod(scaled, 10**digits)

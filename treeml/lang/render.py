@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from treeml.lang.diagnostic import Diagnostic, Fix, Label
 from treeml.lang.display import MOST_OF_A_SENTENCE, json_text, shown, visible, width
 from treeml.lang.source import Source, Span
+
+if TYPE_CHECKING:
+    from treeml.lang.diagnostic import Diagnostic, Fix, Label
 
 WIDEST_LINE = 160  # columns of a source line that are shown; a longer line is cut around the caret
 TAB = 4

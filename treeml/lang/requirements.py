@@ -28,6 +28,7 @@ class Link:
     left: Expression
     operator: str
     right: Expression
+    operator_span: Span | None
 
     @property
     def span(self) -> Span | None:
@@ -38,11 +39,9 @@ class Link:
     @property
     def limit_span(self) -> Span | None:
         """From the operator to the end: `<= 3`."""
-        if self.left.span is None or self.right.span is None:
+        if self.operator_span is None or self.right.span is None:
             return None
-        source = self.left.span.source
-        start = source.text.find(self.operator, self.left.span.end, self.right.span.start)
-        return Span(source, start if start >= 0 else self.right.span.start, self.right.span.end)
+        return Span(self.operator_span.source, self.operator_span.start, self.right.span.end)
 
 
 def requirements_of(statement: Require, scope: Scope, weighted: bool) -> list[Requirement]:
@@ -51,8 +50,9 @@ def requirements_of(statement: Require, scope: Scope, weighted: bool) -> list[Re
     if isinstance(condition, (Call, Name)):
         links = [_truth(statement, condition, scope)]
     elif isinstance(condition, Relation):
-        pairs = zip(condition.operands, condition.operators, condition.operands[1:], strict=False)
-        links = [_compared(statement, Link(*pair), scope, weighted) for pair in pairs]
+        places = condition.operator_spans or (None,) * len(condition.operators)
+        chain = zip(condition.operands[:-1], condition.operators, condition.operands[1:], places, strict=True)
+        links = [_compared(statement, Link(*link), scope, weighted) for link in chain]
     else:
         text = plain_text(condition.span)
         scope.findings.error(

@@ -23,6 +23,8 @@ class Condition:
     value: str | Fraction
     is_column: bool = True  # False for predicted and actual
     span: Span | None = field(default=None, compare=False, repr=False)
+    subject_span: Span | None = field(default=None, compare=False, repr=False)
+    value_span: Span | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,13 @@ class Use:
     arguments: tuple[Any, ...] = ()
     text: str = field(default="", compare=False)  # as the user wrote it
     span: Span | None = field(default=None, compare=False, repr=False)
-    argument_spans: tuple[Span | None, ...] = field(default=(), compare=False, repr=False)  # one per argument
+    # One per argument; of an argument that is given several times, one for each.
+    argument_spans: tuple[Span | tuple[Span | None, ...] | None, ...] = field(default=(), compare=False, repr=False)
+
+    def spans_of(self, argument: int) -> tuple[Span | None, ...]:
+        """Where the values of an argument stand; the whole measure if that is all that is known."""
+        found = self.argument_spans[argument] if argument < len(self.argument_spans) else None
+        return found if isinstance(found, tuple) else (found or self.span,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +89,9 @@ class ColumnSpec:
     sensitive: bool = False
     missing: str = ""  # "", drop, separate or median
     span: Span | None = field(default=None, compare=False, repr=False)
+
+
+UNDECLARED = ColumnSpec()  # of a column about which the spec says nothing
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,7 +127,7 @@ class Statements:
         from pygments import highlight
         from pygments.formatters import HtmlFormatter
 
-        from treeml.lang.lexer import TreemlLexer
+        from treeml.lang.pygments_lexer import TreemlLexer
 
         return str(highlight(str(self), TreemlLexer(), HtmlFormatter(noclasses=True, nobackground=True)))
 

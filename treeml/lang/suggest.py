@@ -147,6 +147,9 @@ HABITS: dict[str, str] = {
 }
 
 
+_MOST_CANDIDATES = 5000  # that are compared letter by letter: a table may have a million columns
+
+
 def suggest(word: str, candidates: Iterable[str]) -> str | None:
     """The candidate that `word` was probably meant to be, or None when nothing is close.
 
@@ -154,17 +157,40 @@ def suggest(word: str, candidates: Iterable[str]) -> str | None:
     (`alpha` -> `k * leaves`) counts when the measure inside the formula is a candidate.
     """
     known = list(dict.fromkeys(candidates))
-    folded = word.casefold().replace("-", "_").replace(" ", "_")
-    for candidate in known:
-        if candidate != word and candidate.casefold() == folded:
-            return candidate
-    habit = HABITS.get(folded)
+    same = _same_letters(word, known)
+    if same is not None:
+        return same
+    habit = HABITS.get(word.casefold().replace("-", "_").replace(" ", "_"))
     if habit is not None and any(candidate in _words(habit) for candidate in known):
         return habit
+    return _within_a_slip(word, known)
+
+
+def nearest(word: str, candidates: Iterable[str]) -> str | None:
+    """The same for names that users chose themselves, such as columns and files: habits say nothing about those."""
+    known = list(dict.fromkeys(candidates))
+    return _same_letters(word, known) or _within_a_slip(word, known)
+
+
+def did_you_mean(word: str, candidates: Iterable[str]) -> tuple[str, ...]:
+    """The help line of a message about an unknown word; no line when nothing is close."""
+    near = suggest(word, candidates)
+    return () if near is None else (f"did you mean `{near}`?",)
+
+
+def _same_letters(word: str, known: list[str]) -> str | None:
+    """The first candidate that differs only in case, spaces and signs: `Max HR` for `max_hr`."""
+    letters = _letters(word)
+    return next((each for each in known if each != word and letters and _letters(each) == letters), None)
+
+
+def _within_a_slip(word: str, known: list[str]) -> str | None:
+    """The candidate that a slip or two of the finger made into `word`; the longer the word, the more slips."""
+    folded = word.casefold().replace("-", "_").replace(" ", "_")
     allowed = 1 if len(word) <= 4 else 2 if len(word) <= 9 else 3
     close = [
         (distance, -len(_shared_start(folded, candidate.casefold())), candidate)
-        for candidate in known
+        for candidate in known[:_MOST_CANDIDATES]
         if candidate != word
         and abs(len(candidate) - len(word)) <= allowed
         and (distance := edit_distance(folded, candidate.casefold(), allowed)) <= min(allowed, len(candidate) - 1)
@@ -186,6 +212,10 @@ def edit_distance(left: str, right: str, limit: int) -> int:
         if min(row) > limit and (not before or min(before) > limit):
             return limit + 1
     return row[-1]
+
+
+def _letters(name: str) -> str:
+    return "".join(filter(str.isalnum, name.casefold()))
 
 
 def _words(formula: str) -> list[str]:

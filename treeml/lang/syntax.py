@@ -52,6 +52,7 @@ class Relation:
     operands: tuple[Expression, ...]
     operators: tuple[str, ...]  # "<=", ">=", "=", "<" or ">"
     span: Span | None = _span()
+    operator_spans: tuple[Span, ...] = field(default=(), compare=False, repr=False, kw_only=True)  # empty or all
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,7 @@ class Argument:
     value: Expression
     name: str = ""
     span: Span | None = _span()
+    name_span: Span | None = _span()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +75,9 @@ class Call:
     name: str
     arguments: tuple[Argument, ...] = ()
     given: tuple[Argument, ...] = ()
-    span: Span | None = _span()
+    span: Span | None = _span()  # with the parentheses that stand around it, if any do
     name_span: Span | None = _span()
+    own_span: Span | None = _span()  # without them
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ specs that are not; what the command line or a call asks for itself (`--within`,
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from treeml.data.limits import ReadingLimits
     from treeml.lang.spec import Spec
 
 SECONDS = 60.0
@@ -34,8 +34,6 @@ def distrusted() -> bool:
 
 def capped(spec: Spec, *, within: bool, threads: bool) -> Spec:
     """A spec with no more time and threads than one may have that is not trusted, save what was asked for the run."""
-    from dataclasses import replace
-
     if not spec.untrusted:
         return spec
     seconds = spec.within if within and spec.within is not None else min(SECONDS, spec.within or SECONDS)
@@ -47,12 +45,3 @@ def capped(spec: Spec, *, within: bool, threads: bool) -> Spec:
         improve_within=None if spec.improve_within is None else min(spec.improve_within, seconds),
         threads=spec.threads if threads or spec.threads is None else min(THREADS, spec.threads),
     )
-
-
-def reading_limits(spec: Spec) -> ReadingLimits:
-    """What the files may hold that the spec names."""
-    from treeml.data.limits import UNLIMITED, ReadingLimits
-
-    if not spec.untrusted:
-        return UNLIMITED
-    return ReadingLimits(rows=ROWS, columns=COLUMNS, cells=CELLS, name_length=NAME, folder=spec.folder)

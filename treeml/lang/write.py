@@ -6,6 +6,8 @@ out, and parentheses appear only where the tree needs them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import assert_never
 
 from treeml.lang.syntax import (
@@ -21,9 +23,11 @@ from treeml.lang.syntax import (
     Expression,
     Features,
     Forbid,
+    GoalPart,
     Improve,
     Include,
     MistakeCost,
+    Modifier,
     Name,
     Negate,
     Number,
@@ -47,100 +51,160 @@ from treeml.lang.syntax import (
 )
 from treeml.lang.words import spell_name, spell_number, spell_string
 
+Node = Statement | Expression | Argument | GoalPart | Modifier | Range | Choices
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnName:
+    """A name where `all` would mean every column."""
+
+    name: Name
+
+    def __str__(self) -> str:
+        return spell_name(self.name.text, ("all",))
+
+
+Piece = str | Node | ColumnName
+
+
+class OwnName(str):
+    """A piece that is the name of its node."""
+
+    __slots__ = ()
+
+
+class Operator(str):
+    """A piece that is an operator of a comparison."""
+
+    __slots__ = ()
+
 
 def write(statement: Statement) -> str:
     """One statement as text, on one line but for the goals that follow the first."""
-    match statement:
-        case Version():
-            return f"treeml {statement.number}"
-        case Include():
-            return f"include {spell_string(statement.path)}"
-        case Param():
-            kind = f" : {statement.type}" if statement.type else ""
-            default = f" = {write_expression(statement.default)}" if statement.default is not None else ""
-            domain = f" in {_domain(statement.domain)}" if statement.domain is not None else ""
-            return f"param {statement.name}{kind}{default}{domain}"
-        case Set():
-            return f"set {statement.name} = {write_expression(statement.value)}"
-        case Data():
-            return f"data {spell_string(statement.path)}"
-        case Predict():
-            positive = f" is {write_expression(statement.positive)}" if statement.positive is not None else ""
-            return f"predict {_columns(statement.column)}{positive}"
-        case Features():
-            excluded = f" except {_columns(*statement.excluded)}" if statement.excluded else ""
-            return f"features {_columns(*statement.columns)}{excluded}"
-        case ColumnRule():
-            modifiers = "".join(f", {modifier.name} {modifier.value}".rstrip() for modifier in statement.modifiers)
-            return f"column {_columns(*statement.columns)} : {statement.type}{modifiers}"
-        case WeightBy():
-            return f"weight by {_columns(statement.column)}"
-        case WeightClass():
-            return f"weight class {write_expression(statement.label)} = {write_expression(statement.weight)}"
-        case MistakeCost():
-            predicted, actual = write_expression(statement.predicted), write_expression(statement.actual)
-            return f"cost predict {predicted} when {actual} = {write_expression(statement.cost)}"
-        case ColumnCost():
-            return f"cost test {_columns(statement.column)} = {write_expression(statement.cost)}"
-        case Binarize():
-            how = (
-                f"at {_list(statement.cuts)}"
-                if statement.method is None
-                else f"by {write_expression(statement.method)}"
-            )
-            return f"binarize {_columns(*statement.columns)} {how}"
-        case Objective():
-            return "\nthen ".join(f"{goal.sense} {write_expression(goal.expression)}" for goal in statement.goals)
-        case Satisfy():
-            return "satisfy"
-        case Require():
-            name = f"{statement.name}: " if statement.name else ""
-            return f"require {name}{write_expression(statement.condition)}"
-        case Forbid():
-            return f"forbid split on {_columns(*statement.columns)}"
-        case Ensemble():
-            trees = f"up to {write_expression(statement.trees)} trees " if statement.trees is not None else ""
-            return f"ensemble {trees}by {write_expression(statement.method)}"
-        case Start():
-            return f"start from {write_expression(statement.source)}"
-        case Improve():
-            return f"improve by {write_expression(statement.method)}{_limit('within', statement.within)}"
-        case Validate():
-            word = "on" if isinstance(statement.method, String) else "by"
-            return f"validate {word} {write_expression(statement.method)}"
-        case Solve():
-            backends = f" with {_list(statement.backends)}" if statement.backends else ""
-            limits = "".join(_limit(word, getattr(statement, word)) for word in ("within", "gap", "seed", "threads"))
-            return f"solve{backends}{limits}"
-        case Report():
-            return f"report {_list(statement.items)}"
-    assert_never(statement)
+    return _written(statement)
 
 
 def write_expression(expression: Expression) -> str:
+    return _written(expression)
+
+
+def _written(node: Node) -> str:
+    return "".join([str(piece) if isinstance(piece, str | ColumnName) else _written(piece) for piece in pieces(node)])
+
+
+def pieces(node: Node) -> list[Piece]:
+    """The text of a node in order: what is written as it stands, and the nodes inside."""
+    if isinstance(node, Statement):
+        return _statement_pieces(node)
+    match node:
+        case Argument():
+            return [OwnName(spell_name(node.name)), " = ", node.value] if node.name else [node.value]
+        case GoalPart():
+            return [f"{node.sense} ", node.expression]
+        case Modifier():
+            return [f"{node.name} {node.value}".rstrip()]
+        case Range():
+            return [node.low, " .. ", node.high]
+        case Choices():
+            return ["{", *_list(node.values), "}"]
+    return _expression_pieces(node)
+
+
+def _statement_pieces(statement: Statement) -> list[Piece]:
+    match statement:
+        case Version():
+            return [f"treeml {statement.number}"]
+        case Include():
+            return [f"include {spell_string(statement.path)}"]
+        case Param():
+            kind = [f" : {statement.type}"] if statement.type else []
+            return [
+                "param ",
+                OwnName(statement.name),
+                *kind,
+                *_part(" = ", statement.default),
+                *_part(" in ", statement.domain),
+            ]
+        case Set():
+            return ["set ", OwnName(statement.name), " = ", statement.value]
+        case Data():
+            return [f"data {spell_string(statement.path)}"]
+        case Predict():
+            return ["predict ", ColumnName(statement.column), *_part(" is ", statement.positive)]
+        case Features():
+            excluded = [" except ", *_columns(statement.excluded)] if statement.excluded else []
+            return ["features ", *_columns(statement.columns), *excluded]
+        case ColumnRule():
+            modifiers = [piece for modifier in statement.modifiers for piece in (", ", modifier)]
+            return ["column ", *_columns(statement.columns), f" : {statement.type}", *modifiers]
+        case WeightBy():
+            return ["weight by ", ColumnName(statement.column)]
+        case WeightClass():
+            return ["weight class ", statement.label, " = ", statement.weight]
+        case MistakeCost():
+            return ["cost predict ", statement.predicted, " when ", statement.actual, " = ", statement.cost]
+        case ColumnCost():
+            return ["cost test ", ColumnName(statement.column), " = ", statement.cost]
+        case Binarize():
+            how = [" at ", *_list(statement.cuts)] if statement.method is None else [" by ", statement.method]
+            return ["binarize ", *_columns(statement.columns), *how]
+        case Objective():
+            return _list(statement.goals, "\nthen ")
+        case Satisfy():
+            return ["satisfy"]
+        case Require():
+            return ["require ", f"{statement.name}: " if statement.name else "", statement.condition]
+        case Forbid():
+            return ["forbid split on ", *_columns(statement.columns)]
+    return _run_pieces(statement)
+
+
+def _run_pieces(statement: Ensemble | Start | Improve | Validate | Solve | Report) -> list[Piece]:
+    """The statements that say how a tree is found and shown."""
+    match statement:
+        case Ensemble():
+            trees = ["up to ", statement.trees, " trees "] if statement.trees is not None else []
+            return ["ensemble ", *trees, "by ", statement.method]
+        case Start():
+            return ["start from ", statement.source]
+        case Improve():
+            return ["improve by ", statement.method, *_part(" within ", statement.within)]
+        case Validate():
+            return [f"validate {'on' if isinstance(statement.method, String) else 'by'} ", statement.method]
+        case Solve():
+            backends = [" with ", *_list(statement.backends)] if statement.backends else []
+            words = ("within", "gap", "seed", "threads")
+            limits = [piece for word in words for piece in _part(f" {word} ", getattr(statement, word))]
+            return ["solve", *backends, *limits]
+        case Report():
+            return ["report ", *_list(statement.items)]
+    assert_never(statement)
+
+
+def _expression_pieces(expression: Expression) -> list[Piece]:
     match expression:
         case Number():
             space = " " if expression.unit not in ("", "%") else ""
-            return f"{spell_number(expression.value)}{space}{expression.unit}"
+            return [f"{spell_number(expression.value)}{space}{expression.unit}"]
         case String():
-            return spell_string(expression.text)
+            return [spell_string(expression.text)]
         case Name():
-            return spell_name(expression.text)
+            return [spell_name(expression.text)]
         case Relation():
-            words = [write_expression(expression.operands[0])]
+            found: list[Piece] = [expression.operands[0]]
             for operator, operand in zip(expression.operators, expression.operands[1:], strict=True):
-                words += [operator, write_expression(operand)]
-            return " ".join(words)
+                found += [" ", Operator(operator), " ", operand]
+            return found
         case Call():
-            given = f" given {', '.join(map(_argument, expression.given))}" if expression.given else ""
-            return f"{expression.name}({', '.join(map(_argument, expression.arguments))}{given})"
+            given = [" given ", *_list(expression.given)] if expression.given else []
+            return [OwnName(expression.name), "(", *_list(expression.arguments), *given, ")"]
         case Binary():
             # Operators of one rank group from the left, so an equal rank on the right needs its parentheses.
             left = _wrapped(expression.left, _rank(expression.left) < _rank(expression))
             right = _wrapped(expression.right, _rank(expression.right) <= _rank(expression))
-            return f"{left} {expression.operator} {right}"
+            return [*left, f" {expression.operator} ", *right]
         case Negate():
-            return f"-{_wrapped(expression.operand, isinstance(expression.operand, Binary))}"
+            return ["-", *_wrapped(expression.operand, isinstance(expression.operand, Binary))]
     assert_never(expression)
 
 
@@ -150,30 +214,21 @@ def _rank(expression: Expression) -> int:
     return 3
 
 
-def _wrapped(expression: Expression, needed: bool) -> str:
-    text = write_expression(expression)
-    return f"({text})" if needed else text
+def _wrapped(expression: Expression, needed: bool) -> list[Piece]:
+    return ["(", expression, ")"] if needed else [expression]
 
 
-def _argument(argument: Argument) -> str:
-    name = f"{spell_name(argument.name)} = " if argument.name else ""
-    return name + write_expression(argument.value)
+def _part(word: str, node: Node | None) -> list[Piece]:
+    return [] if node is None else [word, node]
 
 
-def _domain(domain: Range | Choices) -> str:
-    if isinstance(domain, Range):
-        return f"{write_expression(domain.low)} .. {write_expression(domain.high)}"
-    return f"{{{_list(domain.values)}}}"
+def _list(items: Sequence[Piece], separator: str = ", ") -> list[Piece]:
+    found: list[Piece] = []
+    for item in items:
+        found += [separator, item] if found else [item]
+    return found
 
 
-def _limit(word: str, value: Expression | None) -> str:
-    return f" {word} {write_expression(value)}" if value is not None else ""
-
-
-def _list(items: tuple[Expression, ...]) -> str:
-    return ", ".join(map(write_expression, items))
-
-
-def _columns(*columns: Name) -> str:
-    """Columns by name; none means all of them, so a column that is called `all` stands in backquotes."""
-    return ", ".join(spell_name(column.text, ("all",)) for column in columns) if columns else "all"
+def _columns(columns: Sequence[Name]) -> list[Piece]:
+    """No columns named means all of them."""
+    return _list([ColumnName(column) for column in columns]) if columns else ["all"]

@@ -10,11 +10,12 @@ from typing import Any, cast, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from treeml.data.binarization import suits
 from treeml.data.table import BitColumns, Column, Dataset, listed, quoted
 from treeml.lang.diagnostic import DataError, Diagnostic, Label
 from treeml.lang.spec import Binarization
 from treeml.measures.cuts import codes_of, distinct, every_cut, given_cuts, quantile_cuts, width_cuts
-from treeml.problem.problem import Feature, Problem, Test
+from treeml.problem.problem import Feature, Test
 
 MOST_TESTS = 1000  # up to here every threshold is taken unless the spec says otherwise
 MOST_SUBSET_LEVELS = 12  # 2,047 tests
@@ -72,37 +73,6 @@ def binarize(dataset: Dataset, *, numeric: bool = False) -> Binarized:
         None,
         notes,
     )
-
-
-def answer_bits(problem: Problem) -> NDArray[np.bool_]:
-    """tests x rows: does the row answer yes?"""
-    bits = np.empty((len(problem.tests), problem.rows), dtype=bool)
-    for feature in problem.features:
-        codes = feature.codes
-        assert codes is not None, "a feature without codes comes with its bits"
-        block = bits[feature.first_test : feature.first_test + feature.tests]
-        tests = problem.tests[feature.first_test : feature.first_test + feature.tests]
-        missing = codes < 0 if feature.has_missing else None
-        at_most = [j for j, test in enumerate(tests) if test.kind == "at most"]
-        if at_most:
-            bins = np.array([tests[j].values[0] for j in at_most], dtype=np.int32)
-            np.less_equal(codes[None, :], bins[:, None], out=block[: len(at_most)])
-        for j in range(len(at_most), len(tests)):
-            test = tests[j]
-            if test.kind == "true":
-                np.equal(codes, 1, out=block[j])
-            elif test.kind == "level":
-                np.equal(codes, test.values[0], out=block[j])
-            elif test.kind == "missing":
-                np.less(codes, 0, out=block[j])
-            else:
-                chosen = np.zeros(feature.levels + 1, dtype=bool)  # the last place is that of missing values
-                chosen[list(test.values)] = True
-                block[j] = chosen[codes]
-        if missing is not None:
-            for j, test in enumerate(tests):
-                block[j, missing] = test.missing_yes or test.kind == "missing"
-    return bits
 
 
 # One column's tests, and what they ask.
@@ -200,9 +170,6 @@ def _binary_tests(
 
 # Which rule applies to which column.
 
-_OF_NUMBERS = ("thresholds", "quantiles", "width", "cuts")
-_OF_LEVELS = ("levels", "subsets")
-
 
 def _rules(dataset: Dataset) -> dict[str, Binarization | None]:
     """The rule of every feature: its own, or the first for all columns that suits it."""
@@ -214,17 +181,6 @@ def _rules(dataset: Dataset) -> dict[str, Binarization | None]:
         fitting = (rule for rule in for_all if suits(rule, column))
         rules[name] = own.get(name) or next(fitting, None)
     return rules
-
-
-def suits(rule: Binarization, column: Column) -> bool:
-    """Can this rule make tests of this column?"""
-    if column.type == "binary":
-        return True
-    if column.is_number:
-        return rule.method in _OF_NUMBERS
-    if column.type == "ordered":
-        return rule.method != "cuts" or all(isinstance(level, (int, float)) for level in column.levels)
-    return rule.method in _OF_LEVELS
 
 
 def _grids(

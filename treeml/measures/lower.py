@@ -19,7 +19,7 @@ from treeml.data.table import Dataset, Whole
 from treeml.lang.source import Span
 from treeml.lang.spec import CheckedGoal as SpecGoal
 from treeml.lang.spec import Linear, Requirement
-from treeml.measures.sums import SAFE, Features, lower_measure, refuse_size
+from treeml.measures.lowerings import SAFE, Features, lower_measure, refuse_size
 from treeml.problem.magnitudes import row_ends
 from treeml.problem.neighbors import SHORT, beside
 from treeml.problem.problem import Bound, Goal

@@ -1,4 +1,4 @@
-"""The registry -> the reference of all measures; `python -m treeml.measures.reference` rewrites docs/measures.md."""
+"""The declarations of measures -> docs/measures.md, which `python -m treeml.measures.reference` writes again."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from treeml.lang.measures import MEASURES, Measure, Parameter
+from treeml.lang.measures import BUILT_IN, Measure, Parameter
 
 GROUPS = {
     "size": "The size of the tree",
@@ -100,7 +100,7 @@ def signature(measure: Measure) -> str:
 def _lines() -> Iterator[str]:
     yield INTRODUCTION
     for group, title in GROUPS.items():
-        members = [measure for measure in MEASURES.values() if measure.group == group]
+        members = [measure for measure in BUILT_IN.values() if measure.group == group]
         yield f"## {title}\n"
         yield "| measure | is | for | unit | usually |"
         yield "| --- | --- | --- | --- | --- |"

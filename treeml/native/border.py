@@ -1,8 +1,8 @@
-"""Arrays and numbers -> what C may read: of the exact type, in one piece, in range, and alive while C reads it.
+"""Arrays and numbers -> values that C can read: of the exact type, contiguous, in range, and alive during the call.
 
-No module hands an address to C. The parameters of its functions are declared as `ArrayOf` a type and ctypes asks those
-for the address during the call, while the caller still holds the array: a copy made on the way cannot be gone before C
-has read it. ctypes cuts numbers that are too large without a word, hence `INT32` and, for numbers of users, `in_range`.
+No module passes a bare address to C. Parameters are declared as `ArrayOf` a type, and ctypes asks those for the address
+during the call, while the caller still holds the array: a temporary copy cannot be freed before C has read it. ctypes
+silently truncates numbers that are too large, hence `INT32` and, for numbers given by users, `in_range`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 
 class ArrayOf:
-    """A parameter of C that is the address of an array, or NULL for None; `written` where C writes into it."""
+    """A parameter of C that is the address of an array, or NULL for None; `written` if C writes to it."""
 
     __slots__ = ("dtype", "written")
 
@@ -34,13 +34,13 @@ class ArrayOf:
 
 
 class _Int32:
-    """A parameter of C that is a whole number of 32 bits."""
+    """A parameter of C that is a 32-bit integer."""
 
     def from_param(self, value: int) -> c_int32:
         return c_int32(in_range(value, "a number", 32))
 
 
-# Any: ctypes takes whatever has `from_param`, and its type hints only know its own types.
+# Any: ctypes accepts everything with `from_param`, but its type hints only know its own types.
 INT32: Any = _Int32()
 BYTE_ARRAY: Any = ArrayOf(np.uint8)
 INT32_ARRAY: Any = ArrayOf(np.int32)
@@ -53,14 +53,14 @@ FLOAT_ROOM: Any = ArrayOf(np.float64, written=True)
 
 
 def in_range(value: int, name: str, bits: int = 64) -> int:
-    """The number itself; OverflowError where it has more bits than C gives it."""
+    """The number itself; raises OverflowError if it does not fit in this many bits."""
     if not -(1 << (bits - 1)) <= value < 1 << (bits - 1):
         raise OverflowError(f"{name} must fit in {bits} bits")
     return int(value)
 
 
 def whole(values: Any, name: str, shape: tuple[int, ...], dtype: Any = np.int64) -> NDArray[Any]:
-    """Whole numbers of any type, order and layout as an array that C can read; a copy only where it must be one."""
+    """Whole numbers of any type, order and layout as an array that C can read, copied only if necessary."""
     array = np.asarray(values)
     if array.dtype.kind not in "biu" and array.size:
         raise ValueError(f"{name} must be whole numbers")
@@ -75,7 +75,7 @@ def whole(values: Any, name: str, shape: tuple[int, ...], dtype: Any = np.int64)
 
 
 def flags(values: Any, name: str, shape: tuple[int, ...]) -> NDArray[np.uint8]:
-    """Answers of yes and no as bytes of 0 and 1."""
+    """Truth values as bytes of 0 and 1."""
     array = np.asarray(values)
     if array.shape != shape:
         raise ValueError(f"{name} must have shape {shape}, not {array.shape}")

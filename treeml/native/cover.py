@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treeml.native.border import INT32, INT32_ROOM, INT64_ARRAY, INT64_ROOM, WORD_ARRAY, in_range, whole
-from treeml.native.library import open_library
+from treeml.native.loader import Signatures, declare
 from treeml.system.interrupt import listening
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Words = NDArray[np.uint64]
 
 OK, MEMORY, TIME, INPUT, STOPPED, OVERFLOW = range(6)
-STEPS = 2_000_000_000  # of counting at a time, some tenths of a second: between two calls Ctrl-C is heard
+STEPS = 2_000_000_000  # counting steps per call, some tenths of a second: Ctrl-C is noticed between two calls
 
 Pause = Callable[[], None]
 Stopped = ctypes.CFUNCTYPE(ctypes.c_int32)
@@ -99,7 +99,7 @@ def enumerate_states(
     max_bytes: int = 0,
     seconds: float = -1.0,
 ) -> States:
-    """All states of `levels` levels; with `cost` those that no split can improve are not split.
+    """All states of `levels` levels. If `cost` is given, states that no split can improve are not split.
 
     Raises CoverStopped, and KeyboardInterrupt after Ctrl-C.
     """
@@ -148,7 +148,7 @@ def enumerate_states(
 
 
 def words(sets: Words, name: str, count: int, rows: int) -> Words:
-    """Sets of rows as C reads them: at least so many words each."""
+    """Sets of rows in the form that C reads, checked to have enough words each."""
     array = np.ascontiguousarray(sets)
     if array.dtype != np.uint64 or array.ndim != 2 or len(array) != count or array.shape[1] < max(1, -(-rows // 64)):
         raise ValueError(f"{name} must be {count} sets of {rows} rows, in words of 64 bits")
@@ -163,7 +163,7 @@ def _tags(tags: Words, tests: int, tag_words: int) -> Words:
 
 
 def _bits(bits: Words, rows: int) -> Words:
-    """Tests as sets of rows, without a word more: that is where C looks for the next."""
+    """Tests as sets of rows, with no extra words: C expects them next to each other."""
     if np.ndim(bits) == 2 and len(bits) and bits.shape[1] != max(1, -(-rows // 64)):
         raise ValueError(f"bits must be sets of {rows} rows, in words of 64 bits")
     return words(bits, "bits", len(bits), rows)
@@ -174,7 +174,7 @@ def _table(values: Whole, name: str, rows: int) -> Whole:
 
 
 def sums(keys: Words, rows: int, values: Whole) -> Whole:
-    """sets x values: the values of the rows of every set, added up."""
+    """sets x values: the sums of the values over the rows of every set."""
     values = _table(values, "values", rows)
     keys = words(keys, "keys", len(keys), rows)
     out = np.zeros((len(keys), values.shape[1]), np.int64)
@@ -188,7 +188,7 @@ def sums(keys: Words, rows: int, values: Whole) -> Whole:
 def split_sums(
     bits: Words, keys: Words, rows: int, values: Whole, threads: int = 1, pause: Pause | None = None
 ) -> Whole:
-    """sets x tests x values: the same over the rows that answer yes; `pause` is called every now and then."""
+    """sets x tests x values: the same over the rows that answer yes; `pause` is called from time to time."""
     values = _table(values, "values", rows)
     keys = words(keys, "keys", len(keys), rows)
     bits = _bits(bits, rows)
@@ -205,7 +205,7 @@ def split_sums(
 
 
 def _parts(sets: int, work: int, pause: Pause | None = None) -> Iterator[slice]:
-    """As many sets at a time as are done in a fraction of a second, `work` being what one takes."""
+    """Slices of the sets that take a fraction of a second each, if one set takes `work` steps."""
     size = max(1, STEPS // max(1, work))
     for first in range(0, sets, size):
         if pause is not None:
@@ -252,7 +252,7 @@ def quantile_losses(
     below: int,
     pause: Pause | None = None,
 ) -> tuple[Whole, Whole]:
-    """Losses to the best constant: of every set, and sets x tests x (yes, no); `pause` is called now and then."""
+    """Losses around the best constant: of every set, and sets x tests x (yes, no); `pause` is called between parts."""
     target = whole(target, "target", (rows,))
     weight = whole(weight, "weight", (rows,))
     keys = words(keys, "keys", len(keys), rows)
@@ -270,7 +270,7 @@ def quantile_losses(
 
 def _check(code: int) -> None:
     if code == INPUT:
-        raise ValueError("the cover was given sizes out of range, negative costs, or sets with rows that are not there")
+        raise ValueError("the cover was given sizes out of range, negative costs, or sets with rows that do not exist")
     if code == OVERFLOW:
         raise OverflowError("sums over the rows of the cover do not fit in 64 bits")
     if code != OK:
@@ -284,34 +284,32 @@ def _copy(pointer: Any, shape: tuple[int, ...], kind: Any) -> Any:
     return np.ctypeslib.as_array(ctypes.cast(pointer, ctypes.POINTER(kind)), shape).copy()
 
 
+_POINTER, _COUNT = ctypes.c_void_p, ctypes.c_int64
+_SIGNATURES: Signatures = {
+    "treeml_cover_enumerate": (ctypes.c_int, (_POINTER, _POINTER)),
+    "treeml_cover_free": (None, (_POINTER,)),
+    "treeml_cover_states": (_COUNT, (_POINTER,)),
+    "treeml_cover_arcs": (_COUNT, (_POINTER,)),
+    "treeml_cover_level_start": (_POINTER, (_POINTER,)),
+    "treeml_cover_keys": (_POINTER, (_POINTER,)),
+    "treeml_cover_arc_array": (_POINTER, (_POINTER, ctypes.c_int)),
+    "treeml_cover_sums": (ctypes.c_int, (INT32, _COUNT, INT32, WORD_ARRAY, INT32, INT64_ARRAY, INT64_ROOM)),
+    "treeml_cover_split_sums": (
+        ctypes.c_int,
+        (INT32, INT32, WORD_ARRAY, _COUNT, INT32, WORD_ARRAY, INT32, INT64_ARRAY, INT64_ROOM, INT32),
+    ),
+    "treeml_cover_pairs": (
+        ctypes.c_int,
+        (INT32, INT32, WORD_ARRAY, _COUNT, INT32, WORD_ARRAY, INT32, INT64_ARRAY, INT64_ARRAY, _COUNT, _COUNT,
+         ctypes.c_double, INT32, INT64_ROOM, INT32_ROOM),
+    ),
+    "treeml_cover_quantiles": (
+        ctypes.c_int,
+        (INT32, INT32, WORD_ARRAY, _COUNT, INT32, WORD_ARRAY, INT64_ARRAY, INT64_ARRAY, _COUNT, _COUNT, INT64_ROOM),
+    ),
+}  # fmt: skip
+
+
 @cache
-def _library() -> Any:
-    library = open_library()
-    pointer, count = ctypes.c_void_p, ctypes.c_int64
-    signatures: dict[str, tuple[Any, tuple[Any, ...]]] = {
-        "treeml_cover_enumerate": (ctypes.c_int, (pointer, pointer)),
-        "treeml_cover_free": (None, (pointer,)),
-        "treeml_cover_states": (count, (pointer,)),
-        "treeml_cover_arcs": (count, (pointer,)),
-        "treeml_cover_level_start": (pointer, (pointer,)),
-        "treeml_cover_keys": (pointer, (pointer,)),
-        "treeml_cover_arc_array": (pointer, (pointer, ctypes.c_int)),
-        "treeml_cover_sums": (ctypes.c_int, (INT32, count, INT32, WORD_ARRAY, INT32, INT64_ARRAY, INT64_ROOM)),
-        "treeml_cover_split_sums": (
-            ctypes.c_int,
-            (INT32, INT32, WORD_ARRAY, count, INT32, WORD_ARRAY, INT32, INT64_ARRAY, INT64_ROOM, INT32),
-        ),
-        "treeml_cover_pairs": (
-            ctypes.c_int,
-            (INT32, INT32, WORD_ARRAY, count, INT32, WORD_ARRAY, INT32, INT64_ARRAY, INT64_ARRAY, count, count,
-             ctypes.c_double, INT32, INT64_ROOM, INT32_ROOM),
-        ),
-        "treeml_cover_quantiles": (
-            ctypes.c_int,
-            (INT32, INT32, WORD_ARRAY, count, INT32, WORD_ARRAY, INT64_ARRAY, INT64_ARRAY, count, count, INT64_ROOM),
-        ),
-    }  # fmt: skip
-    for name, (result, arguments) in signatures.items():
-        function = getattr(library, name)
-        function.restype, function.argtypes = result, arguments
-    return library
+def _library() -> ctypes.CDLL:
+    return declare(_SIGNATURES)

@@ -1,13 +1,13 @@
-"""codes, costs -> best tree over every threshold, proved best or with a bound.
+"""codes, costs -> best tree over every threshold, proved optimal or with a bound.
 
-A thin, reusable object over the numeric half of the C library: only the order of the codes matters, and every cut
-between two of them is tried.
+A thin, reusable object over the numeric search of the C library: only the order of the codes matters, and every cut
+between two of them is considered.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from ctypes import CFUNCTYPE, POINTER, byref, c_char_p, c_double, c_int, c_int32, c_int64, c_void_p
+from ctypes import CDLL, CFUNCTYPE, POINTER, byref, c_char_p, c_double, c_int, c_int32, c_int64, c_void_p
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -27,7 +27,7 @@ from treeml.native.border import (
     real,
     whole,
 )
-from treeml.native.library import open_library
+from treeml.native.loader import OPTION, STATISTIC, Options, Signatures, declare, read_options
 from treeml.system.interrupt import listening
 
 Codes = NDArray[np.int32]
@@ -68,7 +68,7 @@ class Outcome:
 
 
 class NumericSolver:
-    """One data set, asked as often as you like. Not for two threads at a time."""
+    """One data set that can be solved many times, by one thread at a time."""
 
     def __init__(self, columns: NDArray[Any], count: Whole | None = None) -> None:
         """`columns` x rows: codes, whole numbers from 0 of which only the order matters, or finite floats, whose codes
@@ -76,7 +76,7 @@ class NumericSolver:
         self._library = _functions()
         self._handle = c_void_p(self._library.create())
         if not self._handle:
-            raise MemoryError("no memory for a solver")
+            raise MemoryError("not enough memory for a solver")
         columns = np.asarray(columns)
         if columns.ndim != 2:
             raise ValueError("columns must be a two-dimensional array, columns x rows")
@@ -104,19 +104,19 @@ class NumericSolver:
         return ranks
 
     def beside(self, column: int, cut: int) -> tuple[int, int]:
-        """A row with the greatest code up to the cut and one with the least beyond it; -1 where there is none."""
+        """A row with the greatest code up to the cut and one with the least beyond it; -1 if there is none."""
         rows = (c_int32 * 2)()
         self._check(self._library.beside(self._handle, in_range(column, "column", 32), in_range(cut, "cut", 32), rows))
         return rows[0], rows[1]
 
     def labels(self, labels: NDArray[Any], classes: int, weight: Whole | None = None) -> None:
-        """A row of another class than its leaf's costs its weight."""
+        """A misclassified row costs its weight."""
         given = whole(labels, "labels", (self.rows,), np.int32)
         weights = self._weights(weight)
         self._check(self._library.labels(self._handle, given, in_range(classes, "classes", 32), weights))
 
     def costs(self, cost: Whole) -> None:
-        """rows x classes: what predicting the class for the row costs."""
+        """rows x classes: the cost of predicting the class for the row."""
         given = whole(cost, "cost", (self.rows, np.shape(cost)[1] if np.ndim(cost) == 2 else 0))
         self._check(self._library.costs(self._handle, given, given.shape[1]))
 
@@ -164,7 +164,7 @@ class NumericSolver:
         try:
             with listening() as interrupted:
                 code = self._library.solve(self._handle)
-        finally:  # C forgets the function before Python does
+        finally:  # C must drop the function before Python frees it
             self._library.watch(self._handle, _NO_PROGRESS, None)
         if raised and not isinstance(raised[0], KeyboardInterrupt):
             raise raised[0]
@@ -172,7 +172,7 @@ class NumericSolver:
         return self._outcome()
 
     def interrupt(self) -> None:
-        """From any thread: the search ends with its best tree."""
+        """Stops the search with its best tree; may be called from any thread."""
         self._library.interrupt(self._handle)
 
     def statistics(self) -> dict[str, float]:
@@ -191,7 +191,7 @@ class NumericSolver:
 
     @property
     def slack(self) -> int:
-        """Units to which a tree is best and a bound holds, with the options that are set."""
+        """Units by which the best tree may miss the optimum, or the bound be too high, with the current options."""
         return int(self._library.slack(self._handle))
 
     def _outcome(self) -> Outcome:
@@ -222,7 +222,7 @@ class NumericSolver:
             raise _ERRORS.get(code, RuntimeError)(message)
 
 
-_SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
+_SIGNATURES: Signatures = {
     "create": (c_void_p, ()),
     "destroy": (None, (c_void_p,)),
     "message": (c_char_p, (c_void_p,)),
@@ -239,7 +239,7 @@ _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "set": (c_int, (c_void_p, c_char_p, c_int64)),
     "get": (c_int, (c_void_p, c_char_p, POINTER(c_int64))),
     "options": (c_int32, ()),
-    "option": (c_int, (c_int32, POINTER(c_char_p), *(POINTER(c_int64),) * 3, POINTER(c_char_p))),
+    "option": OPTION,
     "watch": (c_int, (c_void_p, _PROGRESS, c_void_p)),
     "solve": (c_int, (c_void_p,)),
     "interrupt": (None, (c_void_p,)),
@@ -253,22 +253,15 @@ _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "nodes": (c_int64, (c_void_p,)),
     "tree": (c_int, (c_void_p,) * 6),
     "statistics": (c_int32, ()),
-    "statistic": (c_int, (c_void_p, c_int32, POINTER(c_char_p), POINTER(c_double), POINTER(c_char_p))),
+    "statistic": STATISTIC,
     "kernel": (c_char_p, (c_void_p,)),
 }
 
 
 @cache
-def options() -> dict[str, tuple[int, int, int, str]]:
-    """The C library's table of options: name -> lowest, highest, initial value and help."""
-    table = {}
-    for index in range(_library().treeml_numeric_options()):
-        name, low, high, initial, text = c_char_p(), c_int64(), c_int64(), c_int64(), c_char_p()
-        _library().treeml_numeric_option(index, name, low, high, initial, text)
-        assert name.value is not None
-        assert text.value is not None
-        table[name.value.decode()] = (low.value, high.value, initial.value, text.value.decode())
-    return table
+def options() -> Options:
+    """The options of the numeric search."""
+    return read_options(_functions().options, _functions().option)
 
 
 @cache
@@ -278,9 +271,5 @@ def _functions() -> SimpleNamespace:
 
 
 @cache
-def _library() -> Any:
-    library = open_library()
-    for name, (result, arguments) in _SIGNATURES.items():
-        function = getattr(library, f"treeml_numeric_{name}")
-        function.restype, function.argtypes = result, arguments
-    return library
+def _library() -> CDLL:
+    return declare({f"treeml_numeric_{name}": signature for name, signature in _SIGNATURES.items()})

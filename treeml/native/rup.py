@@ -5,7 +5,9 @@ from __future__ import annotations
 import ctypes
 from pathlib import Path
 
-from treeml.native.library import open_library
+from treeml.native.loader import declare
+
+_SIGNATURES = {"treeml_rup_check": (ctypes.c_int, (ctypes.c_char_p, ctypes.c_size_t) * 3)}
 
 
 def check_proof(formula: str | Path, proof: str | Path) -> str | None:
@@ -14,10 +16,6 @@ def check_proof(formula: str | Path, proof: str | Path) -> str | None:
 
 
 def check_text(formula: bytes, proof: bytes) -> str | None:
-    function = open_library().treeml_rup_check
-    function.restype = ctypes.c_int
-    text, size = ctypes.c_char_p, ctypes.c_size_t
-    function.argtypes = (text, size, text, size, text, size)
     message = ctypes.create_string_buffer(200)
-    code = function(formula, len(formula), proof, len(proof), message, len(message))
+    code = declare(_SIGNATURES).treeml_rup_check(formula, len(formula), proof, len(proof), message, len(message))
     return None if code == 0 else message.value.decode() or f"code {code}"

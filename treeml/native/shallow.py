@@ -1,4 +1,4 @@
-"""Rows with classes, a number of levels -> a tree that tells the classes apart, from the native library."""
+"""Rows with classes, a number of levels -> a tree that separates the classes, from the C library."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treeml.native.border import INT32, INT32_ROOM, flags, in_range, whole
-from treeml.native.library import open_library
+from treeml.native.loader import declare
 from treeml.system.interrupt import listening
 
 if TYPE_CHECKING:
@@ -51,13 +51,13 @@ class Flat:
 
 
 class Shallow:
-    """One set of rows, searched for trees of few levels; what one search proves helps the next."""
+    """One set of rows, searched for trees of few levels; the proofs of one search speed up the next."""
 
     def __init__(
         self,
         bits: NDArray[np.bool_],  # tests x rows
         labels: NDArray[np.int32],
-        weights: Sequence[int],  # of every class: the levels below a leaf of it
+        weights: Sequence[int],  # of every class: the levels below its leaves
         guide: Flat | None = None,
         memory: int | None = None,
     ) -> None:
@@ -83,9 +83,9 @@ class Shallow:
             raise MemoryError("the search for a shallow tree does not fit in memory")
 
     def search(self, depth: int, slack: int | None = None, work: int = 10**9, seconds: float = inf) -> int:
-        """FOUND, NONE (a proof), or why it is not known. Ctrl-C ends it, and is raised when it has."""
+        """FOUND, NONE (a proof), or why the answer is unknown. Ctrl-C stops the search and raises KeyboardInterrupt."""
         limit = max(0.0, seconds) if isfinite(seconds) else -1.0
-        with listening() as asked:  # a signal handler: an exception raised in the callback could be lost
+        with listening() as asked:  # a signal handler, because an exception raised in the callback could be lost
             answer = int(
                 self._library.treeml_shallow_search(
                     self._handle, depth, -1 if slack is None else slack, work, limit, _POLL(lambda: int(asked()))
@@ -97,7 +97,7 @@ class Shallow:
 
     @property
     def work(self) -> int:
-        """What the last search took, in machine words looked at."""
+        """The work of the last search, in machine words read."""
         return int(self._library.treeml_shallow_work(self._handle))
 
     def tree(self) -> Flat:
@@ -125,19 +125,15 @@ class Shallow:
             self.close()
 
 
+_SIGNATURES = {
+    "treeml_shallow_create": (ctypes.c_void_p, (ctypes.POINTER(_Input),)),
+    "treeml_shallow_free": (None, (ctypes.c_void_p,)),
+    "treeml_shallow_search": (ctypes.c_int32, (ctypes.c_void_p, INT32, INT32, ctypes.c_int64, ctypes.c_double, _POLL)),
+    "treeml_shallow_work": (ctypes.c_int64, (ctypes.c_void_p,)),
+    "treeml_shallow_tree": (ctypes.c_int64, (ctypes.c_void_p, *(INT32_ROOM,) * 4)),
+}
+
+
 @cache
 def _library() -> ctypes.CDLL:
-    library = open_library()
-    library.treeml_shallow_create.restype = ctypes.c_void_p
-    library.treeml_shallow_create.argtypes = [ctypes.POINTER(_Input)]
-    library.treeml_shallow_free.restype = None
-    library.treeml_shallow_free.argtypes = [ctypes.c_void_p]
-    library.treeml_shallow_search.restype = ctypes.c_int32
-    library.treeml_shallow_search.argtypes = [
-        ctypes.c_void_p, INT32, INT32, ctypes.c_int64, ctypes.c_double, _POLL,
-    ]  # fmt: skip
-    library.treeml_shallow_work.restype = ctypes.c_int64
-    library.treeml_shallow_work.argtypes = [ctypes.c_void_p]
-    library.treeml_shallow_tree.restype = ctypes.c_int64
-    library.treeml_shallow_tree.argtypes = [ctypes.c_void_p, *(INT32_ROOM,) * 4]
-    return library
+    return declare(_SIGNATURES)

@@ -1,6 +1,6 @@
-"""bits, costs -> best tree, proved best or with a bound.
+"""bits, costs -> best tree, proved optimal or with a bound.
 
-A thin, reusable object over the C library: arrays go in by address, the packing, merging and search are all in C.
+A thin, reusable object over the C library: arrays are passed by address, and packing, merging and search are all in C.
 """
 
 from __future__ import annotations
@@ -9,17 +9,30 @@ import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache
 from math import ceil, inf, isfinite, lcm
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treeml.native.border import flags, in_range, whole
-from treeml.native.load import LEAF_COSTS, PROGRESS, library, options
+from treeml.native.border import BYTE_ARRAY, INT32, INT32_ARRAY, INT64_ARRAY, flags, in_range, whole
+from treeml.native.loader import OPTION, STATISTIC, Options, Signatures, declare, read_options
 from treeml.system.interrupt import listening
 
 Whole = NDArray[np.int64]
+
+LEAF_COSTS = ctypes.CFUNCTYPE(
+    ctypes.c_int,
+    ctypes.c_void_p,
+    ctypes.c_int64,
+    ctypes.POINTER(ctypes.c_int64),
+    ctypes.POINTER(ctypes.c_int32),
+    ctypes.POINTER(ctypes.c_double),
+)
+PROGRESS = ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.c_void_p, ctypes.c_double, ctypes.c_int64, ctypes.c_int64, ctypes.c_int
+)
 
 _STATUS = {0: "unknown", 1: "optimal", 2: "feasible", 3: "infeasible"}
 _STOP = {0: "proved", 1: "time", 2: "interrupted", 3: "memory", 4: "enough"}
@@ -38,12 +51,12 @@ class Found:
     status: str  # optimal, feasible, infeasible or unknown
     stop: str  # proved, time, interrupted, memory or enough
     value: int | Fraction | None  # exact for counts and costs
-    bound: int | Fraction | None  # None where nothing is known of the costs
+    bound: int | Fraction | None  # None if nothing is known about the costs
     test: NDArray[np.int32]
     left: NDArray[np.int32]
     right: NDArray[np.int32]
     label: NDArray[np.int32]  # class of a leaf, -1 elsewhere
-    tolerance: Fraction = Fraction(0)  # how far the value may be off, where costs are real numbers
+    tolerance: Fraction = Fraction(0)  # how far the value may be off if costs are real numbers
     statistics: Mapping[str, float] = field(default_factory=dict)
     kernel: str = ""
 
@@ -74,17 +87,17 @@ class Found:
 
 
 class Solver:
-    """One data set, asked as often as you like.
+    """One data set that can be solved many times.
 
-    `bits` is tests x rows. What a leaf costs is said by exactly one of: `labels` (with `classes` and `weight`),
+    `bits` is tests x rows. Exactly one of these defines what a leaf costs: `labels` (with `classes` and `weight`),
     `cost` (rows x classes, the cost of predicting each class), `targets` (with `loss`, and `levels` for the quantile
     loss), `custom`, a function of a list of arrays of row numbers that returns one cost for each, or `custom_counts`, a
     function of an array of class counts (leaves x classes) with the `labels` that are counted.
 
-    Squared losses and the user's functions are real numbers, which the search rounds to units; other losses it counts
-    in whole numbers, unless `beside` says that amounts up to this, a price of leaves or of columns, will be added that
-    need not be whole, or that the whole numbers are too large. Where only trees of a loss up to `most` are of interest,
-    units are a share of that: the search is then slower, and as exact as can be.
+    Squared losses and the user's functions are real numbers, which the search rounds to units. Other losses are whole
+    numbers, unless `beside` is given: then amounts up to `beside` that need not be whole, such as a price of leaves or
+    columns, will be added, or the whole numbers are too large. If only trees with a loss up to `most` are of interest,
+    units are a fraction of that: the search is then slower and as exact as possible.
     """
 
     def __init__(
@@ -124,7 +137,7 @@ class Solver:
             raise ValueError("give exactly one of labels, cost, targets and custom")
         self._handle = self._library.treeml_create()
         if not self._handle:
-            raise MemoryError("no memory for a solver")
+            raise MemoryError("not enough memory for a solver")
         self._raised: BaseException | None = None
         self._levels = 1
         origin = None if columns is None else whole(columns, "columns", (self.tests,), np.int32)
@@ -150,7 +163,7 @@ class Solver:
             self._custom = self._leaf_costs(custom)
             self._call("treeml_custom", self._custom, None)
         self._rounds = bool(self._library.treeml_rounds(self._handle))
-        self._doubt = Fraction(0)  # units by which rounded costs of columns may be off for all rows of a path
+        self._doubt = Fraction(0)  # rounding error of column costs, in units, over all rows of a path
         if column_cost is not None:
             costs = [Fraction(cost) for cost in column_cost]
             units = [self._in_units(cost, "column_cost") for cost in costs]
@@ -201,7 +214,7 @@ class Solver:
         return LEAF_COSTS(call)
 
     def _call(self, name: str, *arguments: Any) -> None:
-        """Call C; it has read the arrays among the arguments, which are held here, when it returns."""
+        """Calls C. The arguments keep their arrays alive until C returns, and it has read them by then."""
         code = getattr(self._library, name)(self._handle, *arguments)
         if code:
             if self._raised is not None:
@@ -219,7 +232,7 @@ class Solver:
         self.close()
 
     def interrupt(self) -> None:
-        """Ends a solve that runs in another thread; it returns the best tree so far."""
+        """Stops a solve that runs in another thread, which then returns the best tree so far."""
         if self._handle is not None:
             self._library.treeml_interrupt(self._handle)
 
@@ -308,12 +321,12 @@ class Solver:
                 self._call("treeml_set", name.encode(), in_range(value, name))
             self._start(start)
             return self._run(on_progress, 2 * doubt)
-        finally:  # the next question begins with what no question has changed
+        finally:  # the next solve starts with the initial settings
             for name in settings.keys() & table.keys():
                 self._call("treeml_set", name.encode(), table[name])
 
     def _amount(self, units: int) -> int | Fraction | None:
-        """A value or bound of the C library; None where it is not known yet."""
+        """A value or bound of the C library; None if it is not known yet."""
         if abs(units) > 2**60:
             return None
         unit = self._library.treeml_unit(self._handle)
@@ -336,7 +349,7 @@ class Solver:
         self._call("treeml_start", test, left, right, nodes)
 
     def _run(self, on_progress: Callable[[float, Any, Any], bool | None] | None, doubt: Fraction) -> tuple[Found, ...]:
-        """`doubt`: units by which what is added to the costs of leaves may be off."""
+        """`doubt`: rounding error, in units, of the amounts that are added to the costs of leaves."""
         self._raised = None
 
         def watch(_state: Any, seconds: float, value: int, bound: int, better: int) -> int:
@@ -365,7 +378,7 @@ class Solver:
         return tuple(self._answer(level, statistics, kernel, doubt) for level in range(self._levels))
 
     def _lowered(self, bound: int, doubt: Fraction) -> int | Fraction | None:
-        """A bound of the C library that holds in spite of all rounding; None where it is not known yet."""
+        """A bound of the C library that is valid despite all rounding; None if it is not known yet."""
         amount = self._amount(bound)
         if amount is None or not self._rounds:
             return amount
@@ -380,7 +393,7 @@ class Solver:
         solver.treeml_choose(handle, level)
         nodes = solver.treeml_nodes(handle)
         block = np.empty((4, nodes), dtype=np.int32)
-        first, width = block.ctypes.data, 4 * nodes  # `block` lives on below, where views of it are returned
+        first, width = block.ctypes.data, 4 * nodes  # the views returned below keep `block` alive
         solver.treeml_tree(handle, first, first + width, first + 2 * width, first + 3 * width)
         status = _STATUS[solver.treeml_status(handle)]
         value = self._amount(solver.treeml_value(handle)) if nodes else None
@@ -411,10 +424,65 @@ class Solver:
 def _of_counts(
     function: Callable[[NDArray[np.int64]], Sequence[float]], labels: NDArray[Any], classes: int | None
 ) -> Callable[[list[NDArray[np.int32]]], Sequence[float]]:
-    """A function of class counts as one of rows."""
+    """Turns a function of class counts into a function of rows."""
     width = int(labels.max()) + 1 if classes is None else classes
     return lambda sets: function(np.array([np.bincount(labels[rows], minlength=width) for rows in sets]))
 
 
 def _initial_values() -> dict[str, int]:
     return {name: initial for name, (_, _, initial, _) in options().items()}
+
+
+_SIGNATURES: Signatures = {
+    "treeml_create": (ctypes.c_void_p, ()),
+    "treeml_destroy": (None, (ctypes.c_void_p,)),
+    "treeml_message": (ctypes.c_char_p, (ctypes.c_void_p,)),
+    "treeml_version": (ctypes.c_char_p, ()),
+    "treeml_tests": (ctypes.c_int, (ctypes.c_void_p, BYTE_ARRAY, ctypes.c_int64, ctypes.c_int64, INT32_ARRAY)),
+    "treeml_counts": (ctypes.c_int, (ctypes.c_void_p, INT64_ARRAY)),
+    "treeml_forbid": (ctypes.c_int, (ctypes.c_void_p, BYTE_ARRAY)),
+    "treeml_labels": (ctypes.c_int, (ctypes.c_void_p, INT32_ARRAY, INT32, INT64_ARRAY)),
+    "treeml_costs": (ctypes.c_int, (ctypes.c_void_p, INT64_ARRAY, INT32)),
+    "treeml_targets": (
+        ctypes.c_int,
+        (ctypes.c_void_p, INT32, INT64_ARRAY, INT32, INT64_ARRAY, INT64_ARRAY, INT32, ctypes.c_int64),
+    ),
+    "treeml_round": (ctypes.c_int, (ctypes.c_void_p, ctypes.c_double, ctypes.c_double)),
+    "treeml_custom": (ctypes.c_int, (ctypes.c_void_p, LEAF_COSTS, ctypes.c_void_p)),
+    "treeml_column_costs": (ctypes.c_int, (ctypes.c_void_p, INT64_ARRAY, INT32)),
+    "treeml_leaf_limit": (ctypes.c_int, (ctypes.c_void_p, INT64_ARRAY, ctypes.c_int64)),
+    "treeml_purity": (ctypes.c_int, (ctypes.c_void_p, INT64_ARRAY, ctypes.c_int64, ctypes.c_int64)),
+    "treeml_start": (ctypes.c_int, (ctypes.c_void_p, INT32_ARRAY, INT32_ARRAY, INT32_ARRAY, ctypes.c_int64)),
+    "treeml_set": (ctypes.c_int, (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int64)),
+    "treeml_get": (ctypes.c_int, (ctypes.c_void_p, ctypes.c_char_p, ctypes.POINTER(ctypes.c_int64))),
+    "treeml_options": (ctypes.c_int32, ()),
+    "treeml_option": OPTION,
+    "treeml_watch": (ctypes.c_int, (ctypes.c_void_p, PROGRESS, ctypes.c_void_p)),
+    "treeml_solve": (ctypes.c_int, (ctypes.c_void_p,)),
+    "treeml_interrupt": (None, (ctypes.c_void_p,)),
+    "treeml_choose": (ctypes.c_int, (ctypes.c_void_p, INT32)),
+    "treeml_status": (ctypes.c_int32, (ctypes.c_void_p,)),
+    "treeml_stop": (ctypes.c_int32, (ctypes.c_void_p,)),
+    "treeml_value": (ctypes.c_int64, (ctypes.c_void_p,)),
+    "treeml_bound": (ctypes.c_int64, (ctypes.c_void_p,)),
+    "treeml_unit": (ctypes.c_double, (ctypes.c_void_p,)),
+    "treeml_rounds": (ctypes.c_int, (ctypes.c_void_p,)),
+    "treeml_slack": (ctypes.c_int64, (ctypes.c_void_p,)),
+    "treeml_nodes": (ctypes.c_int64, (ctypes.c_void_p,)),
+    "treeml_tree": (ctypes.c_int, (ctypes.c_void_p,) * 5),
+    "treeml_statistics": (ctypes.c_int32, ()),
+    "treeml_statistic": STATISTIC,
+    "treeml_kernel": (ctypes.c_char_p, (ctypes.c_void_p,)),
+}
+
+
+@cache
+def library() -> ctypes.CDLL:
+    """The C library with the functions of `treeml.h`."""
+    return declare(_SIGNATURES)
+
+
+@cache
+def options() -> Options:
+    """The options of the search over tests."""
+    return read_options(library().treeml_options, library().treeml_option)

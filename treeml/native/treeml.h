@@ -41,15 +41,15 @@ enum treeml_code {
   TREEML_OVERFLOW = 3,
   TREEML_CALLBACK_FAILED = 4,
   TREEML_NO_DATA = 5,
-  TREEML_INTERNAL = 6 /* an answer failed its own check */
+  TREEML_INTERNAL = 6 /* the answer failed its own check */
 };
 
 /* What is known after treeml_solve. */
 enum treeml_status {
-  TREEML_UNKNOWN = 0,    /* neither a tree nor a proof */
-  TREEML_OPTIMAL = 1,    /* the tree is best */
-  TREEML_FEASIBLE = 2,   /* a tree, not proved best */
-  TREEML_INFEASIBLE = 3  /* proved: no tree meets the constraints, or none is below the upper limit */
+  TREEML_UNKNOWN = 0,   /* neither a tree nor a proof */
+  TREEML_OPTIMAL = 1,   /* the tree is best */
+  TREEML_FEASIBLE = 2,  /* a tree, not proved best */
+  TREEML_INFEASIBLE = 3 /* proved: no tree meets the constraints, or none is below the upper limit */
 };
 
 /* Why treeml_solve ended. */
@@ -64,10 +64,12 @@ enum treeml_stop {
 /* What the cost of a leaf is. */
 enum treeml_loss { TREEML_SQUARED = 0, TREEML_ABSOLUTE = 1, TREEML_QUANTILE = 2 };
 
-/* Costs of `sets` leaves: the rows of leaf i are rows[starts[i]] to rows[starts[i + 1] - 1]. Non-zero return stops. */
+/* Writes the costs of `sets` leaves: the rows of leaf i are rows[starts[i]] to rows[starts[i + 1] - 1]. A non-zero
+   return value stops the search. */
 typedef int (*treeml_leaf_costs) (void *state, int64_t sets, const int64_t *starts, const int32_t *rows, double *costs);
 
-/* Called now and then, and whenever a better tree is known; non-zero return stops the search with the best tree. */
+/* Called from time to time, and whenever a better tree is known. A non-zero return value stops the search with the
+   best tree so far. */
 typedef int (*treeml_progress) (void *state, double seconds, int64_t value, int64_t bound, int better);
 
 TREEML_PUBLIC treeml_solver *treeml_create (void);
@@ -75,15 +77,16 @@ TREEML_PUBLIC void treeml_destroy (treeml_solver *);
 TREEML_PUBLIC const char *treeml_message (const treeml_solver *);
 TREEML_PUBLIC const char *treeml_version (void);
 
-/* The data. `columns` is the column each test was made from, or NULL. Arrays are copied or packed, never kept. */
+/* The data. `columns` is the column that each test was made from, or NULL. Arrays are copied or packed; no pointer
+   is kept. */
 TREEML_PUBLIC int treeml_tests (treeml_solver *, const uint8_t *bits, int64_t tests, int64_t rows,
                                 const int32_t *columns);
-/* How many of the user's rows each row stands for; 1 without this call. */
+/* How many of the user's rows each row represents; 1 without this call. */
 TREEML_PUBLIC int treeml_counts (treeml_solver *, const int64_t *count);
 /* Tests with a non-zero byte are never used. */
 TREEML_PUBLIC int treeml_forbid (treeml_solver *, const uint8_t *forbidden);
 
-/* One of these says what a leaf costs. */
+/* One of these defines what a leaf costs. */
 TREEML_PUBLIC int treeml_labels (treeml_solver *, const int32_t *labels, int32_t classes, const int64_t *weight);
 TREEML_PUBLIC int treeml_costs (treeml_solver *, const int64_t *cost, int32_t classes);
 TREEML_PUBLIC int treeml_targets (treeml_solver *, int32_t loss, const int64_t *targets, int32_t outputs,
@@ -91,12 +94,13 @@ TREEML_PUBLIC int treeml_targets (treeml_solver *, int32_t loss, const int64_t *
                                   int64_t level_scale);
 TREEML_PUBLIC int treeml_custom (treeml_solver *, treeml_leaf_costs, void *state);
 
-/* Before them: costs of leaves are to be rounded to units even if whole numbers could be exact, and amounts of this size
-   will be added to them. Squared losses and the user's own costs are always rounded. Where only trees of a loss up to
-   `most` are of interest, units are a share of that, and larger losses count as some larger loss; or infinity. */
+/* To be called before them: costs of leaves are rounded to units even if whole numbers would be exact, because the
+   caller will add amounts up to `beside` to them. Squared losses and the user's own costs are always rounded. If
+   only trees with a loss up to `most` are of interest, units are fractions of that, and all larger losses count as
+   some larger loss; pass infinity otherwise. */
 TREEML_PUBLIC int treeml_round (treeml_solver *, double beside, double most);
 
-/* Further terms and constraints. What columns cost is in units. */
+/* Further terms and constraints. Column costs are in units. */
 TREEML_PUBLIC int treeml_column_costs (treeml_solver *, const int64_t *cost, int32_t columns);
 TREEML_PUBLIC int treeml_leaf_limit (treeml_solver *, const int64_t *cost, int64_t limit);
 TREEML_PUBLIC int treeml_purity (treeml_solver *, const int64_t *weight, int64_t numerator, int64_t denominator);
@@ -124,7 +128,8 @@ TREEML_PUBLIC int64_t treeml_value (const treeml_solver *);
 TREEML_PUBLIC int64_t treeml_bound (const treeml_solver *);
 /* Values are whole numbers of 1 / unit; 1 for counts and costs, a power of two for losses. */
 TREEML_PUBLIC double treeml_unit (const treeml_solver *);
-/* Are costs of leaves rounded to units? Then the best tree is best, and the bound holds, to so many units. */
+/* Whether costs of leaves are rounded to units. If so, treeml_slack is the number of units by which the best tree
+   may miss the optimum and the bound may be too high. */
 TREEML_PUBLIC int treeml_rounds (const treeml_solver *);
 TREEML_PUBLIC int64_t treeml_slack (const treeml_solver *);
 TREEML_PUBLIC int64_t treeml_nodes (const treeml_solver *);

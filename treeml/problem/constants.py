@@ -12,9 +12,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from treeml.data.table import Whole
-
-SAFE = 2**62
+from treeml.problem.arrays import Whole
+from treeml.problem.magnitudes import SAFE, largest
 
 
 def best_constant(kind: str, values: Whole, weight: Whole, level: Fraction = Fraction(1, 2)) -> Fraction:
@@ -56,7 +55,7 @@ def group_losses(
     kind: str, values: Whole, weight: Whole, group: NDArray[np.intp], groups: int, level: Fraction = Fraction(1, 2)
 ) -> Fraction:
     """What the best constants of all groups cost together."""
-    if kind != "squared" or _largest(values) ** 2 >= SAFE:
+    if kind != "squared" or largest(values) ** 2 >= SAFE:
         rows = rows_of_groups(group, groups)
         return sum((constant_loss(kind, values[here], weight[here], level) for here in rows), Fraction(0))
     totals, sums = group_sums(group, groups, weight), group_sums(group, groups, values, weight)
@@ -73,7 +72,7 @@ def rows_of_groups(group: NDArray[np.intp], groups: int) -> list[NDArray[np.intp
 
 def group_sums(group: NDArray[np.intp], groups: int, values: Whole, factors: Whole | None = None) -> list[int]:
     """The sum of values, or of products, of every group, without overflow."""
-    reach = _largest(values) * len(values) * (1 if factors is None else _largest(factors))
+    reach = largest(values) * len(values) * (1 if factors is None else largest(factors))
     if reach < 2**53:  # float64 adds these exactly
         products = values if factors is None else values * factors
         sums: list[int] = np.bincount(group, weights=products, minlength=groups).astype(np.int64).tolist()
@@ -85,7 +84,7 @@ def group_sums(group: NDArray[np.intp], groups: int, values: Whole, factors: Who
 
 def exact_sum(values: Whole, factors: Whole | None = None) -> int:
     """The sum of values, or of products, without overflow."""
-    reach = _largest(values) * len(values) * (1 if factors is None else _largest(factors))
+    reach = largest(values) * len(values) * (1 if factors is None else largest(factors))
     if reach < SAFE:
         return int(values.sum() if factors is None else values @ factors)
     if factors is None:
@@ -95,18 +94,14 @@ def exact_sum(values: Whole, factors: Whole | None = None) -> int:
 
 def exact_squares(values: Whole, weight: Whole) -> int:
     """The weighted sum of squares, without overflow."""
-    if _largest(values) ** 2 < SAFE:
+    if largest(values) ** 2 < SAFE:
         return exact_sum(values * values, weight)
     return sum(share * value * value for value, share in zip(values.tolist(), weight.tolist(), strict=True))
 
 
-def _largest(values: Whole) -> int:
-    return max(abs(int(values.max())), abs(int(values.min()))) if len(values) else 0
-
-
 def _quantile(values: Whole, weight: Whole, level: Fraction) -> int:
     order = np.argsort(values, kind="stable")
-    if _largest(weight) * len(weight) < SAFE:
+    if largest(weight) * len(weight) < SAFE:
         running = np.cumsum(weight[order])
         # The first place where running >= level * total, in whole numbers.
         needed = -(-level.numerator * int(running[-1]) // level.denominator)

@@ -18,20 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treeml.problem.constants import exact_sum
-from treeml.problem.problem import Problem
-from treeml.problem.terms import Leaves, Loss, Predicted, Sum, Term, TestCost
+from treeml.problem.terms import Loss, Predicted, Sum, Term, TestCost
 
 CLOSE = Fraction(1, 10**9)  # a proof to this share of the value is as good as those about whole numbers, to a reader
 _MOST_BITS = 1_000  # beyond, differences are too small for any arithmetic here to tell
-
-
-def most_leaves(problem: Problem) -> int:
-    """No tree has more leaves than this."""
-    depth, leaves = problem.max_depth, problem.bound_on("Leaves", "<=")
-    most = max(1, problem.rows)
-    if depth is not None and depth < most.bit_length():
-        most = min(most, 2 ** max(0, depth))
-    return most if leaves is None else max(1, min(most, leaves.numerator // leaves.denominator))
 
 
 def smallest_difference(total: Sum, leaves: int) -> Fraction:
@@ -43,10 +33,8 @@ def smallest_difference(total: Sum, leaves: int) -> Fraction:
     bits = 0.0
     product = 1
     for factor, term in total.parts:
-        if isinstance(term, Leaves):
-            steps.append(factor)
-        elif isinstance(term, Predicted | TestCost):
-            steps.append(factor * term.scale)
+        if term.step is not None:
+            steps.append(factor * term.step)
         elif isinstance(term, Loss):
             divisor = int(np.gcd.reduce(term.weight)) or 1
             weight = exact_sum(term.weight) // divisor

@@ -98,7 +98,7 @@ class Problem:
         """tests x rows: does the row answer yes? Made only when somebody asks."""
         if self.given_bits is not None:
             return self.given_bits
-        from treeml.measures.binarize import answer_bits
+        from treeml.problem.answers import answer_bits  # imported here: start-up time
 
         return answer_bits(self)
 

@@ -13,40 +13,27 @@ tests may agree on every row yet describe different regions: where it occurs, on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treeml.problem.arrays import Bits, Whole
 from treeml.problem.problem import Feature, Goal, Problem
-from treeml.problem.terms import (
-    Custom,
-    Largest,
-    LeafErrors,
-    Loss,
-    Monotone,
-    Predicted,
-    Purity,
-    Ratio,
-    Sum,
-    Term,
-    TestCost,
-    Used,
-)
+from treeml.problem.terms import Composite, Sum, Term
 from treeml.problem.tree import Leaf, Node, Split
 
-Bits = NDArray[np.bool_]
-Whole = NDArray[np.int64]
 Lift = Callable[[Node], Node]
 
 
 def reduce(problem: Problem, rows: bool = True, tests: bool = True) -> tuple[Problem, Lift]:
     """Merge what no answer can tell apart; the lift turns a tree over the smaller problem into one over the first."""
-    terms = list(_terms(problem))
+    totals = [goal.sum for goal in problem.goals] + [bound.sum for bound in problem.bounds]
+    terms = [term for total in totals for term in total.terms()]
     bits = problem.bits
-    if rows and not any(isinstance(term, (Loss, Custom)) for term in terms):
+    if rows and all(term.merges_rows for term in terms):
         first, group = _groups(_packed(bits.T), np.zeros(problem.rows, dtype=np.int64))
         if len(first) < problem.rows:
             bits = np.ascontiguousarray(bits[:, first])
@@ -73,24 +60,13 @@ def _kept_tests(problem: Problem, bits: Bits, terms: list[Term]) -> NDArray[np.i
         return np.arange(count) if problem.rows else np.empty(0, dtype=np.int64)
     answers = bits ^ bits[:, :1]  # the first row answers no: a test and its opposite look alike
     splitting = np.flatnonzero(answers.any(axis=1))
-    if any(isinstance(term, Monotone) for term in terms):
+    if not all(term.merges_tests for term in terms):
         return splitting
     feature = np.repeat(np.arange(len(problem.features)), [each.tests for each in problem.features])
-    told_apart = _told_apart(terms)
+    told_apart = frozenset[int]().union(*(term.distinguished_features() for term in terms))
     company = np.array([number + 1 if number in told_apart else 0 for number in range(len(problem.features))])
     first, _ = _groups(_packed(answers[splitting]), company[feature[splitting]])
     return splitting[first]
-
-
-def _told_apart(terms: list[Term]) -> frozenset[int]:
-    """The features that some term knows by name."""
-    apart: set[int] = set()
-    for term in terms:
-        if isinstance(term, Used):
-            apart.update(term.features)
-        elif isinstance(term, TestCost):
-            apart.update(number for number, cost in enumerate(term.costs) if cost)
-    return frozenset(apart)
 
 
 def _packed(table: Bits) -> NDArray[np.uint64]:
@@ -140,25 +116,13 @@ def _with_rows(problem: Problem, first: NDArray[np.int64], group: NDArray[np.int
 
     made: dict[int, Term] = {}  # a term in two goals stays one term
 
-    def renewed(term: Term) -> Term:
+    def merged(term: Term) -> Term:
         if id(term) not in made:
-            made[id(term)] = fresh(term)
+            made[id(term)] = term.with_sums(merged_sum) if isinstance(term, Composite) else term.merged(added)
         return made[id(term)]
 
-    def fresh(term: Term) -> Term:
-        match term:
-            case Predicted() | LeafErrors():
-                return replace(term, cost=added(term.cost))
-            case Purity():
-                return replace(term, weight=added(term.weight))
-            case Largest():
-                return Largest(tuple(renewed_sum(part) for part in term.parts))
-            case Ratio():
-                return Ratio(renewed_sum(term.numerator), renewed_sum(term.denominator))
-        return term
-
-    def renewed_sum(total: Sum) -> Sum:
-        return Sum(tuple((factor, renewed(term)) for factor, term in total.parts), total.constant)
+    def merged_sum(total: Sum) -> Sum:
+        return total.changed(merged)
 
     return replace(
         problem,
@@ -167,8 +131,8 @@ def _with_rows(problem: Problem, first: NDArray[np.int64], group: NDArray[np.int
             for feature in problem.features
         ),
         count=added(problem.count),
-        goals=tuple(Goal(renewed_sum(goal.sum), goal.negated, goal.text) for goal in problem.goals),
-        bounds=tuple(replace(bound, sum=renewed_sum(bound.sum)) for bound in problem.bounds),
+        goals=tuple(Goal(merged_sum(goal.sum), goal.negated, goal.text) for goal in problem.goals),
+        bounds=tuple(replace(bound, sum=merged_sum(bound.sum)) for bound in problem.bounds),
         given_bits=bits,
     )
 
@@ -187,15 +151,3 @@ def _with_tests(problem: Problem, bits: Bits, kept: NDArray[np.int64]) -> Proble
         tests=tuple([problem.tests[test] for test in kept.tolist()]),
         given_bits=np.ascontiguousarray(bits[kept]),
     )
-
-
-def _terms(problem: Problem) -> Iterator[Term]:
-    """Every term of every goal and bound, those inside others included."""
-    todo = [goal.sum for goal in problem.goals] + [bound.sum for bound in problem.bounds]
-    while todo:
-        for _, term in todo.pop().parts:
-            yield term
-            if isinstance(term, Largest):
-                todo.extend(term.parts)
-            elif isinstance(term, Ratio):
-                todo += [term.numerator, term.denominator]

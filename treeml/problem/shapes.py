@@ -1,24 +1,23 @@
-"""Problem -> what the trees that meet its bounds can look like: how deep at most, and how good at best.
+"""Problem -> how deep its trees can be, and how many leaves they can have.
 
-Facts that need no search. Plans use them to stop a loop over depths, and to give a depth to a back-end that needs one.
+Facts that need no search. Plans use them to end a loop over depths, and to give a depth to a back-end that needs one.
+Two of them look at the features only, since making the answers to all tests can take long.
 """
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import TYPE_CHECKING
-
-from treeml.problem.problem import Bound, Problem
-from treeml.problem.terms import Largest, LeafErrors, Leaves, Loss, Predicted, Purity, Sum, Support, TestCost, Used
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from treeml.problem.problem import Problem
+
 
 def groups(problem: Problem) -> NDArray[np.int64]:
     """For every row the number of its group: rows that answer every test alike are always in one leaf."""
-    import numpy as np
+    import numpy as np  # imported here: start-up time
 
     if problem.rows == 0 or len(problem.bits) == 0:
         return np.zeros(problem.rows, dtype=np.int64)
@@ -28,7 +27,7 @@ def groups(problem: Problem) -> NDArray[np.int64]:
 
 
 def deepest(problem: Problem) -> int:
-    """No tree that meets the bounds is deeper: every leaf holds a row, and on a path no test is met twice."""
+    """No tree that meets the bounds is deeper: every leaf holds a row, and no path asks a test twice."""
     numbers = groups(problem)
     limits = [int(numbers.max(initial=0)), len(problem.bits)]
     if problem.max_depth is not None:
@@ -43,7 +42,7 @@ def deepest(problem: Problem) -> int:
 
 
 def most_leaves(problem: Problem) -> int:
-    """No tree that meets the bounds has more leaves: every leaf holds a row that is unlike those of the others."""
+    """No tree that meets the bounds has more leaves: every leaf holds a row that differs from those of the others."""
     limits = [int(groups(problem).max(initial=0)) + 1]
     leaves = problem.bound_on("Leaves", "<=")
     if leaves is not None:
@@ -53,90 +52,34 @@ def most_leaves(problem: Problem) -> int:
     return max(0, min(limits))
 
 
-def at_best(total: Sum, problem: Problem, row_by_row: bool = False) -> Fraction | None:
-    """A value that the sum is never below, whatever the tree; None where nothing so simple is known.
+def depth_without_bounds(problem: Problem, enough: int | None = None) -> int:
+    """No tree is deeper, whatever the bounds: a path can ask no more, and every leaf holds a row.
 
-    Row by row it is cheaper, and lower where rows that no test can tell apart are of several classes.
+    Counted up to `enough`, from the features alone.
     """
-    result = total.constant
-    for factor, term in total.parts:
-        low: Fraction | None = None
-        if isinstance(term, Predicted):
-            share = factor * term.scale
-            low = _least_of_rows(term, share) if row_by_row else _least_predicted(term, share, problem)
-        elif factor >= 0 and isinstance(term, Leaves | Support):
-            low = factor
-        elif factor >= 0 and isinstance(term, Largest):
-            least = _least_of_largest(term, problem, row_by_row)
-            low = None if least is None else factor * least
-        elif factor >= 0 and _never_negative(term):
-            low = Fraction(0)
-        if low is None:
-            return None
-        result += low
-    return result
+    most = max(0, problem.rows - 1)
+    if enough is not None:
+        most = max(0, min(most, enough))
+    asked = 0
+    for feature in problem.features:
+        if asked >= most:
+            break
+        levels = 2 if feature.kind == "binary" else feature.levels
+        asked += min(feature.tests, levels - 1 + feature.has_missing)
+    return min(asked, most)
 
 
-def _least_of_largest(term: Largest, problem: Problem, row_by_row: bool) -> Fraction | None:
-    """The largest is not below any of its parts; of a difference and its opposite, as in a gap, one is not below 0."""
-    known = [at_best(part, problem, row_by_row) for part in term.parts]
-    values = [value for value in known if value is not None]
-    if any(_are_opposite(term.parts[0], part) for part in term.parts[1:]):
-        values.append(Fraction(0))
-    return max(values, default=None)
+def depth_without_answers(problem: Problem) -> int:
+    """No tree that meets the bounds is deeper, seen from the features alone."""
+    return depth_without_bounds(problem, problem.max_depth)
 
 
-def _are_opposite(one: Sum, other: Sum) -> bool:
-    import numpy as np
-
-    if one.constant != -other.constant or len(one.parts) != 1 or len(other.parts) != 1:
-        return False
-    (factor, term), (other_factor, other_term) = one.parts[0], other.parts[0]
-    if not isinstance(term, Predicted) or not isinstance(other_term, Predicted):
-        return False
-    share, other_share = factor * term.scale, other_factor * other_term.scale
-    if share == other_share:
-        return bool(np.array_equal(term.cost, -other_term.cost))
-    return share == -other_share and bool(np.array_equal(term.cost, other_term.cost))
+def leaves_at(depth: int, problem: Problem) -> int:
+    """No tree of this depth has more leaves."""
+    return min(max(1, problem.rows), 1 << min(depth, 62))
 
 
-def impossible(problem: Problem) -> Bound | None:
-    """A bound that no tree of any depth meets, seen from rows that no test can tell apart."""
-    for bound in problem.bounds:
-        low = at_best(bound.sum, problem)
-        if bound.sense in ("<=", "=") and low is not None and low > bound.limit:
-            return bound
-        flipped = Sum(tuple((-factor, term) for factor, term in bound.sum.parts), -bound.sum.constant)
-        low = at_best(flipped, problem)
-        if bound.sense in (">=", "=") and low is not None and low > -bound.limit:
-            return bound
-    return None
-
-
-def _least_predicted(term: Predicted, factor: Fraction, problem: Problem) -> Fraction:
-    """Rows of one group get one class, so the best class of every group is the best there is."""
-    import numpy as np
-
-    if problem.rows == 0:
-        return Fraction(0)
-    numbers = groups(problem)
-    sums = np.zeros((int(numbers.max()) + 1, problem.classes), dtype=object)
-    np.add.at(sums, numbers, term.cost.astype(object))
-    best = sums.min(axis=1) if factor >= 0 else sums.max(axis=1)
-    return factor * int(best.sum())
-
-
-def _least_of_rows(term: Predicted, factor: Fraction) -> Fraction:
-    """Every row gets the class that is best for it."""
-    best = term.cost.min(axis=1) if factor >= 0 else term.cost.max(axis=1)
-    return factor * int(best.sum())
-
-
-def _never_negative(term: object) -> bool:
-    if isinstance(term, TestCost):
-        return term.scale >= 0 and all(cost >= 0 for cost in term.costs)
-    if isinstance(term, Loss):
-        return term.scale >= 0 and bool((term.weight >= 0).all())
-    if isinstance(term, LeafErrors):
-        return term.scale >= 0 and bool((term.cost >= 0).all())
-    return isinstance(term, Used | Purity)
+def leaves_without_answers(problem: Problem) -> int:
+    """No tree that meets the bounds has more leaves, seen from the features alone."""
+    leaves, limit = leaves_at(depth_without_answers(problem), problem), problem.bound_on("Leaves", "<=")
+    return leaves if limit is None else max(1, min(leaves, limit.numerator // limit.denominator))

@@ -57,7 +57,7 @@ def check_with_data(
     spec, warnings = check(statements, options, data=data)
     if data is not None:
         # imported here: start-up time
-        from treeml.lang.trust import reading_limits
+        from treeml.data.limits import reading_limits
         from treeml.solving.choice import lower
         from treeml.solving.request import Request
         from treeml.solving.rows import bind, load

@@ -75,7 +75,7 @@ def plan(problems: Problems, request: Request) -> Chosen:
     """The plan of the first back-end that takes the problem; RefusedError if none does."""
     named = named_backends(request.spec)
     backends = [registry.get(method.name) for method in named] or [
-        backend for backend in registry.all() if backend.name not in registry.ONLY_WHEN_ASKED
+        backend for backend in registry.all() if backend.can.automatic
     ]
     if request.proof is not None:
         backends = _provers(backends, request.spec)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from treeml.backends.contract import Deadline
 from treeml.lang.diagnostic import DataError, Diagnostic
+from treeml.lang.display import shown
 from treeml.problem.problem import Bound
 from treeml.problem.terms import Predicted, Sum
 from treeml.problem.tree import Leaf, Node
@@ -36,7 +37,7 @@ def parameters_of(dataset: Dataset, within: float | None = None) -> list[dict[st
 
     from treeml.backends.parameterized.instance import read_instance
     from treeml.backends.parameterized.parameters import measure
-    from treeml.backends.solvers.encodings.greedy_start import greedy_for_bound
+    from treeml.backends.task.greedy_start import greedy_for_bound
     from treeml.measures.lower_dataset import lower
     from treeml.solving.feasibility import alike, clashing
 
@@ -78,7 +79,7 @@ def parameters_of(dataset: Dataset, within: float | None = None) -> list[dict[st
     tree = greedy_for_bound(problem.asking((), (perfect,)))
     names = [_name(lowered.questions[instance.tests[column][0]]) for column in found.support]
     word = "smallest" if found.is_smallest else "small"
-    said = f"{len(names)} columns: {', '.join(names)}"
+    said = f"{len(names)} columns: {', '.join(map(shown, names))}"
     if not found.is_smallest:
         said += f" (every support set has at least {found.least_support})"
     return [

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from treeml.backends import registry
 from treeml.problem.problem import Problem
-from treeml.problem.shapes import at_best
 from treeml.problem.tree import Leaf, Node
 
 MANY_TESTS = 100
@@ -18,7 +17,7 @@ FEW_LEAVES = 12
 
 def preferred(problem: Problem) -> tuple[str, str] | None:
     """The name of the back-end and the sentence that says why; None where the stated order stands."""
-    from treeml.backends.solvers.encodings.greedy_start import greedy_for_bound
+    from treeml.backends.task.greedy_start import greedy_for_bound
     from treeml.problem.evaluate import meets_all
 
     if not _asks_for_least_size(problem) or len(problem.tests) < MANY_TESTS or registry.get("sat").missing():
@@ -39,7 +38,7 @@ def _asks_for_least_size(problem: Problem) -> bool:
         return False
     for bound in problem.bounds:
         if bound.sum.kinds() == {"Predicted"} and bound.sense != ">=":
-            return at_best(bound.sum, problem) == bound.limit
+            return bound.sum.lower_bound(problem) == bound.limit
     return False
 
 

@@ -108,7 +108,7 @@ def _requirements(result: Result) -> str:
         }
         for requirement in result.exact.requirements
     ]
-    return table_text(rows)
+    return table_text(list({tuple(row.values()): row for row in rows}.values()))  # what is said twice is shown once
 
 
 def _confusion(result: Result) -> str:

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from treeml.backends.contract import Deadline, Limits
-from treeml.data.limits import UNLIMITED, ReadingLimits
+from treeml.data.limits import UNLIMITED, ReadingLimits, reading_limits
 from treeml.lang import trust
 from treeml.lang.diagnostic import Diagnostic, SpecError
 from treeml.lang.spec import Method, Spec
-from treeml.lang.trust import reading_limits
 from treeml.solving.options import DEFAULT_OPTIONS, RunOptions
 
 MEMORY_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}

@@ -16,7 +16,7 @@ from treeml.data.read import load as load_table
 from treeml.data.read import load_arrays
 from treeml.data.table import Dataset, Table
 from treeml.lang.diagnostic import DataError, Diagnostic
-from treeml.lang.discretion import discreet_data
+from treeml.lang.redaction import redacted_data
 from treeml.lang.spec import Method
 from treeml.solving.request import Request
 
@@ -48,7 +48,7 @@ def bind(table: Table, request: Request, *, keep_table: bool = False) -> Dataset
 @contextmanager
 def discreet(request: Request) -> Iterator[None]:
     """Messages about the data of this run, without content that its reader may not see."""
-    with discreet_data(request.spec, True if request.is_data_given else None):
+    with redacted_data(request.spec, True if request.is_data_given else None):
         yield
 
 

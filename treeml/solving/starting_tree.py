@@ -9,7 +9,7 @@ from typing import Any
 from treeml.backends.contract import Limits
 from treeml.backends.heuristics.cart import CartBackend
 from treeml.data.table import Dataset
-from treeml.lang.discretion import discreet_start
+from treeml.lang.redaction import redacted_start
 from treeml.lang.spec import Method
 from treeml.measures.lower_dataset import Lowered
 from treeml.problem.problem import Bound, Problem
@@ -37,7 +37,7 @@ def starting_tree(dataset: Dataset, request: Request, lowered: Lowered) -> Node 
         named = isinstance(source, str) and request.start is None
         path = request.spec.folder / source if named else source
         confined = request.spec.folder if named and request.spec.untrusted else None
-        with discreet_start(request.spec, request.start):
+        with redacted_start(request.spec, request.start):
             node = lower_start(read_start(path, dataset, confined, span), lowered, span)
     if node is not None and request.spec.improve is not None:
         refuse_broken(node, lowered.problem, span)

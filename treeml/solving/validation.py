@@ -13,6 +13,7 @@ from statistics import mean, stdev
 from typing import TYPE_CHECKING, Any
 
 from treeml.lang.diagnostic import DataError, Diagnostic, Label
+from treeml.lang.measures import chosen_loss
 from treeml.lang.numerals import readable
 from treeml.lang.spec import Method
 
@@ -113,8 +114,9 @@ def scores(tree: Tree | Forest, dataset: Dataset) -> dict[str, float]:
     found = {"mean_squared_error": squared, "mean_absolute_error": absolute}
     for goal in dataset.spec.goals:
         for _, use in goal.expression.parts:
-            if use.measure == "quantile_loss":
-                level = float(Fraction(use.arguments[0]))
+            loss = chosen_loss(use)
+            if loss is not None and loss.kind == "quantile":
+                level = float(loss.level)
                 pinball = np.where(difference >= 0, level * difference, (level - 1) * difference)
                 found["mean_quantile_loss"] = float((weight[:, None] * pinball).sum()) / total
     return found
@@ -166,7 +168,7 @@ def splits(dataset: Dataset, method: Method, request: Request) -> Iterator[tuple
 def _other_file(dataset: Dataset, name: str, request: Request) -> Dataset:
     from treeml.data.bind import bind
     from treeml.data.read import load
-    from treeml.lang.discretion import discreet_data
+    from treeml.lang.redaction import redacted_data
 
     # Gaps are filled with what the training rows taught, not with medians of the other rows.
     columns = {
@@ -174,7 +176,7 @@ def _other_file(dataset: Dataset, name: str, request: Request) -> Dataset:
         for column, declared in request.spec.columns.items()
     }
     spec = replace(request.spec, columns=columns)
-    with discreet_data(spec, None, name):
+    with redacted_data(spec, None, name):
         path, place = spec.folder / name, spec.spans.get("validate")
         other = bind(spec, load(path, spec.columns, span=place, limits=request.reading))
     unknown = [str(label) for label in other.classes if label not in dataset.classes]

@@ -14,7 +14,7 @@ from typing import Any
 
 from treeml.data.table import Dataset, label_text
 from treeml.lang.spec import Linear, Requirement, Use
-from treeml.measures.definitions import TreeOutcome, confusion, evaluate, outcome_of
+from treeml.measures.evaluators import TreeOutcome, confusion, evaluate, outcome_of
 from treeml.trees.raising import leaf_outputs
 from treeml.trees.tree import Tree
 

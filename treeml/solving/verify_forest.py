@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from treeml.data.table import Dataset
 from treeml.forests.criterion import Criterion, criterion
 from treeml.forests.examples import Examples
-from treeml.measures.definitions import confusion, outcome_of
+from treeml.measures.evaluators import confusion, outcome_of
 from treeml.solving.verify import GoalCheck, RequirementCheck, Verification, verify_outcome
 from treeml.trees.forest import Forest, count_votes, margins_of
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from fractions import Fraction
 from math import ceil, floor
 from shlex import quote
@@ -15,9 +14,11 @@ from treeml.backends.contract import Limits, Status
 from treeml.backends.infeasibility import RequiredSum, asked_of
 from treeml.backends.infeasibility import nearest as nearest_values
 from treeml.lang.diagnostic import Diagnostic, RefusedError, SpecError
+from treeml.lang.measures import MEASURES
 from treeml.lang.numerals import readable
 from treeml.lang.spec import Requirement
 from treeml.lang.statements import Statements
+from treeml.lang.suggest import did_you_mean
 from treeml.measures.lower import lower_linear, lower_requirement, row_limit
 from treeml.problem.problem import Bound
 from treeml.solving.choice import Chosen, lower, plan
@@ -28,7 +29,6 @@ from treeml.solving.pipeline import prepare
 from treeml.solving.request import Request
 from treeml.solving.result import plain
 
-HOLDS_OR_NOT = frozenset({"uses", "monotone"})  # measures without a next value
 BESIDE = "a limit beside the one asked for"
 WORDS = {Status.INFEASIBLE: "infeasible", Status.OPTIMAL: "feasible", Status.UNKNOWN: "unknown"}
 
@@ -129,7 +129,7 @@ def why(
 
 def _nearest(chosen: Chosen, requirement: Requirement, limits: Limits) -> tuple[Fraction, ...] | None:
     dataset, problem = chosen.lowered.dataset, chosen.lowered.problem
-    if any(use.measure in HOLDS_OR_NOT for _, use in requirement.expression.parts):
+    if any(MEASURES[use.measure].unit == "truth" for _, use in requirement.expression.parts):
         return None
 
     def bounds_at(sense: str, limit: Fraction) -> tuple[Bound, ...]:
@@ -191,7 +191,7 @@ def _unknown(name: str, known: Sequence[Requirement]) -> Diagnostic:
         "N213",
         f"no requirement is called `{name}`",
         notes=("the requirements are " + (", ".join(f"`{each}`" for each in names) or "none"),),
-        helps=tuple(f"did you mean `{near}`?" for near in get_close_matches(name, words, n=1)),
+        helps=did_you_mean(name, words),
         place="--nearest",
     )
 

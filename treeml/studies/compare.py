@@ -1,6 +1,6 @@
 """Models, back-ends -> the same problem solved by each, side by side, with every proof held against the others.
 
-Each back-end runs in a process of its own, with its own memory limit and deadline (`treeml/comparison`).
+Each back-end runs in a process of its own, with its own memory limit and deadline (`treeml/studies/comparison`).
 """
 
 from __future__ import annotations

@@ -99,13 +99,13 @@ def tradeoff(records: Sequence[Record], across: str | None = None, up: str | Non
     for name in (horizontal, vertical):
         if not any(_value(record, name) is not None for record in solved):
             raise DataError(_no_measure(name, solved[0]))
-    lines = list(dict.fromkeys((record["spec"], record["data"], record["backend"]) for record in solved))
+    lines = list(dict.fromkeys((record.get("spec"), record.get("data"), record["backend"]) for record in solved))
     series = []
     for group, line in enumerate(lines):
         points = []
         for record in solved:
             x, y = _value(record, horizontal), _value(record, vertical)
-            if (record["spec"], record["data"], record["backend"]) == line and x is not None and y is not None:
+            if (record.get("spec"), record.get("data"), record["backend"]) == line and x is not None and y is not None:
                 points.append((x, y, ", ".join(f"{param} = {record['params'][param]}" for param in varied)))
         points.sort()
         label = ", ".join(str(part) for place, part in enumerate(line) if len({each[place] for each in lines}) > 1)
@@ -209,8 +209,10 @@ def _label(axes: Any, series: Series) -> None:
 def _value(record: Record, name: str) -> float | None:
     for place, goal in enumerate(record.get("goals", ())):
         if name in (goal["text"], goal["text"].partition(" ")[2]):
-            values = record["objective"] if isinstance(record["objective"], list) else [record["objective"]]
-            return float(values[place])
+            objective = record.get("objective")
+            values = objective if isinstance(objective, list) else [objective]
+            value = values[place] if place < len(values) else None
+            return None if value is None else float(value)
     for found in (record.get("measures", {}), record.get("params", {})):
         if isinstance(found.get(name), (int, float)):
             return float(found[name])

@@ -1,7 +1,7 @@
 """Specs x data x params x folds -> jobs, run on this machine or by Dask on many; results kept one by one.
 
-Wherever a job runs, it has a process of its own with its limits (`treeml/comparison`), so that a solver that crashes
-costs one result and not a worker. A worker that dies is Dask's business, which gives its jobs to others.
+Each job runs in its own process with its own limits (`treeml/studies/comparison`), so that a crashing solver costs one
+result and not a worker. If a worker dies, Dask gives its jobs to others.
 """
 
 from __future__ import annotations

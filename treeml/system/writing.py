@@ -1,12 +1,14 @@
 """A path and its new content -> the file, whole or not at all; what is no plain file is written into, not replaced.
 
 Every file that TreeML writes as a whole goes through here. A link is followed: the file that it leads to is replaced,
-and the link stays. A pipe, a device or a terminal takes the content: a plain file in its place would destroy it. A path
+and the link stays. A pipe, a device or a terminal takes the content: a plain file in its place would destroy it. So
+does what the process holds open already, under names such as /dev/stdout: it may be a log that is added to. A path
 that the text of a spec gave is `Confined`: it is held to the folder of that spec, and no foreign file gives way to it.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import stat
@@ -17,6 +19,8 @@ from pathlib import Path
 from typing import IO
 
 from treeml.system.confinement import Confined, replacing_confined
+
+_MOST_LINKS = 40  # as many as Linux follows
 
 
 def replace_file(path: str | Path, content: str | bytes) -> None:
@@ -31,14 +35,16 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
     if isinstance(path, Confined):
         with replacing_confined(path) as file:
             yield file
-    elif _is_special(path):
+        return
+    own = _descriptor(path)
+    if own is not None or _is_special(path):
         with tempfile.TemporaryFile() as file:
             yield file
             file.seek(0)
-            with open(path, "wb") as device:
+            with open(path if own is None else os.dup(own), "wb") as device:
                 shutil.copyfileobj(file, device)
     else:
-        with _replacing_plain(os.path.realpath(path)) as file:
+        with _replacing_plain(_target(path)) as file:
             yield file
 
 
@@ -68,6 +74,27 @@ def _replacing_plain(target: str) -> Iterator[IO[bytes]]:
     except BaseException:
         os.unlink(name)
         raise
+
+
+def _target(path: str | Path) -> str:
+    """The file that a path leads to; links that lead to each other lead to none."""
+    target = os.path.realpath(path)
+    if os.path.islink(target):
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+    return target
+
+
+def _descriptor(path: str | Path) -> int | None:
+    """The number under which this process holds open what a path such as /dev/stdout, /dev/fd/3 or a link names."""
+    step = os.fspath(path)
+    for _ in range(_MOST_LINKS):
+        folder, name = os.path.split(os.path.abspath(step))
+        if name.isdecimal() and os.path.realpath(folder) == f"/proc/{os.getpid()}/fd":
+            return int(name)
+        if not os.path.islink(step):
+            return None
+        step = os.path.join(folder, os.readlink(step))
+    return None
 
 
 def _is_special(path: str | Path) -> bool:

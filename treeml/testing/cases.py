@@ -60,14 +60,15 @@ def cases() -> tuple[SuiteCase, ...]:
 def load_problem(path: Path) -> Problem:
     """The problem of a specification with its data, or of a file that the fuzzer wrote."""
     if path.suffix == ".json":
-        from treeml.testing.stored import from_json
+        from treeml.testing.stored import from_json  # imported here: start-up time
 
         return from_json(json.loads(path.read_text(encoding="utf-8"))["problem"])
+    # imported here: start-up time
     from treeml.data.bind import bind
     from treeml.data.read import load
     from treeml.lang.check import check
     from treeml.lang.parse import parse
-    from treeml.lang.source import read
+    from treeml.lang.source_file import read
     from treeml.measures.lower_dataset import lower
 
     spec, _ = check(parse(read(path)), folder=path.parent)
@@ -76,7 +77,7 @@ def load_problem(path: Path) -> Problem:
 
 
 def oracle_answer(problem: Problem) -> Answer:
-    from treeml.backends.oracle.backend import OracleBackend
+    from treeml.backends.oracle.backend import OracleBackend  # imported here: start-up time
 
     return OracleBackend().solve(problem)
 

@@ -27,8 +27,8 @@ from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.run import bounded_goal, run
 from treeml.lang.diagnostic import SpecError
 from treeml.problem.problem import Feature, Goal, Problem
-from treeml.problem.terms import Custom, Largest, LeafErrors, Loss, Predicted, Purity, Ratio, Sum, Term
-from treeml.testing.problems import PriceSpread, Sizes, random_problem
+from treeml.problem.terms import Part, Sum
+from treeml.testing.problems import Sizes, random_problem
 from treeml.testing.stored import to_json
 
 ORACLE_SECONDS = 10.0
@@ -163,24 +163,10 @@ def _smaller(problem: Problem) -> Iterator[Problem]:
 def without_row(problem: Problem, row: int) -> Problem:
     """The same problem over the other rows; the matrices of its terms lose the row too."""
 
-    def of_sum(total: Sum) -> Sum:
-        return Sum(tuple((factor, of_term(term)) for factor, term in total.parts), total.constant)
+    rows = np.delete(np.arange(problem.rows), row)
 
-    def of_term(term: Term) -> Term:
-        if isinstance(term, Predicted | LeafErrors):
-            return replace(term, cost=np.delete(term.cost, row, axis=0))
-        if isinstance(term, Purity):
-            return replace(term, weight=np.delete(term.weight, row, axis=0))
-        if isinstance(term, Loss):
-            return replace(term, targets=np.delete(term.targets, row, axis=0), weight=np.delete(term.weight, row))
-        if isinstance(term, Largest):
-            return Largest(tuple(map(of_sum, term.parts)))
-        if isinstance(term, Ratio):
-            return Ratio(of_sum(term.numerator), of_sum(term.denominator))
-        if isinstance(term, Custom) and isinstance(term.function, PriceSpread):
-            prices = term.function.prices
-            return Custom(PriceSpread(prices[:row] + prices[row + 1 :]))
-        return term
+    def of_sum(total: Sum) -> Sum:
+        return total.changed(lambda term: term.restricted(Part(rows)))
 
     def of_feature(feature: Feature) -> Feature:
         return feature if feature.codes is None else replace(feature, codes=np.delete(feature.codes, row))

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from random import Random
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,7 @@ from treeml.problem.terms import (
     Predicted,
     Purity,
     Ratio,
+    StoredCost,
     Sum,
     Support,
     Term,
@@ -122,7 +124,7 @@ def _tests(feature: int, kind: str, levels: int, missing: bool) -> list[Test]:
 
 
 @dataclass(frozen=True, slots=True)
-class PriceSpread:
+class PriceSpread(StoredCost):
     """A leaf cost as a user might give one: how far apart the prices of its rows are, and one half for the leaf."""
 
     prices: tuple[int, ...]
@@ -130,6 +132,16 @@ class PriceSpread:
     def __call__(self, rows: NDArray[np.int64]) -> float:
         own = [self.prices[int(row)] for row in rows]
         return max(own) - min(own) + 0.5
+
+    def restricted(self, rows: NDArray[np.intp]) -> PriceSpread:
+        return PriceSpread(tuple(self.prices[row] for row in rows.tolist()))
+
+    def to_json(self) -> dict[str, Any]:
+        return {"prices": list(self.prices)}
+
+    @classmethod
+    def from_json(cls, fields: dict[str, Any]) -> PriceSpread:
+        return cls(tuple(fields["prices"]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Tree -> text, Graphviz and SVG. The SVG is drawn here, without any library, and holds no script."""
+"""Tree -> text, Graphviz and SVG. The SVG is drawn here without a library, and contains no script."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from treeml.data.table import label_text
 from treeml.lang.display import shortened, shown
 from treeml.trees.nodes import Branch, Node, TreeData, TreeLeaf, class_shares
 
-# Light enough for black text; told apart also by people who see few colors (after Okabe and Ito 2008).
+# Light enough for black text, and distinguishable for color-blind people (after Okabe and Ito 2008).
 COLORS = ("#9ecae9", "#ffbf79", "#88d27a", "#f2a7d0", "#f5e663", "#b79ad6", "#e8a195", "#b8b8b8")
-SIZE = 13  # of letters
-WIDE = 7.1  # of an average letter
-GAP = 22  # between leaves
-HIGH = 84  # from one level to the next
+SIZE = 13  # font size
+WIDE = 7.1  # width of an average letter
+GAP = 22  # space between leaves
+HIGH = 84  # height of a level
 
 _SIZE = re.compile(r'width="(\d+)" height="(\d+)"')
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def draw_text(tree: TreeData) -> str:
-    """The tree with lines, one node per line."""
+    """The tree as lines of text, one node per line."""
     return "\n".join(_text_lines(tree, tree.root, "", ""))
 
 
@@ -54,7 +54,7 @@ def draw_dot(tree: TreeData) -> str:
 
 
 def draw_svg(tree: TreeData) -> str:
-    """The tree as a drawing: questions above, predictions below, with a bar for the shares of the classes."""
+    """The tree as a drawing: tests above, predictions below, with a bar for the shares of the classes."""
     boxes = list(_placed(tree))
     width = max(box.x + box.width / 2 for box in boxes) + GAP
     height = max(box.y + box.height for box in boxes) + GAP
@@ -72,7 +72,7 @@ def draw_svg(tree: TreeData) -> str:
 
 
 def draw_forest_svg(trees: Sequence[TreeData]) -> str:
-    """The drawings of several trees below each other, in one."""
+    """One drawing with several trees below each other."""
     drawings = [draw_svg(tree) for tree in trees]
     sizes = [tuple(map(int, _SIZE.search(drawing).groups())) for drawing in drawings]  # type: ignore[union-attr]
     width, height = max(width for width, _ in sizes), sum(height for _, height in sizes)
@@ -86,7 +86,7 @@ def draw_forest_svg(trees: Sequence[TreeData]) -> str:
 
 
 def rows_text(tree: TreeData, leaf: TreeLeaf) -> str:
-    """How many rows a leaf has, and what share of them it predicts rightly."""
+    """The number of rows in a leaf, and their share of all rows."""
     total = sum(each.rows for each in tree.leaves)
     rows = f"{leaf.rows:,} {'row' if leaf.rows == 1 else 'rows'}"
     part = f" ({_percent(Fraction(leaf.rows, total))} of all)" if total and len(tree.leaves) > 1 else ""
@@ -95,7 +95,7 @@ def rows_text(tree: TreeData, leaf: TreeLeaf) -> str:
 
 def _text_lines(tree: TreeData, node: Node, first: str, rest: str) -> Iterator[str]:
     if isinstance(node, TreeLeaf):
-        # Named, because `yes: yes` would say nothing where a class is called like an answer.
+        # The target is named because `yes: yes` would be unclear for a class called `yes`.
         subject = f"{shown(tree.target)} = " if tree.target else ""
         yield f"{first}{subject}{tree.prediction_text(node)}  [{_leaf_facts(tree, node)}]"
         return
@@ -121,7 +121,7 @@ def _leaf_facts(tree: TreeData, leaf: TreeLeaf) -> str:
 
 
 def _percent(share: Fraction) -> str:
-    """A share to read; only all is 100 % and only nothing is 0 %."""
+    """A share for people; it is 100 % only if it is exactly 1, and 0 % only if it is exactly 0."""
     percent = 100 * share
     if percent.denominator == 1:
         return f"{percent.numerator}%"
@@ -141,15 +141,15 @@ class _Box:
     node: Node
     parent: int | None
     answer: str
-    x: float  # of its middle
-    y: float  # of its top
+    x: float  # center
+    y: float  # top
     width: float
     height: float
     lines: tuple[str, ...]
 
 
 def _placed(tree: TreeData) -> Iterator[_Box]:
-    """Every node with its place: leaves side by side, a question over the middle of its two sides."""
+    """Every node with its position: leaves side by side, a test above the middle of its two subtrees."""
     order: list[tuple[Node, int | None, str, int]] = []
     sides: dict[int, list[int]] = {}
     todo: list[tuple[Node, int | None, str, int]] = [(tree.root, None, "", 0)]
@@ -170,7 +170,7 @@ def _placed(tree: TreeData) -> Iterator[_Box]:
 
 
 def _middles(widths: list[float], sides: Mapping[int, list[int]]) -> list[float]:
-    """Each part of the tree gets a strip of its own, so that no two boxes meet however long a question is."""
+    """Centers of the boxes. Each subtree gets a strip of its own, so that no boxes overlap, however long a test is."""
     strips = list(widths)
     for number in reversed(range(len(widths))):
         if number in sides:
@@ -196,7 +196,7 @@ def _lines(tree: TreeData, node: Node) -> tuple[str, ...]:
     if isinstance(node, Branch):
         return (shortened(str(node.test), 60),)
     text = tree.prediction_text(node)
-    if tree.task == "clusters":  # a center has many numbers, and a box little room
+    if tree.task == "clusters":  # a center may have many numbers, and a box has little space
         text = ", ".join(
             f"{shown(name)} {value:.3g}" for name, value in zip(tree.outputs, node.prediction, strict=True)
         )
@@ -240,7 +240,7 @@ def _box(tree: TreeData, box: _Box) -> str:
 
 
 def _bar(tree: TreeData, leaf: TreeLeaf, left: float, top: float, width: float) -> Iterator[str]:
-    """The shares of the classes side by side, framed."""
+    """The shares of the classes side by side, with a frame."""
     for number, share in enumerate(class_shares(leaf, tree.classes)):
         if share:
             part = float(share) * width
@@ -256,7 +256,7 @@ def _whole_text(tree: TreeData, node: Node) -> str:
 
 
 def _color(tree: TreeData, leaf: TreeLeaf) -> str:
-    """By class; numbers from pale to full blue by their size; clusters by their place."""
+    """The color of a leaf: by class, from pale to full blue by predicted number, or by position for clusters."""
     if tree.task == "classes":
         number = next(number for number, label in enumerate(tree.classes) if label == leaf.prediction)
         return COLORS[number % len(COLORS)]
@@ -271,5 +271,5 @@ def _color(tree: TreeData, leaf: TreeLeaf) -> str:
 
 
 def _xml(text: str) -> str:
-    """Escaped, and without the characters that XML cannot hold at all."""
+    """Text escaped for XML, without the characters that XML does not allow."""
     return escape(_NOT_XML.sub("\ufffd", text))

@@ -1,4 +1,4 @@
-"""Trees with weights -> a Forest: what a user keeps of a boosted ensemble. It needs no solver and no data."""
+"""Trees with weights -> a Forest: what a user keeps of a boosted ensemble. It needs neither a solver nor data."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 
 from treeml.data.table import label_text
 from treeml.lang.diagnostic import DataError, Diagnostic
-from treeml.lang.display import json_text, readable_json
+from treeml.lang.display import readable_json
 from treeml.lang.numerals import exact_number
 from treeml.system.reading import read_text
 from treeml.system.writing import replace_file
-from treeml.trees.drawing import draw_forest_svg
 from treeml.trees.html import forest_html
 from treeml.trees.json_form import brief, plain_json, write_tree
 from treeml.trees.tree import Tree
@@ -29,45 +28,78 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class Forest:
-    """Trees that vote, each with its exact weight. Of classes with equal votes the first wins."""
+    """Trees that vote, each with its exact weight; of classes with equal votes the first wins.
+
+    >>> forest = tml.Forest.read("forest.json")
+    >>> forest.predict({"age": [30, 60], "sex": ["F", "M"]})
+    array(['no', 'yes'], dtype='<U3')
+    """
 
     trees: tuple[Tree, ...]  # the heaviest first
     weights: tuple[Fraction, ...]
-    criterion: str = ""  # what made it: lpboost, hardmargin, mdboost
+    criterion: str = ""  # the boosting method: lpboost, hardmargin, mdboost
 
     @property
     def classes(self) -> tuple[Any, ...]:
-        """The user's own labels."""
+        """The user's own labels.
+
+        >>> forest.classes
+        ('no', 'yes')
+        """
         return self.trees[0].classes
 
     @property
     def total(self) -> Fraction:
-        """What the weights add up to."""
+        """The sum of the weights.
+
+        >>> forest.total
+        Fraction(1, 1)
+        """
         return sum(self.weights, Fraction(0))
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """The columns that are tested, each once, those of heavier trees first."""
+        """The columns that are tested, each once, those of heavier trees first.
+
+        >>> forest.columns
+        ('age', 'sex')
+        """
         return tuple(dict.fromkeys(name for tree in self.trees for name in tree.columns))
 
     def votes(self, data: Any) -> NDArray[np.float64]:
-        """For each row the share of the weight that votes for each class, in the order of `classes`."""
+        """For each row the share of the weight that votes for each class, in the order of `classes`.
+
+        >>> forest.votes({"age": [60], "sex": ["M"]})
+        array([[0., 1.]])
+        """
         votes, total = self._whole_votes(data)
         return np.asarray(votes / total, dtype=np.float64)
 
     def predict(self, data: Any) -> NDArray[Any]:
-        """The class with most votes for each row: labels as they were in training."""
+        """The class with the most votes for each row, as a label of the training data.
+
+        >>> forest.predict({"age": [60], "sex": ["M"]})
+        array(['yes'], dtype='<U3')
+        """
         votes, _ = self._whole_votes(data)
         return np.asarray(_labels(self.classes)[np.argmax(votes, axis=1)])
 
     def predict_proba(self, data: Any) -> NDArray[np.float64]:
-        """The shares of the votes; with two classes, (1 + margin) / 2 for the class that the margin is taken of."""
+        """The shares of the votes, the same as `votes`; for two classes, a share is (1 + margin of the class) / 2.
+
+        >>> forest.predict_proba({"age": [60], "sex": ["M"]})
+        array([[0., 1.]])
+        """
         return self.votes(data)
 
     def margins(self, data: Any, y: Any, normalized: bool = True) -> NDArray[np.float64]:
-        """For each row the votes for its class `y` less those for the strongest rival: above 0, the row is right.
+        """For each row the votes for its class `y` minus those for the strongest other class.
 
-        Normalized, a margin lies between -1 and 1; otherwise it is multiplied by the sum of the weights.
+        A row with a margin above 0 is predicted correctly. A normalized margin lies between -1 and 1; otherwise it is
+        multiplied by the sum of the weights.
+
+        >>> forest.margins({"age": [60, 30], "sex": ["M", "F"]}, ["yes", "yes"])
+        array([ 1., -1.])
         """
         votes, total = self._whole_votes(data)
         numbers = {label_text(label): number for number, label in enumerate(self.classes)}
@@ -79,7 +111,7 @@ class Forest:
         return np.asarray(margins_of(votes, own) / total * (1.0 if normalized else float(self.total)), dtype=np.float64)
 
     def _whole_votes(self, data: Any) -> tuple[NDArray[Any], int]:
-        """Votes in whole numbers, and what those of a row add up to."""
+        """Votes in whole numbers, and the sum of the votes of one row."""
         numbers = {label_text(label): number for number, label in enumerate(self.classes)}
         predicted = []
         for tree in self.trees:
@@ -88,7 +120,11 @@ class Forest:
         return count_votes(predicted, self.weights, len(self.classes))
 
     def to_json(self) -> dict[str, Any]:
-        """The forest as plain JSON values: weights exact, each tree as docs/tree-json.md describes it."""
+        """The forest as plain JSON values: exact weights, and each tree as docs/tree-json.md describes it.
+
+        >>> forest.to_json()["weights"]
+        ['3/4', '1/4']
+        """
         return {
             "treeml_forest": VERSION,
             "criterion": self.criterion,
@@ -98,7 +134,13 @@ class Forest:
 
     @classmethod
     def from_json(cls, value: str | bytes | Mapping[str, Any], place: str = "the forest") -> Forest:
-        """The forest that `to_json` wrote, from its values or their text. What is no such forest raises DataError."""
+        """The forest that `to_json` wrote, from its values or their text; DataError if it is not such a forest.
+
+        `place` names the source in error messages.
+
+        >>> tml.Forest.from_json(forest.to_json()) == forest
+        True
+        """
         if isinstance(value, (str, bytes)):
             try:
                 value = plain_json(value)
@@ -118,7 +160,11 @@ class Forest:
 
     @classmethod
     def read(cls, path: str | Path) -> Forest:
-        """A forest from a file: what `write` wrote, or what `treeml solve --json` printed."""
+        """The forest in a file that `write` or `treeml solve -o` wrote, or `treeml solve --json` printed.
+
+        >>> len(tml.Forest.read("forest.json").trees)
+        2
+        """
         try:
             text = read_text(path)
         except (OSError, UnicodeDecodeError) as error:
@@ -127,11 +173,18 @@ class Forest:
         return cls.from_json(text, str(path))
 
     def write(self, path: str | Path) -> None:
-        """Write the forest as JSON."""
+        """Write the forest to a file as JSON.
+
+        >>> forest.write("forest.json")
+        """
         replace_file(path, readable_json(self.to_json(), indent=1) + "\n")
 
     def text(self, most: int | None = None) -> str:
-        """The heaviest trees with their weights; all of them unless `most` says how many."""
+        """The trees with their weights, the heaviest first; only the first `most` of them if it is given.
+
+        >>> print(forest.text(most=1).splitlines()[0])
+        tree 1 of 2, weight 0.75
+        """
         shown = self.trees[:most]
         parts = [
             f"tree {number} of {len(self.trees)}, weight {float(weight):.6g}\n{tree}"
@@ -148,26 +201,25 @@ class Forest:
     def _repr_html_(self) -> str:
         return forest_html(self)
 
-    def written(self, form: str) -> str | None:
-        """The forest as text, dot (its graphs one after the other), svg or json; None for any other form."""
-        if form == "json":
-            return json_text(self.to_json(), indent=1)
-        if form == "svg":
-            return draw_forest_svg(self.trees)
-        texts = {"text": (str(self),), "dot": self.to_dot()}.get(form)
-        return None if texts is None else "\n".join(texts)
-
     def to_dot(self) -> tuple[str, ...]:
-        """Each tree for Graphviz."""
+        """Each tree in the language of Graphviz.
+
+        >>> len(forest.to_dot())
+        2
+        """
         return tuple(tree.to_dot() for tree in self.trees)
 
     def to_svg(self) -> tuple[str, ...]:
-        """Each tree as a drawing of its own."""
+        """Each tree as an SVG drawing that needs no other file.
+
+        >>> len(forest.to_svg())
+        2
+        """
         return tuple(tree.to_svg() for tree in self.trees)
 
 
 def is_forest(path: Path) -> bool:
-    """Does a file hold a forest, or a result with one?"""
+    """Whether a file holds a forest, or a result with a forest."""
     try:
         value = plain_json(read_text(path))
     except (OSError, ValueError):
@@ -178,7 +230,7 @@ def is_forest(path: Path) -> bool:
 def count_votes(
     predicted: Sequence[NDArray[np.intp]], weights: Sequence[Fraction], classes: int
 ) -> tuple[NDArray[Any], int]:
-    """Class numbers by tree and row, weights -> rows x classes in whole numbers, and what a row adds up to."""
+    """Class numbers by tree and row, weights -> integer votes (rows x classes), and their sum per row."""
     scale = 1
     for weight in weights:
         scale = scale * weight.denominator // gcd(scale, weight.denominator)
@@ -192,7 +244,7 @@ def count_votes(
 
 
 def margins_of(votes: NDArray[Any], own: NDArray[np.intp]) -> NDArray[Any]:
-    """The votes for each row's own class less those for its strongest rival, in the units of the votes."""
+    """The votes for each row's own class minus those for its strongest rival, in the units of the votes."""
     rows = np.arange(len(votes))
     mine = votes[rows, own]
     rivals = votes.copy()
@@ -201,7 +253,7 @@ def margins_of(votes: NDArray[Any], own: NDArray[np.intp]) -> NDArray[Any]:
 
 
 def _labels(classes: Sequence[Any]) -> NDArray[Any]:
-    """Labels of one plain kind as an array of that kind; all others stay the objects they are."""
+    """Labels of one plain type as an array of that type; all others as an array of objects."""
     plain = len({type(label) for label in classes}) == 1 and isinstance(classes[0], (str, bool, int, float))
     return np.array(classes, dtype=None if plain else object)
 

@@ -1,7 +1,7 @@
 """Tree <-> plain JSON values, in the versioned form that docs/tree-json.md describes.
 
-Reading is strict: a value that is absent, of the wrong kind or unknown is refused with its place in the file. A tree is
-data, so reading one runs no code.
+Reading is strict: a value that is missing, unknown or of the wrong type is refused with its place in the file. A tree
+is data, and reading one runs no code.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from treeml.system.reading import read_text
 from treeml.trees.nodes import KINDS, TASKS, Branch, Field, Node, TreeData, TreeLeaf, TreeTest
 
 VERSION = 1
-DEEPEST = 800  # levels; what is deeper would exhaust the stack
-LARGEST = sys.float_info.max  # of a number in a label or a test
+DEEPEST = 800  # levels; a deeper tree would exhaust the stack
+LARGEST = sys.float_info.max  # largest number in a label or a test
 AnyTree = TypeVar("AnyTree", bound=TreeData)
 TYPES = ("binary", "number", "integer", "category", "ordered", "text")
 
@@ -41,7 +41,7 @@ def write_tree(tree: TreeData) -> dict[str, Any]:
 
 
 def read_tree_file(kind: type[AnyTree], path: Path) -> AnyTree:
-    """A tree from a file that holds one, or a result with one."""
+    """The tree in a file that holds a tree, or a result with a tree."""
     try:
         text = read_text(path)
     except OSError as error:
@@ -52,7 +52,7 @@ def read_tree_file(kind: type[AnyTree], path: Path) -> AnyTree:
 
 
 def read_tree(kind: type[AnyTree], value: str | bytes | Mapping[str, Any], place: str = "the tree") -> AnyTree:
-    """A tree from JSON values, or from their text."""
+    """A tree of class `kind` from JSON values or their text; `place` names the source in messages."""
     if isinstance(value, (str, bytes)):
         try:
             value = plain_json(value)
@@ -62,7 +62,7 @@ def read_tree(kind: type[AnyTree], value: str | bytes | Mapping[str, Any], place
 
 
 def plain_json(text: str | bytes) -> Any:
-    """The values of a JSON text, every number in it finite; ValueError for anything else."""
+    """The values of a JSON text in which every number is finite; ValueError for any other text."""
     try:
         return json.loads(text, parse_constant=_no_constant, parse_float=finite_float)
     except RecursionError:
@@ -114,7 +114,7 @@ def _write_label(value: Any) -> Any:
 
 
 class _Reader:
-    """Reads values at places such as root.yes.test.column, and refuses with the place."""
+    """Reads values at places such as root.yes.test.column; a message names the place."""
 
     def __init__(self, source: str) -> None:
         self.source = source
@@ -283,7 +283,7 @@ def _is_number(value: Any) -> bool:
 
 
 def brief(value: Any) -> str:
-    """A value in a message: of one that is too long, how it begins."""
+    """A value for a message; a long one is cut off."""
     if isinstance(value, int) and not abs(value) < 10**40:
         return "a whole number of more than 40 digits"
     text = repr(value)[:61]

@@ -1,4 +1,4 @@
-"""The data of a tree in the user's terms: tests on columns, leaves, branches, columns, and how to walk over them.
+"""The data of a tree in the user's terms: tests on columns, leaves, branches and columns, and ways to walk over them.
 
 Routing, drawing, JSON and the exports work on this data; `Tree` (`treeml.trees.tree`) is the same data with methods.
 """
@@ -22,9 +22,9 @@ TASKS = ("classes", "numbers", "clusters")
 class TreeTest:
     """A yes-or-no question about one column.
 
-    `values` holds the threshold of "at most", the level of "is" and of "is true", the levels of "among", and nothing
-    for "missing". A row whose value is missing answers yes where `missing_yes` says so; a level that the training data
-    did not have answers no.
+    `values` holds the threshold of "at most", the level of "is" and "is true", the levels of "among", and nothing for
+    "missing". A row whose value is missing answers yes if `missing_yes` is set; a level that did not occur in the
+    training data answers no.
     """
 
     column: str
@@ -44,7 +44,7 @@ class TreeTest:
         return f"{column} is {_labels_shown(self.values[:1])}{missing}"
 
     def negated(self, has_gaps: bool = True) -> str:
-        """The question as a fact about a row that answers no; without gaps in the column, nothing is missing."""
+        """What is true of a row that answers no; `has_gaps` says whether the column may have missing values."""
         column = shown(self.column)
         match self.kind:
             case "at most":
@@ -63,17 +63,19 @@ def _labels_shown(values: Sequence[Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TreeLeaf:
-    """Where a path ends: what it predicts, and which of the training rows came here."""
+    """The end of a path: its prediction, and the training rows that reached it."""
 
     prediction: Any  # the user's own label; a number; a tuple of numbers for clusters
     rows: int = 0
     counts: tuple[int, ...] = ()  # rows of every class
-    weights: tuple[Fraction, ...] = ()  # the same by weight
+    weights: tuple[Fraction, ...] = ()  # weight of every class
     exact: tuple[Fraction, ...] = ()  # the prediction as exact numbers; () for classes
 
 
 @dataclass(frozen=True, slots=True)
 class Branch:
+    """A test with the two subtrees for its answers."""
+
     test: TreeTest
     yes: Node
     no: Node
@@ -84,13 +86,13 @@ Node = TreeLeaf | Branch
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A column that the tree asks about, as it was in training."""
+    """A column that the tree tests, as it was in the training data."""
 
     name: str
     type: str
     levels: tuple[Any, ...] = ()  # () for numbers
-    missing: bool = False  # may be missing
-    fill: Any = None  # the number or level that takes the place of what is missing
+    missing: bool = False  # whether values may be missing
+    fill: Any = None  # the number or level that replaces missing values
 
 
 @dataclass(frozen=True)
@@ -101,18 +103,26 @@ class TreeData:
     task: str  # one of TASKS
     target: str = ""
     classes: tuple[Any, ...] = ()  # the user's own labels
-    outputs: tuple[str, ...] = ()  # what the numbers of a leaf are: the target, or the columns of a clustering
-    fields: tuple[Field, ...] = ()  # the columns that are asked about
-    inputs: tuple[str, ...] = ()  # all columns of the training data but the target, in order: those of an array
+    outputs: tuple[str, ...] = ()  # names of the numbers in a leaf: the target, or the columns of a clustering
+    fields: tuple[Field, ...] = ()  # the columns that are tested
+    inputs: tuple[str, ...] = ()  # all columns of the training data except the target, in the order of an array
 
     @cached_property
     def leaves(self) -> tuple[TreeLeaf, ...]:
-        """All leaves; those on the yes side come first. Their places are the numbers that `apply` gives."""
+        """All leaves; the yes side comes first. `apply` returns positions in this tuple.
+
+        >>> [leaf.prediction for leaf in tree.leaves]
+        ['no', 'no', 'yes']
+        """
         return tuple(node for node in self.nodes() if isinstance(node, TreeLeaf))
 
     @cached_property
     def depth(self) -> int:
-        """The number of splits on the longest path."""
+        """The number of splits on the longest path.
+
+        >>> tree.depth
+        2
+        """
         deepest, todo = 0, [(self.root, 0)]
         while todo:
             node, depth = todo.pop()
@@ -123,15 +133,28 @@ class TreeData:
 
     @property
     def splits(self) -> int:
+        """The number of splits: one less than the number of leaves.
+
+        >>> tree.splits
+        2
+        """
         return len(self.leaves) - 1
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """The columns that are tested, each once, from the root down."""
+        """The columns that are tested, each once, from the root down.
+
+        >>> tree.columns
+        ('age', 'sex')
+        """
         return tuple(dict.fromkeys(node.test.column for node in self.nodes() if isinstance(node, Branch)))
 
     def nodes(self) -> Iterator[Node]:
-        """Every node, parents before children, the yes side before the no side."""
+        """Every node, parents before children, the yes side before the no side.
+
+        >>> [type(node).__name__ for node in tree.nodes()]
+        ['Branch', 'TreeLeaf', 'Branch', 'TreeLeaf', 'TreeLeaf']
+        """
         todo: list[Node] = [self.root]
         while todo:
             node = todo.pop()
@@ -140,7 +163,14 @@ class TreeData:
                 todo += [node.no, node.yes]
 
     def paths(self) -> Iterator[tuple[tuple[tuple[TreeTest, bool], ...], TreeLeaf]]:
-        """Every leaf with the tests above it and their answers, in the order of `leaves`."""
+        """Every leaf with the tests above it and their answers, in the order of `leaves`.
+
+        >>> for path, leaf in tree.paths():
+        ...     print([(str(test), answer) for test, answer in path], leaf.prediction)
+        [('age <= 40', True)] no
+        [('age <= 40', False), ('sex is F', True)] no
+        [('age <= 40', False), ('sex is F', False)] yes
+        """
         todo: list[tuple[Node, tuple[tuple[TreeTest, bool], ...]]] = [(self.root, ())]
         while todo:
             node, path = todo.pop()
@@ -150,7 +180,11 @@ class TreeData:
                 todo += [(node.no, (*path, (node.test, False))), (node.yes, (*path, (node.test, True)))]
 
     def prediction_text(self, leaf: TreeLeaf) -> str:
-        """What a leaf predicts, for people: labels and names are shown, which may not be all of them."""
+        """The prediction of a leaf as text for people: long labels and names are shortened.
+
+        >>> tree.prediction_text(tree.leaves[2])
+        'yes'
+        """
         if self.task == "classes":
             return shown(label_text(leaf.prediction))
         if self.task == "numbers":
@@ -161,7 +195,7 @@ class TreeData:
 
 
 def class_shares(leaf: TreeLeaf, classes: Sequence[Any]) -> tuple[Fraction, ...]:
-    """The share of every class in a leaf: by weight, by rows where nothing weighs, else all to what it predicts."""
+    """The share of every class in a leaf: by weight, else by rows; a leaf without rows has only its prediction."""
     for amounts in (leaf.weights, leaf.counts):
         total = sum(amounts)
         if total:
@@ -170,9 +204,9 @@ def class_shares(leaf: TreeLeaf, classes: Sequence[Any]) -> tuple[Fraction, ...]
 
 
 def number_text(value: Any) -> str:
-    """The shortest text that reads back as the very number, so that it parts rows as the tree does.
+    """The shortest text that reads back as exactly this number, so that it separates rows as the tree does.
 
-    Cuts are chosen to have short ones. A level is its label.
+    Thresholds are chosen to have short texts. A level is written as its label.
     """
     if not isinstance(value, (float, Fraction)):
         return label_text(value)
@@ -183,7 +217,7 @@ def number_text(value: Any) -> str:
 
 
 def rounded_text(value: float) -> str:
-    """A predicted number to read; its exact value is in the leaf."""
+    """A predicted number, rounded for people; the leaf holds the exact value."""
     if float(value).is_integer():
         return number_text(value)
     return f"{value:.6g}" if abs(value) < 1e5 else f"{value:.1f}"

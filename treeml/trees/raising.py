@@ -1,8 +1,8 @@
 """A tree over test numbers <-> a Tree over the user's columns.
 
-A back-end's tree is kept as it is, except that a split one of whose sides no row reaches is replaced by its other
-side, because every leaf has rows. A split both of whose sides predict the same stays: it may be there for a
-requirement, and hiding it would make the counts disagree with what was solved.
+A back-end's tree is kept unchanged, except that a split with an empty side is replaced by its other side, because every
+leaf has rows. A split whose two sides predict the same is kept: a requirement may need it, and removing it would make
+the counts differ from those of the solved problem.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treeml.data.conditions import cluster_arguments, cluster_targets
+from treeml.data.conditions import cluster_targets
 from treeml.data.table import Dataset, label_text
+from treeml.lang.measures import ChosenLoss, chosen_loss
 from treeml.problem import tree as nodes
 from treeml.problem.constants import exact_sum, group_constants
 from treeml.trees.nodes import Branch, Field, Node, TreeLeaf, TreeTest
@@ -29,9 +30,9 @@ if TYPE_CHECKING:
 
 
 def raise_tree(node: nodes.Node, questions: Sequence[Question], dataset: Dataset) -> Tree:
-    """A back-end's tree over test numbers -> a Tree over columns, its leaves filled from the rows of the data.
+    """A back-end's tree over test numbers -> a Tree over columns, with leaves filled from the rows of the data.
 
-    `questions` says what each test asks in the user's terms. The numbers of leaves are those of the first loss in the
+    `questions` describes each test in the user's terms. Leaves of numbers hold the constants of the first loss in the
     goals, else in the requirements, else means.
     """
     asked = {number: question_test(questions[number]) for number in dict.fromkeys(_tests_in(node))}
@@ -41,11 +42,11 @@ def raise_tree(node: nodes.Node, questions: Sequence[Question], dataset: Dataset
     outputs = leaf_outputs(dataset) if task != "classes" else ()
     fields = {name: field_of(dataset, name) for name in dict.fromkeys(test.column for test in asked.values())}
     inputs = dataset_inputs(tuple(fields.values()), dataset).columns
-    ends: list[tuple[nodes.Leaf, NDArray[np.intp]]] = []  # the leaves with their rows, the yes side first
+    ends: list[tuple[nodes.Leaf, NDArray[np.intp]]] = []  # leaves with their rows, the yes side first
     used: set[str] = set()
 
-    def told_apart(part: nodes.Node, rows: NDArray[np.intp]) -> _Told:
-        """The splits that have rows on both sides; for a leaf its number."""
+    def pruned(part: nodes.Node, rows: NDArray[np.intp]) -> _Pruned:
+        """The subtree without splits that have an empty side; a leaf is its number in `ends`."""
         while isinstance(part, nodes.Split):
             test = asked[part.test]
             yes = answers(test, inputs[test.column], rows)
@@ -56,41 +57,41 @@ def raise_tree(node: nodes.Node, questions: Sequence[Question], dataset: Dataset
                 part = part.no
             else:
                 used.add(test.column)
-                return test, told_apart(part.yes, rows[yes]), told_apart(part.no, rows[~yes])
+                return test, pruned(part.yes, rows[yes]), pruned(part.no, rows[~yes])
         ends.append((part, rows))
         return len(ends) - 1
 
-    told = told_apart(node, np.arange(dataset.rows))
+    shape = pruned(node, np.arange(dataset.rows))
     classes = tuple(map(plain_value, dataset.classes))
     if task == "classes":
         leaves = _class_leaves(dataset, [(classes[leaf.label], rows) for leaf, rows in ends])
     else:
         leaves = _number_leaves(dataset, [rows for _, rows in ends], outputs, task)
     return Tree(
-        _joined(told, leaves),
+        _with_leaves(shape, leaves),
         task,
         target,
         classes,
         tuple(output.name for output in outputs),
-        # A question that was left out, since all rows answer it alike, needs no column.
+        # A test that was removed, because all rows give the same answer, needs no column.
         tuple(field for name, field in fields.items() if name in used),
         tuple(name for name in dataset.table.columns if name not in apart),
     )
 
 
-_Told = int | tuple[TreeTest, "_Told", "_Told"]
+_Pruned = int | tuple[TreeTest, "_Pruned", "_Pruned"]
 
 
-def _joined(told: _Told, leaves: Sequence[TreeLeaf]) -> Node:
-    if isinstance(told, int):
-        return leaves[told]
-    test, yes, no = told
-    return Branch(test, _joined(yes, leaves), _joined(no, leaves))
+def _with_leaves(shape: _Pruned, leaves: Sequence[TreeLeaf]) -> Node:
+    if isinstance(shape, int):
+        return leaves[shape]
+    test, yes, no = shape
+    return Branch(test, _with_leaves(yes, leaves), _with_leaves(no, leaves))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Output:
-    """One number that a leaf holds, with the loss that it makes least."""
+    """One number that a leaf holds, and the loss that this number minimizes."""
 
     name: str
     values: NDArray[np.int64]
@@ -99,32 +100,31 @@ class Output:
     level: Fraction = Fraction(1, 2)
 
     def constants(self, weight: NDArray[np.int64], leaf: NDArray[np.intp], leaves: int) -> list[Fraction]:
-        """The number of every leaf; `leaf` holds the number of each row's."""
+        """The constant of every leaf; `leaf` holds the leaf number of each row."""
         found = group_constants(self.kind, self.values, weight, leaf, leaves, self.level)
         return found if self.scale == 1 else [self.scale * constant for constant in found]
 
 
 def leaf_outputs(dataset: Dataset) -> tuple[Output, ...]:
-    """What the numbers of a leaf are, and how they follow from its rows."""
+    """The numbers that a leaf holds, and how they are computed from its rows."""
     expressions = [goal.expression for goal in dataset.spec.goals]
     expressions += [requirement.expression for requirement in dataset.spec.requirements]
     uses = [use for expression in expressions for _, use in expression.parts]
-    first = next((use for use in uses if use.measure.endswith("_loss")), None)
-    if first is not None and first.measure == "cluster_loss":
-        columns, distance = cluster_arguments(first)
+    chosen = ((use, loss) for use in uses if (loss := chosen_loss(use)) is not None)
+    first, loss = next(chosen, (None, ChosenLoss()))
+    if first is not None and loss.columns:
         targets, scale = cluster_targets(dataset, first)
-        return tuple(Output(name, values, scale, distance) for name, values in zip(columns, targets.T, strict=True))
-    kind = "squared" if first is None else first.measure.removesuffix("_loss")
-    level = Fraction(first.arguments[0]) if first is not None and kind == "quantile" else Fraction(1, 2)
+        named = zip(loss.columns, targets.T, strict=True)
+        return tuple(Output(name, values, scale, loss.kind, loss.level) for name, values in named)
     name = dataset.target.name if dataset.target is not None else ""
-    return tuple(Output(name, values, dataset.target_scale, kind, level) for values in dataset.targets.T)
+    return tuple(Output(name, values, dataset.target_scale, loss.kind, loss.level) for values in dataset.targets.T)
 
 
 def lower_tree(tree: Tree, questions: Sequence[Question], classes: Sequence[Any]) -> nodes.Node | None:
-    """A Tree as a tree over test numbers, for a start; None if it asks what no question of the problem does.
+    """A Tree as a tree over test numbers, to start a search from; None if the problem lacks one of its tests.
 
-    The same levels count as the same question however it is put, also with yes and no exchanged. A threshold has to be
-    the very one of a question.
+    Two tests on levels are the same if they separate the same levels, also with yes and no exchanged. A threshold must
+    equal the threshold of a test of the problem.
     """
     fields = {field.name: field for field in tree.fields}
     numbers: dict[Hashable, int] = {}
@@ -151,7 +151,7 @@ def lower_tree(tree: Tree, questions: Sequence[Question], classes: Sequence[Any]
 
 
 def _asked(test: TreeTest, field: Field, exchanged: bool = False) -> Hashable:
-    """What a test asks, apart from how: a threshold, or the levels (and the missing value) that pass."""
+    """The content of a test, independent of its form: a threshold, or the levels (and the missing value) that pass."""
     if not field.levels:
         return test.column, test.kind, tuple(map(plain_value, test.values)), test.missing_yes
     texts = [label_text(level) for level in field.levels]
@@ -168,7 +168,7 @@ def _asked(test: TreeTest, field: Field, exchanged: bool = False) -> Hashable:
 
 
 def question_test(question: Question) -> TreeTest:
-    """What a test of the problem asks, as a test of a Tree."""
+    """A test of the problem as a test of a Tree."""
     kind = {"true": "is true", "level": "is"}.get(question.kind, question.kind)
     match kind:
         case "missing":
@@ -182,7 +182,7 @@ def question_test(question: Question) -> TreeTest:
 
 
 def plain_value(value: Any) -> Any:
-    """A value as Python has it: no numpy scalars."""
+    """The value as a plain Python object instead of a numpy scalar."""
     return value.item() if isinstance(value, np.generic) else value
 
 
@@ -196,26 +196,26 @@ def _tests_in(node: nodes.Node) -> Iterator[int]:
 
 
 def field_of(dataset: Dataset, name: str) -> Field:
-    """A column of the data as a tree keeps it."""
+    """A column of the data as a field of a tree."""
     column = dataset.column(name)
     levels = tuple(map(plain_value, column.levels))
     fill = None
     declared = dataset.spec.columns.get(name)
     if declared is not None and declared.missing == "median":
-        # Medians that were filled in leave the lower median as it was.
+        # Filling in medians does not change the lower median.
         middle = np.sort(column.values)[(len(column.values) - 1) // 2]
         fill = levels[int(middle)] if levels else plain_value(middle)
     return Field(name, column.type, levels, column.missing is not None, fill)
 
 
 @lru_cache(maxsize=1024)
-def _whole(number: int) -> Fraction:
-    """The counts of leaves are mostly small, and making fractions takes longer than counting."""
+def _whole_fraction(number: int) -> Fraction:
+    """A cached Fraction: counts are mostly small, and making fractions takes longer than counting."""
     return Fraction(number)
 
 
 def _class_leaves(dataset: Dataset, ends: Sequence[tuple[Any, NDArray[np.intp]]]) -> list[TreeLeaf]:
-    """Labels with the rows of their leaves -> leaves."""
+    """Labels and rows of leaves -> leaves with counts and weights."""
     size = len(dataset.classes)
     reached = np.empty(dataset.rows, dtype=np.intp)
     for number, (_, rows) in enumerate(ends):
@@ -224,7 +224,9 @@ def _class_leaves(dataset: Dataset, ends: Sequence[tuple[Any, NDArray[np.intp]]]
     weights: list[tuple[Fraction, ...]]
     if dataset.rows and (dataset.weight == dataset.weight[0]).all():
         each = int(dataset.weight[0]) * dataset.weight_scale
-        weights = [tuple([_whole(count) if each == 1 else each * count for count in counts]) for counts in cells]
+        weights = [
+            tuple([_whole_fraction(count) if each == 1 else each * count for count in counts]) for counts in cells
+        ]
     else:
         weights = [
             tuple(
@@ -241,7 +243,7 @@ def _class_leaves(dataset: Dataset, ends: Sequence[tuple[Any, NDArray[np.intp]]]
 def _number_leaves(
     dataset: Dataset, ends: Sequence[NDArray[np.intp]], outputs: Sequence[Output], task: str
 ) -> list[TreeLeaf]:
-    """The rows of leaves -> leaves."""
+    """Rows of leaves -> leaves with constants."""
     reached = np.empty(dataset.rows, dtype=np.intp)
     for number, rows in enumerate(ends):
         reached[rows] = number

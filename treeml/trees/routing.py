@@ -1,7 +1,7 @@
-"""Rows -> the leaves that they reach, whether they come as a Dataset, a frame, dicts or an array.
+"""Rows, as a Dataset, a frame, dicts or an array -> the leaves that they reach.
 
-Values are first written the way the tree knows them: numbers as they are, all else as codes into the levels of the
-training data. A level that training did not have answers no to every test on its column.
+Values are first converted to the form that the tree uses: numbers stay numbers, everything else becomes a code into the
+levels of the training data. A level that did not occur in training answers no to every test on its column.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from treeml.lang.diagnostic import DataError, Diagnostic
 from treeml.trees.nodes import Branch, Field, Node, TreeData, TreeTest
 
 MISSING, UNKNOWN = -1, -2
-EXACT = 2**53  # beyond this, not every whole number is a float64
+EXACT = 2**53  # beyond this, not every integer is a float64
 _WHOLE = re.compile(r"[+-]?\d{1,40}")
-FEW = 32  # one row in so many
+FEW = 32  # switch to row numbers when fewer than one row in 32 is left
 
-Rows = NDArray[Any]  # a mask over all rows, or the numbers of some
+Rows = NDArray[Any]  # a mask over all rows, or the numbers of some rows
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -39,6 +39,8 @@ class Values:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Inputs:
+    """The columns that a tree tests, ready for routing."""
+
     columns: Mapping[str, Values]
     rows: int
 
@@ -46,8 +48,8 @@ class Inputs:
 def route(tree: TreeData, inputs: Inputs) -> NDArray[np.intp]:
     """The number of the leaf that each row reaches.
 
-    Where many rows meet a test, all rows answer it at once, and a mask says which count: that is several times faster
-    than picking rows by their numbers. Where few do, their numbers are faster.
+    While many rows reach a test, all rows answer it at once and a mask selects those that count, which is several times
+    faster than selecting rows by number. Once few rows are left, row numbers are faster.
     """
     reached = np.zeros(inputs.rows, dtype=np.intp)
     leaf = 0
@@ -74,7 +76,7 @@ def route(tree: TreeData, inputs: Inputs) -> NDArray[np.intp]:
 
 
 def answers(test: TreeTest, column: Values, rows: NDArray[np.intp] | None = None) -> NDArray[np.bool_]:
-    """Which of these rows, or of all, answer yes."""
+    """Which of these rows (or of all rows) answer yes."""
     values = column.values if rows is None else column.values[rows]
     missing = column.missing if rows is None or column.missing is None else column.missing[rows]
     yes: NDArray[np.bool_]
@@ -104,17 +106,17 @@ def _number_answers(test: TreeTest, values: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def _below(field: Field, value: Any) -> NDArray[np.bool_]:
-    """For every code, then for unknown and for missing: is the level at most this level, or this number?"""
+    """For every code, then for unknown and for missing: whether the level is at most this level or this number."""
     last = _code(field, value)
     below = [code <= last if last >= 0 else float(level) <= value for code, level in enumerate(field.levels)]
     return np.array([*below, False, False])
 
 
 def dataset_inputs(fields: Sequence[Field], dataset: Dataset, *, unseen: bool = False) -> Inputs:
-    """The rows of a Dataset that count.
+    """The rows of a Dataset that are in use.
 
-    `unseen` says that they are not those of training: gaps are filled as training taught, and what is no number where
-    training had numbers answers no, as a level does that training did not have.
+    `unseen` marks rows that are not the training rows: missing values are filled as in training, and a value that is
+    not a number in a numeric column answers no, like a level that did not occur in training.
     """
     columns = {}
     for field in fields:
@@ -260,18 +262,18 @@ def _values(field: Field, raw: Any) -> Values:
 def _numbers(field: Field, raw: Any) -> NDArray[Any]:
     if isinstance(raw, np.ndarray) and raw.dtype.kind in "iufb":
         if raw.dtype.kind in "fb":
-            # In training they are 64 bits wide, so that is how they are compared.
+            # Training used 64 bits, so values are compared in 64 bits.
             return raw.astype(np.float64, copy=False)
         return raw
     numbers = [_number(value, field, row) for row, value in enumerate(raw)]
     if any(isinstance(number, int) for number in numbers):
-        # Whole numbers that no float is equal to stay what they are, and are compared as Python does, exactly.
+        # Integers that no float equals stay integers: Python compares them exactly.
         return np.array(numbers, dtype=object)
     return np.array(numbers, dtype=np.float64)
 
 
 def _number(value: Any, field: Field, row: int | None) -> float | int:
-    """A float; or a whole number beyond 2**53, as it is."""
+    """A float, or an unchanged integer if it is beyond 2**53."""
     if _is_missing(value):
         return np.nan
     try:
@@ -297,7 +299,7 @@ def _number_or_nan(value: Any) -> float:
 
 def _codes(field: Field, raw: Any) -> NDArray[np.int32]:
     known = {label_text(level): code for code, level in enumerate(field.levels)}
-    # Truths are written as 0 and 1 in one place and as false and true in another.
+    # Booleans may be written as 0 and 1 in one place and as false and true in another.
     for text, other in (("0", "false"), ("1", "true")):
         if (text in known) != (other in known) and known.keys() <= {"0", "1", "false", "true"}:
             known.setdefault(text, known.get(other, UNKNOWN))
@@ -312,7 +314,7 @@ def _codes(field: Field, raw: Any) -> NDArray[np.int32]:
     seen: dict[Any, int] = {}
     codes = np.empty(len(raw), dtype=np.int32)
     for row, value in enumerate(raw):
-        # True == 1, but they read differently.
+        # True == 1, but their texts differ.
         key = (type(value), value)
         if key not in seen:
             seen[key] = code(value)
@@ -335,7 +337,7 @@ def _code(field: Field, level: Any) -> int:
 
 
 def _threshold(value: Any, values: NDArray[Any]) -> Any:
-    """Whole numbers beyond 2**53 are compared as such, and with the largest float that is not above them."""
+    """The threshold in the type of the values: exact for integers, else the largest float that is not above it."""
     if values.dtype.kind == "f" and isinstance(value, float):
         return value
     exact = Fraction(value)

@@ -24,26 +24,55 @@ from treeml.trees.routing import read_inputs, route
 
 @dataclass(frozen=True)
 class Tree(TreeData):
-    """A decision tree over the user's columns."""
+    """A decision tree over the user's columns: it predicts, draws itself, and is written to and read from JSON.
+
+    >>> tree = tml.Tree.read("tree.json")
+    >>> tree.predict({"age": [30, 60], "sex": ["F", "M"]})
+    array(['no', 'yes'], dtype='<U3')
+    >>> print(tree)
+    age <= 40?
+    ├─ yes: disease = no  [5 rows (50% of all): no 80%, yes 20%]
+    └─ no:  sex is F?
+            ├─ yes: disease = no  [2 rows (20% of all): no 100%]
+            └─ no:  disease = yes  [3 rows (30% of all): yes 66.7%, no 33.3%]
+    """
 
     def apply(self, data: Any) -> NDArray[np.intp]:
-        """The number of the leaf that each row comes to. `data` is a frame, a dict, a list of dicts or an array."""
+        """The position in `leaves` of the leaf that each row reaches.
+
+        `data` is a frame, a dict, a list of dicts or an array.
+
+        >>> tree.apply([{"age": 30, "sex": "F"}, {"age": 60, "sex": "M"}])
+        array([0, 2])
+        """
         return route(self, read_inputs(self, data))
 
     def predict(self, data: Any) -> NDArray[Any]:
-        """The prediction for each row: labels as they were in training, or numbers."""
+        """The prediction for each row: a label as in the training data, or a number.
+
+        >>> tree.predict({"age": [30, 60], "sex": ["F", "M"]})
+        array(['no', 'yes'], dtype='<U3')
+        """
         predictions = [leaf.prediction for leaf in self.leaves]
         return np.array(predictions, dtype=_type_of(self.classes))[self.apply(data)]
 
     def predict_proba(self, data: Any) -> NDArray[np.float64]:
-        """For each row the share, by weight, of every class in its leaf; columns are in the order of `classes`."""
+        """For each row the share, by weight, of every class in its leaf; columns are in the order of `classes`.
+
+        >>> tree.predict_proba({"age": [30], "sex": ["F"]})
+        array([[0.8, 0.2]])
+        """
         if self.task != "classes":
             raise ValueError(f"a tree that predicts {self.task} has no shares of classes")
         shares = [class_shares(leaf, self.classes) for leaf in self.leaves]
         return np.array([[float(share) for share in row] for row in shares], dtype=np.float64)[self.apply(data)]
 
     def decision_path(self, row: Any) -> tuple[str, ...]:
-        """Why one row is predicted as it is, in words: every test on its path, then the prediction."""
+        """Why a row gets its prediction, in words: every test on its path, then the prediction.
+
+        >>> tree.decision_path({"age": 60, "sex": "M"})
+        ('age > 40', 'sex is not F', 'predict yes')
+        """
         reached = self.apply(row)
         if len(reached) != 1:
             raise ValueError(f"a decision path is that of one row, not of {len(reached)}")
@@ -53,32 +82,57 @@ class Tree(TreeData):
         return (*facts, f"predict {self.prediction_text(leaf)}")
 
     def to_json(self) -> dict[str, Any]:
-        """The tree as plain JSON values; docs/tree-json.md describes them."""
+        """The tree as plain JSON values; docs/tree-json.md describes them.
+
+        >>> tree.to_json()["target"]
+        'disease'
+        """
         return write_tree(self)
 
     @classmethod
     def from_json(cls, value: str | bytes | Mapping[str, Any], place: str = "the tree") -> Tree:
-        """The tree that `to_json` wrote, from its values or their text. What is not such a tree raises DataError."""
+        """The tree that `to_json` wrote, from its values or their text; DataError if it is not such a tree.
+
+        `place` names the source in error messages.
+
+        >>> tml.Tree.from_json(tree.to_json()) == tree
+        True
+        """
         return read_tree(cls, value, place)
 
     @classmethod
     def read(cls, path: str | Path) -> Tree:
-        """A tree from a file: what `write` wrote, or what `treeml solve --json` printed."""
+        """The tree in a file that `write` or `treeml solve -o` wrote, or `treeml solve --json` printed.
+
+        >>> tml.Tree.read("tree.json").depth
+        2
+        """
         return read_tree_file(cls, Path(path))
 
     def write(self, path: str | Path) -> None:
-        """Write the tree as JSON."""
+        """Write the tree to a file as JSON.
+
+        >>> tree.write("tree.json")
+        """
         replace_file(path, readable_json(self.to_json(), indent=1) + "\n")
 
     def __str__(self) -> str:
         return draw_text(self)
 
     def to_dot(self) -> str:
-        """The tree for Graphviz."""
+        """The tree in the language of Graphviz.
+
+        >>> tree.to_dot().splitlines()[0]
+        'digraph tree {'
+        """
         return draw_dot(self)
 
     def to_svg(self) -> str:
-        """The tree as a drawing of its own."""
+        """The tree as an SVG drawing that needs no other file.
+
+        >>> tree.to_svg()[:4]
+        '<svg'
+        """
         return draw_svg(self)
 
     def _repr_svg_(self) -> str:
@@ -89,6 +143,6 @@ class Tree(TreeData):
 
 
 def _type_of(classes: Sequence[Any]) -> Any:
-    """Labels of several kinds, or of none that numpy knows, stay the objects they are."""
+    """The numpy type of the labels; labels of mixed types, or of types unknown to numpy, are kept as objects."""
     kinds = {type(label) for label in classes}
     return None if not kinds or (len(kinds) == 1 and kinds <= {str, int, float, bool}) else object

@@ -7,7 +7,7 @@ it returns is ever called optimal.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from math import inf
@@ -19,13 +19,13 @@ import numpy as np
 from treeml.backends.contract import (
     NO_LIMITS,
     Answer,
+    BackendBase,
     Capabilities,
     Deadline,
     Limits,
     OnProgress,
     Option,
     Progress,
-    Refusal,
     Status,
     Stop,
 )
@@ -39,7 +39,7 @@ from treeml.problem.tree import Leaf, Node, Split
 NEVER = Deadline()
 
 
-class CartBackend:
+class CartBackend(BackendBase):
     name: ClassVar[str] = "cart"
     summary: ClassVar[str] = "a greedy tree, grown one split at a time; not optimal, and not meant to be"
     can: ClassVar[Capabilities] = Capabilities(
@@ -54,6 +54,7 @@ class CartBackend:
         merges_tests=True,
         reports=True,
         carries=None,
+        automatic=False,
     )
     options: ClassVar[Mapping[str, Option]] = {
         "criterion": Option(str, "gini", "what makes a good split of classes", tuple(CRITERIA)),
@@ -65,17 +66,6 @@ class CartBackend:
         "price": Option(float, 0, "of a leaf, as a share of the rows, for complexity pruning", low=0),
         "confidence": Option(float, 0.25, "of pessimistic pruning; lower cuts more", low=1e-6, high=0.5),
     }
-
-    @staticmethod
-    def missing() -> str | None:
-        return None
-
-    @staticmethod
-    def version() -> str:
-        return "1"
-
-    def refusals(self, problem: Problem) -> Iterator[Refusal]:
-        return iter(())
 
     def solve(
         self,

@@ -9,15 +9,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from time import monotonic
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
 
 from treeml.backends import registry
-from treeml.backends.contract import NO_LIMITS, Answer, Backend, Capabilities, Limits, OnProgress, Option, Refusal
+from treeml.backends.contract import (
+    NO_LIMITS,
+    NO_OPTIONS,
+    Answer,
+    Backend,
+    BackendBase,
+    Capabilities,
+    Limits,
+    OnProgress,
+    Option,
+    Refusal,
+)
 from treeml.problem.problem import Problem
-from treeml.problem.terms import EVERY_TERM
+from treeml.problem.terms import EVERY_TERM, Locality
 from treeml.problem.tree import Node
 
 DEFAULT = "native"
@@ -25,7 +35,7 @@ FEATURES = ("auto", "all", "tree", "support")
 LIMITS = ("d60", "d300", "d800")
 
 
-class ImproveBackend:
+class ImproveBackend(BackendBase):
     name: ClassVar[str] = "improve"
     summary: ClassVar[str] = "mends a tree one exact subtree at a time; not optimal as a whole"
     can: ClassVar[Capabilities] = Capabilities(
@@ -41,6 +51,8 @@ class ImproveBackend:
         starts=True,
         reports=True,
         carries=None,
+        automatic=False,
+        runs_others=True,
     )
     options: ClassVar[Mapping[str, Option]] = {
         "backends": Option(tuple, (), "who solves the subtrees: improve(sat, native); native where none is named"),
@@ -54,17 +66,8 @@ class ImproveBackend:
         "checkpoint": Option(str, "", "a file to save to, and to go on from", writes=True),
     }
 
-    @staticmethod
-    def missing() -> str | None:
-        return None
-
-    @staticmethod
-    def version() -> str:
-        return "1"
-
-    def refusals(self, problem: Problem, options: Mapping[str, Any] = MappingProxyType({})) -> Iterator[Refusal]:
-        from treeml.backends.improve.local_terms import ADDED_UP
-        from treeml.backends.improve.rounds import minimizes_depth
+    def refusals(self, problem: Problem, options: Mapping[str, Any] = NO_OPTIONS) -> Iterator[Refusal]:
+        from treeml.backends.improve.rounds import minimizes_depth  # imported here: start-up time
 
         for name, _ in _named(options):
             missing = registry.get(name).missing()
@@ -79,13 +82,13 @@ class ImproveBackend:
         if not problem.goals or minimizes_depth(problem):
             return
         goal = problem.goals[0]
-        if not any(isinstance(term, ADDED_UP) for _, term in goal.sum.parts):
+        if not any(term.locality is Locality.SUM for _, term in goal.sum.parts):
             feature = f"the goal {goal.text}" if goal.text else "the goal"
             because = "a tree is mended piece by piece only where the goal is depth or adds up over its leaves"
             yield Refusal(feature, because, "remove `improve`")
 
     def remark(self, problem: Problem, options: Mapping[str, Any]) -> str:
-        from treeml.backends.improve.rounds import minimizes_depth
+        from treeml.backends.improve.rounds import minimizes_depth  # imported here: start-up time
 
         names = " and ".join(name for name, _ in _named(options))
         if minimizes_depth(problem):
@@ -99,6 +102,7 @@ class ImproveBackend:
         start: Node | None = None,
         on_progress: OnProgress | None = None,
     ) -> Answer:
+        # imported here: start-up time
         from treeml.backends.heuristics.cart import CartBackend
         from treeml.backends.improve.growth import grow, node_of
         from treeml.backends.improve.rounds import ImproveSettings, improve

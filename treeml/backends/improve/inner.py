@@ -11,6 +11,9 @@ import numpy as np
 
 from treeml.backends.contract import Backend, Deadline, Limits, Status, Stop
 from treeml.backends.improve.instance import LocalInstance
+from treeml.backends.planning.plan import Plan, plan
+from treeml.backends.run import run
+from treeml.lang.diagnostic import BackendError
 from treeml.native import shallow
 from treeml.problem.problem import Bound, Feature, Problem, Test
 from treeml.problem.terms import Depth, Predicted, Sum
@@ -101,10 +104,6 @@ class ByBackend:
         return tried
 
     def _by(self, backend: Backend, options: Mapping[str, Any], instance: LocalInstance, deadline: Deadline) -> Tried:
-        from treeml.backends.planning.plan import Plan, plan
-        from treeml.backends.run import run
-        from treeml.lang.diagnostic import BackendError
-
         best: Node | None = None
         depth = instance.depth - 1
         while depth >= 0:

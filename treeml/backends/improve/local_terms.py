@@ -11,30 +11,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-import numpy as np
-
 from treeml.backends.improve.growth import Rows, Vertex, node_of
 from treeml.backends.planning.lowerings import spread_bound
 from treeml.problem.evaluate import evaluate_sum
 from treeml.problem.problem import Bound, Feature, Goal, Problem
-from treeml.problem.terms import (
-    Custom,
-    Depth,
-    LeafErrors,
-    Leaves,
-    Loss,
-    Predicted,
-    Purity,
-    Sum,
-    Support,
-    Term,
-    TestCost,
-    Used,
-)
+from treeml.problem.terms import Depth, Locality, Part, Sum, Term
 from treeml.problem.tree import Node
 
-ADDED_UP = (Predicted, Leaves, Loss, TestCost, Custom)
-EXTREME = (Support, Purity, LeafErrors)
+ADDITIVE = (Locality.SUM, Locality.ONCE)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -64,7 +48,7 @@ def localize(context: Context, values: Callable[[Sum], Fraction], deepest: int) 
     exact = True
     goals: list[Goal] = []
     for goal in problem.goals:
-        kept = tuple((factor, term) for factor, term in goal.sum.parts if isinstance(term, (*ADDED_UP, Used)))
+        kept = tuple((factor, term) for factor, term in goal.sum.parts if term.locality in ADDITIVE)
         exact = exact and len(kept) == len(goal.sum.parts)
         if kept:
             goals.append(Goal(restrict.sum(Sum(kept)), goal.negated, goal.text))
@@ -83,12 +67,11 @@ def localize(context: Context, values: Callable[[Sum], Fraction], deepest: int) 
     if any("Depth" in goal.sum.kinds() for goal in problem.goals):
         levels = min(levels, context.tree_depth - context.depth)  # no deeper than the tree is
     for bound in (part for whole in problem.bounds for part in spread_bound(whole)):
-        kinds = {type(term) for _, term in bound.sum.parts}
-        if kinds == {Depth} and len(bound.sum.parts) == 1 and _upper(bound):
+        if _is_depth_limit(bound):
             factor = bound.sum.parts[0][0]
             levels = min(levels, int((bound.limit - bound.sum.constant) / factor // 1) - context.depth)
             continue
-        made = _local_bound(bound, kinds, restrict, holder, node, values)
+        made = _local_bound(bound, restrict, holder, node, values)
         exact = exact and made is not None
         if made is not None:
             bounds.append(made)
@@ -96,29 +79,29 @@ def localize(context: Context, values: Callable[[Sum], Fraction], deepest: int) 
     return Local(replace(holder, bounds=tuple(bounds)), exact)
 
 
-def _upper(bound: Bound) -> bool:
+def _is_upper(bound: Bound) -> bool:
     return bound.sense == ("<=" if bound.sum.parts[0][0] > 0 else ">=")
+
+
+def _is_depth_limit(bound: Bound) -> bool:
+    return len(bound.sum.parts) == 1 and isinstance(bound.sum.parts[0][1], Depth) and _is_upper(bound)
 
 
 def _local_bound(
     bound: Bound,
-    kinds: set[type],
     restrict: _Restriction,
     holder: Problem,
     node: Node,
     values: Callable[[Sum], Fraction],
 ) -> Bound | None:
-    if kinds <= set(ADDED_UP):
+    localities = {term.locality for _, term in bound.sum.parts}
+    alone = len(bound.sum.parts) == 1
+    if localities <= {Locality.SUM} or (alone and localities == {Locality.ONCE} and _is_upper(bound)):
         inside = restrict.sum(bound.sum)
         outside = values(bound.sum) - evaluate_sum(inside, holder, node)
         return Bound(inside, bound.sense, bound.limit - outside, bound.name)
-    if len(bound.sum.parts) == 1 and kinds <= {*EXTREME}:
+    if alone and localities == {Locality.EXTREME}:
         return Bound(restrict.sum(bound.sum), bound.sense, bound.limit, bound.name)
-    if len(bound.sum.parts) == 1 and kinds == {Used} and _upper(bound):
-        factor, term = bound.sum.parts[0]
-        assert isinstance(term, Used)
-        paid = len(term.features & restrict.context.outside)
-        return Bound(restrict.sum(bound.sum), bound.sense, bound.limit - factor * paid, bound.name)
     return None
 
 
@@ -130,32 +113,13 @@ class _Restriction:
     """Terms on the rows of one vertex; each is made once, so that the same term stays the same."""
 
     def __init__(self, context: Context) -> None:
-        self.context = context
+        self.part = Part(context.vertex.rows, context.above, context.outside)
         self.made: dict[int, Term] = {}
 
     def sum(self, total: Sum) -> Sum:
-        return Sum(tuple((factor, self.term(term)) for factor, term in total.parts), total.constant)
+        return total.changed(self.term)
 
     def term(self, term: Term) -> Term:
         if id(term) not in self.made:
-            self.made[id(term)] = self._restricted(term)
+            self.made[id(term)] = term.restricted(self.part)
         return self.made[id(term)]
-
-    def _restricted(self, term: Term) -> Term:
-        rows = self.context.vertex.rows
-        match term:
-            case Predicted() | LeafErrors():
-                return replace(term, cost=term.cost[rows])
-            case Loss():
-                return replace(term, targets=term.targets[rows], weight=term.weight[rows])
-            case Purity():
-                return replace(term, weight=term.weight[rows])
-            case Custom():
-                function = term.function
-                return Custom(lambda numbers: function(rows[np.asarray(numbers, dtype=np.intp)]))
-            case TestCost():
-                paid = self.context.above
-                return replace(term, costs=tuple(0 if f in paid else cost for f, cost in enumerate(term.costs)))
-            case Used():
-                return Used(term.features - self.context.outside)
-        return term

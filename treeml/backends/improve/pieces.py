@@ -18,11 +18,14 @@ from numpy.typing import NDArray
 
 from treeml.backends.contract import Answer, Backend, Deadline, Limits, Status, Stop
 from treeml.backends.improve.growth import Vertex, grow, node_of
-from treeml.backends.improve.local_terms import ADDED_UP, Context, localize
+from treeml.backends.improve.local_terms import Context, localize
 from treeml.backends.planning.lowerings import spread_bound
+from treeml.backends.planning.plan import Plan, plan
+from treeml.backends.run import run
+from treeml.lang.diagnostic import BackendError
 from treeml.problem.evaluate import Routed, evaluate_sum, meets
 from treeml.problem.problem import Bound, Goal, Problem
-from treeml.problem.terms import Depth, Leaves, Predicted, Sum, Support, Term
+from treeml.problem.terms import Depth, Leaves, Locality, Predicted, Sum, Support, Term
 from treeml.problem.tree import Leaf, Node, Split
 
 SHAPE = (Depth, Leaves, Support)
@@ -62,8 +65,8 @@ class Mended:
             return values[id(total)]
 
         parts = [part for bound in self.problem.bounds for part in spread_bound(bound)]
-        totals = tuple(value(part.sum) for part in parts if any(isinstance(t, ADDED_UP) for _, t in part.sum.parts))
-        costs = any({"Used", "TestCost"} & total.kinds() for total in _sums(self.problem))
+        totals = tuple(value(part.sum) for part in parts if any(t.locality is Locality.SUM for _, t in part.sum.parts))
+        costs = any(term.distinguished_features() for total in _sums(self.problem) for term in total.terms())
         for context in self.contexts(root):
             if deadline.passed:
                 return None
@@ -139,10 +142,6 @@ class Mended:
     def answer(
         self, backend: Backend, options: Mapping[str, Any], attempt: Attempt, deadline: Deadline
     ) -> Answer | None:
-        from treeml.backends.planning.plan import Plan, plan
-        from treeml.backends.run import run
-        from treeml.lang.diagnostic import BackendError
-
         problem = attempt.problem
         made = plan(problem, backend, options)
         if not isinstance(made, Plan):

@@ -1,39 +1,51 @@
-"""Problem -> the best tree, by the package's own C solver.
+"""Problem -> an optimal tree, by TreeML's own C solver.
 
-Everything additive goes to the solver as whole numbers: a goal is multiplied by the common denominator of its factors,
-and later goals are added to the first one, which weighs more than they can ever differ. So two classes with any costs,
-a price per leaf and ties broken by size are all one signed weight a row, which is what the solver is fastest at.
+Every additive goal reaches the solver in integers: it is multiplied by the common denominator of its factors. Several
+goals become one sum, in which an earlier goal weighs more than the later ones can ever differ. With two classes,
+arbitrary costs, a price per leaf and ties broken by size are then a single signed weight per row, the case in which
+the solver is fastest.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from time import monotonic
-from types import MappingProxyType
 from typing import Any, ClassVar
 
-from treeml.backends.contract import NO_LIMITS, Answer, Capabilities, Carries, Limits, OnProgress, Option, Refusal
+from treeml.backends.contract import (
+    NO_LIMITS,
+    NO_OPTIONS,
+    Answer,
+    BackendBase,
+    Capabilities,
+    Carries,
+    Limits,
+    OnProgress,
+    Option,
+    Refusal,
+)
+from treeml.backends.native.kernel_choice import choose_kernel, option_tables
 from treeml.lang.diagnostic import Diagnostic, RefusedError
-from treeml.native import load
+from treeml.native import loader
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Node
 
-# What the problem and the limits say is no option.
+# Options of the C library that follow from the problem and the limits, so users cannot set them.
 _SET_ELSEWHERE = frozenset(
     {"depth", "support", "leaves", "leaf_price", "upper", "enough", "milliseconds", "memory", "threads", "seed"}
     | {"fail_allocation", "poll_milliseconds", "microseconds", "cell", "kernel"}
 )
-_MOST_BITS = 2**31  # tests times rows that the binary kernel is given
+_MOST_BITS = 2**31  # tests times rows, at most, for the binary kernel
 _KERNELS = ("auto", "binary", "numeric")
 
 
 class _Options(Mapping[str, Option]):
-    """The C library's own tables, read when somebody looks, and which of the two kernels is meant."""
+    """The option tables of the C library, read on first use, plus the choice of the kernel."""
 
     def _table(self) -> dict[str, Option]:
-        if load.missing() is not None:
+        if loader.missing() is not None:
             return {}
-        tables = _tables()
+        tables = option_tables()
         own = {
             name: Option(int, initial, text, low=low, high=high)
             for table in tables.values()
@@ -57,42 +69,7 @@ class _Options(Mapping[str, Option]):
         return len(self._table())
 
 
-def _tables() -> dict[str, dict[str, tuple[int, int, int, str]]]:
-    from treeml.native import numeric
-
-    return {"binary": load.options(), "numeric": numeric.options()}
-
-
-def choose_kernel(problem: Problem, options: Mapping[str, Any]) -> tuple[str, str]:
-    """Which kernel runs, and the sentence that says why; a Refusal's text is raised as ValueError."""
-    from treeml.backends.native.thresholds import can_take, prefer_numeric
-
-    if not options:
-        numeric, reason = prefer_numeric(problem)
-        return ("numeric" if numeric else "binary"), reason
-    asked = options.get("kernel", "auto")
-    binary_table, numeric_table = _tables().values()
-    only = {
-        "binary": sorted(set(options) & (set(binary_table) - set(numeric_table))),
-        "numeric": sorted(set(options) & (set(numeric_table) - set(binary_table))),
-    }
-    for kernel, other in (("binary", "numeric"), ("numeric", "binary")):
-        if asked == kernel and only[other]:
-            raise ValueError(f"`{only[other][0]}` is an option of the {other} kernel")
-    if asked == "binary":
-        return "binary", "the binary kernel runs, as asked"
-    obstacle = can_take(problem)
-    if asked == "numeric" or (only["numeric"] and not only["binary"]):
-        if obstacle is not None:
-            raise ValueError(f"the numeric kernel cannot take this problem: {obstacle}")
-        return "numeric", "the numeric kernel runs, as asked"
-    if only["binary"]:
-        return "binary", f"the binary kernel runs: `{only['binary'][0]}` is an option of it"
-    numeric, reason = prefer_numeric(problem)
-    return ("numeric" if numeric else "binary"), reason
-
-
-class NativeBackend:
+class NativeBackend(BackendBase):
     name: ClassVar[str] = "native"
     summary: ClassVar[str] = "branch and bound with a cache, in C; for every additive goal"
     can: ClassVar[Capabilities] = Capabilities(
@@ -113,20 +90,22 @@ class NativeBackend:
 
     @staticmethod
     def missing() -> str | None:
-        return load.missing()
+        return loader.missing()
 
     @staticmethod
     def version() -> str:
-        return str(load.library().treeml_version().decode())
+        from treeml.native import solver
 
-    def refusals(self, problem: Problem, options: Mapping[str, Any] = MappingProxyType({})) -> Iterator[Refusal]:
+        return str(solver.library().treeml_version().decode())
+
+    def refusals(self, problem: Problem, options: Mapping[str, Any] = NO_OPTIONS) -> Iterator[Refusal]:
         from treeml.backends.native.refusals import refusals
 
         yield from _kernel_refusals(problem, options)
         yield from refusals(problem)
 
     def remark(self, problem: Problem, options: Mapping[str, Any]) -> str:
-        """Which kernel runs and why, for the plan; one sentence for every stage, if they differ."""
+        """Which kernel runs and why; one sentence per stage of the plan, if they differ."""
         from treeml.backends.planning.plan import stages
 
         said = (choose_kernel(stage, options)[1] for stage in stages(problem, self.can))

@@ -1,7 +1,7 @@
-"""A run whose goal is fewest leaves, with predictions at their least -> its answer, by one search.
+"""Fewest leaves among trees with the least possible cost of predictions -> an answer, by a single search.
 
-Costs first and leaves second are one additive goal: it is searched once, without asking for one leaf, two, and so on,
-and has a tree at any time.
+The cost first and the number of leaves second form one additive goal, so one search suffices. Trying one leaf, two
+leaves, and so on would take many searches, and would have no tree until the last of them.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treeml.backends.contract import Answer, Status, Stop
+from treeml.backends.native.flat_tree import STATUS, STOP, tree_of
 from treeml.backends.native.goals import at_most, floor, objective_of
+from treeml.backends.native.inputs import make_solver, search_settings
 from treeml.problem.evaluate import evaluate_goals, meets_all
 from treeml.problem.problem import Bound, Goal
-from treeml.problem.shapes import at_best
 from treeml.problem.terms import Leaves, Predicted, Sum
 
 if TYPE_CHECKING:
@@ -24,14 +25,13 @@ if TYPE_CHECKING:
 
 
 def smallest_faultless(run: NativeRun, bound: Bound) -> Answer | None:
-    """None where the bound on predictions is not at the least that any tree can have, or numbers grow too large."""
-    from treeml.backends.native.run import STATUS, STOP, tree_of
-    from treeml.backends.solvers.encodings.greedy_start import greedy_for_bound
+    """None if the bound on predictions is above the least possible cost, or if the joint goal overflows."""
+    from treeml.backends.task.greedy_start import greedy_for_bound
 
     problem = run.problem
     factor, cost, limit = at_most(bound)
     signed = np.asarray(cost) * (1 if factor > 0 else -1)
-    least = at_best(Sum(((Fraction(1), Predicted(signed)),)), problem)
+    least = Predicted(signed).lower_bound(problem, Fraction(1), row_by_row=False)
     if least is None or least != floor(limit / abs(factor)):
         return None
     goals = (Goal(Sum(((Fraction(1), Predicted(signed)),))), Goal(Sum(((Fraction(1), Leaves()),))))
@@ -40,10 +40,13 @@ def smallest_faultless(run: NativeRun, bound: Bound) -> Answer | None:
         joined = objective_of(both)
     except OverflowError:
         return None
-    settings = {**run.settings(joined), "upper": joined.first_weighs * (int(least) + 1) + joined.later_most}
+    settings = {
+        **search_settings(problem, joined, run.limits, run.kernel),
+        "upper": joined.first_weighs * (int(least) + 1) + joined.later_most,
+    }
     start = greedy_for_bound(problem) if run.start is None else run.start
     inner = replace(run, problem=both, start=start, on_progress=None, trace=[])
-    found = inner.run(inner.solver(joined), joined, settings)
+    found = inner.run(make_solver(both, joined, run.kernel), joined, settings)
     assert found is not None
     tree = tree_of(found, problem) if len(found.test) else None
     if tree is None or not meets_all(problem, tree):

@@ -1,4 +1,4 @@
-"""Goals and bounds of a Problem -> one goal in whole numbers, as the C solver takes it."""
+"""Goals and bounds of a problem -> one objective in integers, as the C solver takes it."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ from treeml.problem.terms import Custom, LeafErrors, Leaves, Loss, Predicted, Pu
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-MOST = 2**58  # sums of whole numbers that the solver takes without overflow
-MOST_BESIDE = 2**900  # amounts beside a real loss, which are rounded, but have to be floats
+MOST = 2**58  # the largest sum of integers that cannot overflow in the solver
+MOST_BESIDE = 2**900  # the largest price beside a real-valued loss; it is rounded, but must be a finite float
 
 
 @dataclass
 class NativeObjective:
-    """The goals as one: minimized in whole numbers, `scale` times the user's sum."""
+    """All goals as one objective in integers: `scale` times the user's sum."""
 
     scale: Fraction = Fraction(1)
     cost: NDArray[np.int64] | None = None
     loss: Loss | None = None
     custom: Custom | None = None
-    factor: int = 1  # of the loss or the user's function
+    factor: int = 1  # multiplies the loss or the user's function
     price: int | Fraction = 0
     column_cost: NDArray[np.int64] | tuple[Fraction, ...] | None = None
-    beside: float | None = None  # leaf costs are rounded to units beside which this fits; None: all is whole
-    most: float = inf  # leaf costs beyond this are of no interest
+    beside: float | None = None  # the largest price beside a real loss, which sets its rounding; None: all integers
+    most: float = inf  # leaf costs above this are all treated alike
     constant: Fraction = Fraction(0)
-    first_weighs: int = 1  # the first goal's multiple where later goals break ties
-    later_most: int = 0  # what later goals add at most
+    first_weighs: int = 1  # the weight of the first goal if later goals break ties
+    later_most: int = 0  # the largest and the least value of the later goals
     later_least: int = 0
 
 
 def _one_goal(problem: Problem, total: Sum) -> NativeObjective:
-    """One goal in whole numbers, or as a real loss beside which all else is rounded."""
+    """One goal in integers, or as a real-valued loss beside which prices are rounded."""
     for factor, term in total.parts:
         if isinstance(term, Custom) or (isinstance(term, Loss) and term.kind == "squared"):
             return _real_goal(problem, total, factor, term)
@@ -55,7 +55,7 @@ def _one_goal(problem: Problem, total: Sum) -> NativeObjective:
 
 
 def _real_goal(problem: Problem, total: Sum, factor: Fraction, main: Loss | Custom) -> NativeObjective:
-    """A goal in the steps of its loss: prices become multiples of them, which need not be whole."""
+    """A goal in units of its loss; prices become multiples of the unit and may be fractions."""
     step = abs(factor) * (abs(main.scale) if isinstance(main, Loss) else 1) or Fraction(1)
     one = NativeObjective(scale=1 / step, constant=total.constant)
     for each, term in total.parts:
@@ -79,13 +79,13 @@ def _real_goal(problem: Problem, total: Sum, factor: Fraction, main: Loss | Cust
 
 
 def _check_loss(loss: Loss) -> None:
-    """Sums of weights are exact in 64 bits, those of weighted targets in 128."""
+    """Raises OverflowError unless sums of weights are exact in 64 bits and sums of weighted targets in 128."""
     if exact_sum(loss.weight) > MOST or _widest(loss.targets) > 2 * MOST or loss.level.denominator > MOST:
         raise OverflowError("its weights, targets or levels have more digits than 64 bits hold")
 
 
 def _widest(targets: NDArray[np.int64]) -> int:
-    """The largest range of an output."""
+    """The widest range of values of any output."""
     if not targets.size:
         return 0
     low, high = targets.min(axis=0).tolist(), targets.max(axis=0).tolist()
@@ -93,18 +93,18 @@ def _widest(targets: NDArray[np.int64]) -> int:
 
 
 def centred(targets: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Targets about the middle of their range, output by output: numbers as small as can be, exactly."""
+    """Targets shifted by the middle of their range, per output, which keeps the integers small."""
     middle = [(int(a) + int(b)) // 2 for a, b in zip(targets.min(axis=0), targets.max(axis=0), strict=True)]
     return targets - np.array(middle, dtype=np.int64)
 
 
 def _whole_goal(problem: Problem, total: Sum) -> NativeObjective:
-    """One goal in whole numbers."""
+    """One goal in integers."""
     one = NativeObjective(constant=total.constant)
     factors = [factor * getattr(term, "scale", 1) for factor, term in total.parts]
     denominator = lcm(*(factor.denominator for factor in factors))
     one.scale = Fraction(denominator)
-    unit = 1  # of the C solver's own steps: a quantile loss counts in steps of its level
+    unit = 1  # steps of the C solver per unit: a quantile loss counts in steps of its level
     for factor, (_, term) in zip(factors, total.parts, strict=True):
         multiple = factor.numerator * (denominator // factor.denominator)
         if isinstance(term, Predicted):
@@ -126,7 +126,7 @@ def _whole_goal(problem: Problem, total: Sum) -> NativeObjective:
 
 
 def check_cost(cost: NDArray[np.int64], multiple: int = 1) -> None:
-    """The solver adds up the sizes of all costs of a matrix."""
+    """Raises OverflowError if the sum of all absolute costs exceeds the range of the solver."""
     if _largest(cost) * abs(multiple) * cost.size > MOST and added(np.abs(cost).ravel()) * abs(multiple) > MOST:
         raise OverflowError("its whole numbers do not fit in 64 bits")
 
@@ -141,7 +141,7 @@ def _check_size(each: int, times: int) -> None:
 
 
 def _spread(problem: Problem, goal: NativeObjective) -> tuple[int, int]:
-    """The least and the most that a goal of whole numbers can come to."""
+    """The least and the largest value that an integer goal can have."""
     low, high = int(goal.price), int(goal.price) * problem.rows
     if goal.cost is not None:
         low += int(goal.cost.min(axis=1).astype(object).sum())
@@ -152,7 +152,7 @@ def _spread(problem: Problem, goal: NativeObjective) -> tuple[int, int]:
 
 
 def objective_of(problem: Problem) -> NativeObjective:
-    """All goals as one: each weighs more than the later ones can differ."""
+    """All goals as one: each weighs more than the sum of the later ones can vary."""
     goals = [_one_goal(problem, goal.sum) for goal in problem.goals]
     if not goals:
         return NativeObjective()
@@ -182,7 +182,7 @@ def kind(bound: Bound) -> type:
 
 
 def leaf_matrix(bound: Bound) -> NDArray[np.int64]:
-    """The weights or costs that a bound on every leaf adds up."""
+    """The matrix of weights or costs that a bound on every leaf sums up."""
     term = bound.sum.parts[0][1]
     assert isinstance(term, Purity | LeafErrors)
     return term.weight if isinstance(term, Purity) else term.cost
@@ -201,7 +201,7 @@ def scaled_cost(total: Sum) -> tuple[Fraction, NDArray[np.int64]] | None:
 
 
 def at_most(bound: Bound) -> tuple[Fraction, NDArray[np.int64], Fraction]:
-    """A bound on a Predicted as factor, cost and limit: factor * the sum of the costs <= limit."""
+    """A bound on a Predicted term as (factor, cost, limit): factor * sum of costs <= limit."""
     scaled = scaled_cost(bound.sum)
     assert scaled is not None
     sign = 1 if bound.sense == "<=" else -1
@@ -209,7 +209,7 @@ def at_most(bound: Bound) -> tuple[Fraction, NDArray[np.int64], Fraction]:
 
 
 def in_64_bits(limit: int) -> int:
-    """A limit beyond all sums that the solver takes says the same wherever beyond them it is."""
+    """The limit clipped to 64 bits: beyond the range of all sums its exact value does not matter."""
     return max(-4 * MOST, min(limit, 4 * MOST))
 
 

@@ -1,4 +1,4 @@
-"""Problem -> why the C solver cannot take it, in sentences."""
+"""Problem -> reasons why the C solver cannot solve it, in sentences."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from treeml.problem.terms import Custom, LeafErrors, Leaves, Loss, Predicted, Pu
 
 
 def refusals(problem: Problem) -> Iterator[Refusal]:
-    """Of its bounds, its goals, and what they make together."""
+    """Reasons from single bounds, from single goals, and from their combination."""
     for bound in problem.bounds:
         yield from _bound_refusals(problem, bound)
     for goal in problem.goals:
@@ -60,7 +60,7 @@ def _bound_refusals(problem: Problem, bound: Bound) -> Iterator[Refusal]:
 
 
 def _shape_refusals(problem: Problem) -> Iterator[Refusal]:
-    """What several bounds, or bounds and goals, make together."""
+    """Reasons from combinations of bounds, or of bounds and goals."""
     labelled = any(kind(bound) in (Purity, LeafErrors) for bound in problem.bounds)
     if labelled and any({"Loss", "Custom"} & goal.sum.kinds() for goal in problem.goals):
         yield Refusal("a requirement on classes", "native keeps it only where the goal is about the classes predicted")
@@ -93,7 +93,7 @@ def _alike(bounds: list[Bound]) -> bool:
 
 
 def _same_cost(problem: Problem, bound: Bound) -> bool:
-    """Is the bounded sum the first goal, up to a positive factor? Or is the goal the number of leaves alone?"""
+    """Is the bounded sum a positive multiple of the only goal, or is the only goal the number of leaves?"""
     if len(problem.goals) != 1:
         return False
     goal = problem.goals[0].sum

@@ -19,7 +19,9 @@ from typing import Any, ClassVar
 from treeml.backends.claims import Evidence
 from treeml.backends.contract import (
     NO_LIMITS,
+    NO_OPTIONS,
     Answer,
+    BackendBase,
     Capabilities,
     Limits,
     OnProgress,
@@ -29,17 +31,17 @@ from treeml.backends.contract import (
     Status,
     Stop,
 )
-from treeml.backends.oracle.terms import Piece, inputs_of, pieces_of, terms_of, value_of
+from treeml.backends.oracle.terms import recurrences_of, sums_over_leaves, value_of
 from treeml.problem.problem import Bound, Problem
 from treeml.problem.shapes import groups
-from treeml.problem.terms import EVERY_TERM, Custom, Loss, Predicted, TestCost
+from treeml.problem.terms import EVERY_TERM, Recurrence
+from treeml.problem.terms.monotone import inputs_of
 from treeml.problem.tree import Leaf, Node, Split
 
-NOTHING: Mapping[str, Any] = {}
 MOST_INPUTS = 50_000  # that monotone predictions are judged on
 
 
-class OracleBackend:
+class OracleBackend(BackendBase):
     name: ClassVar[str] = "oracle"
     summary: ClassVar[str] = "looks at every tree; for small problems, and for testing the others"
     can: ClassVar[Capabilities] = Capabilities(
@@ -61,15 +63,7 @@ class OracleBackend:
         "outcomes": Option(int, 2_000_000, "the most outcomes of subtrees it will keep", low=1),
     }
 
-    @staticmethod
-    def missing() -> str | None:
-        return None
-
-    @staticmethod
-    def version() -> str:
-        return "1"
-
-    def refusals(self, problem: Problem, options: Mapping[str, Any] = NOTHING) -> Iterator[Refusal]:
+    def refusals(self, problem: Problem, options: Mapping[str, Any] = NO_OPTIONS) -> Iterator[Refusal]:
         most = options.get("limit", self.options["limit"].default)
         size = estimate(problem)
         if size > most:
@@ -120,19 +114,8 @@ def estimate(problem: Problem) -> int:
     distinct = int(groups(problem).max(initial=0)) + 1
     depth = _deepest(problem, distinct, len(sides))
     by_paths = sum(comb(len(sides), length) << length for length in range(min(depth, len(sides)) + 1))
-    outcomes = int(max(1, distinct // 4) ** max(0, _sums_over_leaves(problem) - 1))
+    outcomes = int(max(1, distinct // 4) ** max(0, sums_over_leaves(problem) - 1))
     return min(by_paths, (1 << distinct) - 1) * outcomes
-
-
-def _sums_over_leaves(problem: Problem) -> int:
-    """How many different sums over leaves are watched; one and its opposite are the same."""
-    seen = set()
-    for term in terms_of(problem):
-        if isinstance(term, Predicted):
-            seen.add(min(term.cost.tobytes(), (-term.cost).tobytes()))
-        elif isinstance(term, Loss | TestCost | Custom):
-            seen.add(str(id(term)).encode())
-    return len(seen)
 
 
 class _StoppedError(Exception):
@@ -140,7 +123,7 @@ class _StoppedError(Exception):
         self.stop = stop
 
 
-Outcome = tuple[tuple[Any, ...], Node]  # the value of every piece, and a tree that has them
+Outcome = tuple[tuple[Any, ...], Node]  # the value of every each, and a tree that has them
 
 
 @dataclass
@@ -158,15 +141,15 @@ class _Search:
         alike = _groups(self.problem)
         self.everything = (1 << len(alike)) - 1
         self.yes = _masks(self.problem, alike)
-        self.pieces: list[Piece] = pieces_of(self.problem, alike)
-        places = range(len(self.pieces))
-        self.exact = [place for place in places if self.pieces[place].better == "same"]
-        self.less = [place for place in places if self.pieces[place].better == "less"]
-        self.more = [place for place in places if self.pieces[place].better == "more"]
+        self.recurrences: list[Recurrence] = recurrences_of(self.problem, alike)
+        places = range(len(self.recurrences))
+        self.exact = [place for place in places if self.recurrences[place].better == "same"]
+        self.less = [place for place in places if self.recurrences[place].better == "less"]
+        self.more = [place for place in places if self.recurrences[place].better == "more"]
         self.labels = range(self.problem.classes) if self.problem.classes else (-1,)
         sides = {min(mask, self.everything ^ mask) for mask in self.yes} - {0}
         self.depth = _deepest(self.problem, len(alike), len(sides))
-        self.priced = frozenset().union(*(piece.priced for piece in self.pieces))
+        self.priced = frozenset().union(*(each.priced() for each in self.recurrences))
         self.most_outcomes = self.limits.options.get("outcomes", OracleBackend.options["outcomes"].default)
 
     def offer_start(self, start: Node | None) -> None:
@@ -197,7 +180,7 @@ class _Search:
     def consider(self, outcomes: list[Outcome]) -> None:
         improved = False
         for values, tree in outcomes:
-            numbers = {id(piece.term): piece.number(value) for piece, value in zip(self.pieces, values, strict=True)}
+            numbers = {id(each.term): each.number(value) for each, value in zip(self.recurrences, values, strict=True)}
             if not all(self.keeps(bound, numbers) for bound in self.problem.bounds):
                 continue
             objective = tuple(value_of(goal.sum, numbers, Fraction(0)) or Fraction(0) for goal in self.problem.goals)
@@ -260,12 +243,12 @@ class _Search:
         return all(one[i] <= other[i] for i in self.less) and all(one[i] >= other[i] for i in self.more)
 
     def leaf(self, mask: int, label: int) -> Outcome:
-        return tuple(piece.at_leaf(mask, label) for piece in self.pieces), Leaf(label)
+        return tuple(each.at_leaf(mask, label) for each in self.recurrences), Leaf(label)
 
     def join(self, test: int, mask: int, tested: frozenset[int], left: Outcome, right: Outcome) -> Outcome:
         values = tuple(
-            piece.joined(test, mask, tested, yes, no)
-            for piece, yes, no in zip(self.pieces, left[0], right[0], strict=True)
+            each.joined(test, mask, tested, yes, no)
+            for each, yes, no in zip(self.recurrences, left[0], right[0], strict=True)
         )
         return values, Split(test, left[1], right[1])
 

@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from treeml.backends.claims import Evidence
 from treeml.backends.contract import (
     NO_LIMITS,
+    NO_OPTIONS,
     Answer,
+    BackendBase,
     Capabilities,
     Limits,
     OnProgress,
@@ -29,8 +31,9 @@ from treeml.backends.contract import (
 )
 from treeml.problem.evaluate import evaluate_goals, meets_all
 from treeml.problem.problem import Bound, Problem
-from treeml.problem.shapes import at_best, groups
+from treeml.problem.shapes import groups
 from treeml.problem.tree import Node
+from treeml.version import __version__
 
 if TYPE_CHECKING:
     from treeml.backends.parameterized.instance import Instance
@@ -46,7 +49,7 @@ class _Halt(Exception):
         self.stop = stop
 
 
-class ParameterizedBackend:
+class ParameterizedBackend(BackendBase):
     name: ClassVar[str] = "parameterized"
     summary: ClassVar[str] = "small faultless trees by support sets; fast where rows of different classes differ little"
     can: ClassVar[Capabilities] = Capabilities(
@@ -61,6 +64,7 @@ class ParameterizedBackend:
         reports=True,
         keeps_memory=True,
         carries=None,
+        automatic=False,
     )
     options: ClassVar[Mapping[str, Option]] = {
         "columns": Option(
@@ -78,16 +82,10 @@ class ParameterizedBackend:
     }
 
     @staticmethod
-    def missing() -> str | None:
-        return None
-
-    @staticmethod
     def version() -> str:
-        from treeml.version import __version__
-
         return __version__
 
-    def refusals(self, problem: Problem) -> Iterator[Refusal]:
+    def refusals(self, problem: Problem, options: Mapping[str, Any] = NO_OPTIONS) -> Iterator[Refusal]:
         if not problem.classes:
             yield Refusal("leaves with numbers", "parameterized finds trees that get every class right")
             return
@@ -139,14 +137,14 @@ def _labels(problem: Problem) -> Any:
     """The class of every row, or why the requirements do not say it."""
     import numpy as np
 
-    from treeml.backends.solvers.encodings.faultless import FREE, merged_labels
+    from treeml.backends.solvers.encodings.faultless.question import FREE, merged_labels
 
     numbers = groups(problem)
     label = np.full(int(numbers.max(initial=-1)) + 1, FREE)
     for bound in problem.bounds:
         if bound.sum.kinds() != {"Predicted"}:
             continue
-        least = at_best(bound.sum, problem)
+        least = bound.sum.lower_bound(problem)
         assert least is not None
         if least > bound.limit:
             return "no tree has so few errors"
@@ -190,7 +188,7 @@ class _Solve:
         return self.told(stop)
 
     def look_for_start(self) -> None:
-        from treeml.backends.solvers.encodings.greedy_start import greedy_for_bound
+        from treeml.backends.task.greedy_start import greedy_for_bound
 
         for tree in (self.start, greedy_for_bound(self.problem)):
             if tree is not None and meets_all(self.problem, tree):
@@ -258,8 +256,8 @@ class _Solve:
     def found(self, tree: Node | None, labels: Any) -> bool:
         if tree is None:
             return False
-        from treeml.backends.solvers.encodings.integer_form import Form
-        from treeml.backends.solvers.encodings.solve_state import trimmed
+        from treeml.backends.solvers.solve_state import trimmed
+        from treeml.backends.task.integer_task import Form
 
         self.best = None  # what is found now has the least value
         self.offer(trimmed(tree, self.problem, Form()))

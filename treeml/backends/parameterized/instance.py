@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treeml.backends.solvers.encodings.faultless import FREE
-from treeml.backends.solvers.encodings.node_questions import read_choices
+from treeml.backends.solvers.encodings.faultless.question import FREE
+from treeml.backends.task.node_questions import read_questions
 from treeml.problem.problem import Problem
 
 if TYPE_CHECKING:
@@ -83,14 +83,16 @@ class Instance:
 
 def read_instance(problem: Problem, label: Whole) -> Instance:
     """`label` says the class of every row of the problem, or FREE; rows alike are merged."""
-    choices = read_choices(problem)
+    questions = read_questions(problem)
     columns: list[Whole] = []
     tests: list[tuple[int, ...]] = []
     swapped: list[bool] = []
-    numeric = {choice.feature for choice in choices.choices if choice.kind == "order" and not _is_missing(choice.codes)}
-    for choice in choices.choices:
-        if choice.feature in numeric:
-            feature = problem.features[choice.feature]
+    numeric = {
+        question.feature for question in questions if question.kind == "order" and not _is_missing(question.codes)
+    }
+    for question in questions:
+        if question.feature in numeric:
+            feature = problem.features[question.feature]
             assert feature.codes is not None
             present, values = np.unique(feature.codes, return_inverse=True)
             columns.append(values.astype(np.int64))

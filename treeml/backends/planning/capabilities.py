@@ -9,23 +9,7 @@ from treeml.backends.contract import Backend, Capabilities, Refusal
 from treeml.backends.planning.descend import descends
 from treeml.backends.planning.lowerings import spread_bound
 from treeml.problem.problem import Bound, Goal, Problem
-from treeml.problem.terms import Depth, Largest, Ratio, Sum
-
-PHRASES = {
-    "Predicted": "a sum of costs over all predictions",
-    "Leaves": "the number of leaves",
-    "Depth": "depth",
-    "TestCost": "the cost of tests",
-    "Used": "the number of columns used",
-    "Loss": "the loss of the leaves",
-    "Support": "the rows of the smallest leaf",
-    "Purity": "the purity of the worst leaf",
-    "LeafErrors": "the errors of the worst leaf",
-    "Monotone": "whether predictions rise along a column",
-    "Largest": "the largest of several sums",
-    "Ratio": "a quotient of two sums",
-    "Custom": "a cost given as a Python function",
-}
+from treeml.problem.terms import KINDS, Depth, Sum
 
 
 def lacks(problem: Problem, backend: Backend) -> Iterator[Refusal]:
@@ -104,20 +88,9 @@ def _hold_lacks(goal: Goal, backend: Backend, feature: str) -> Iterator[Refusal]
 
 def _lacking(total: Sum, backend: Backend, verb: str, feature: str) -> Iterator[Refusal]:
     able = backend.can.bounds if verb == "bound" else backend.can.goals
-    kinds = _all_kinds(total)
+    kinds = total.all_kinds()
     for kind in sorted(kinds - able):
-        yield Refusal(feature, f"{backend.name} cannot {verb} {PHRASES.get(kind, kind)}")
+        yield Refusal(feature, f"{backend.name} cannot {verb} {KINDS[kind].phrase}")
     if verb == "bound" and len(total.kinds()) > 1 and kinds <= able and not backend.can.sums:
-        mixed = " and ".join(PHRASES.get(kind, kind) for kind in sorted(total.kinds()))
+        mixed = " and ".join(KINDS[kind].phrase for kind in sorted(total.kinds()))
         yield Refusal(feature, f"{backend.name} cannot bound {mixed} added up", "bound each of them by itself")
-
-
-def _all_kinds(total: Sum) -> frozenset[str]:
-    """The kinds of the terms, those inside a largest or a ratio included."""
-    kinds = set(total.kinds())
-    for _, term in total.parts:
-        if isinstance(term, Largest):
-            kinds.update(*map(_all_kinds, term.parts))
-        elif isinstance(term, Ratio):
-            kinds |= _all_kinds(term.numerator) | _all_kinds(term.denominator)
-    return frozenset(kinds)

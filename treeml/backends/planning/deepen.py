@@ -15,8 +15,9 @@ from time import monotonic
 from treeml.backends.claims import INFEASIBLE, OPTIMAL, Evidence, Proof, combined, supporting
 from treeml.backends.contract import Answer, Limits, OnProgress, Progress, Solve, Status, Stop
 from treeml.problem.evaluate import evaluate_sum, meets_all
+from treeml.problem.impossible import impossible
 from treeml.problem.problem import Bound, Goal, Problem
-from treeml.problem.shapes import at_best, deepest, impossible, most_leaves
+from treeml.problem.shapes import deepest, most_leaves
 from treeml.problem.terms import Depth, Leaves, Sum
 from treeml.problem.tree import Node
 
@@ -44,7 +45,7 @@ def _counting_up(inner: Solve, counted: type[Depth] | type[Leaves]) -> Solve:
             return Answer(
                 Status.INFEASIBLE, Stop.PROVED, conflict=names, raw_status="no tree of any depth", evidence=evidence
             )
-        return _by_levels(inner, counted, problem, limits, start, on_progress)
+        return _Levels(counted, problem, limits, on_progress).solve(inner, start)
 
     return solve
 
@@ -55,94 +56,139 @@ def without(goal: Goal, counted: type[Depth] | type[Leaves]) -> tuple[Goal, ...]
     return (Goal(rest),) if rest.parts else ()
 
 
-def _by_levels(
-    inner: Solve,
-    counted: type[Depth] | type[Leaves],
-    problem: Problem,
-    limits: Limits,
-    start: Node | None,
-    on_progress: OnProgress | None,
-) -> Answer:
-    began = monotonic()
-    goal = problem.goals[0].sum
-    price = sum((factor for factor, term in goal.parts if isinstance(term, counted)), Fraction(0))
-    rest_goals = without(problem.goals[0], counted)
-    rest = rest_goals[0].sum if rest_goals else Sum((), goal.constant)
-    rest_at_best = at_best(rest, problem)
-    best: Answer | None = None
-    value: Fraction | None = None
-    conflict: tuple[str, ...] = ()
-    statistics: dict[str, float] = {}
-    trace: list[Progress] = []
-    proved: tuple[str, ...] = ()  # of the level below
-    levels: list[Evidence] = []  # of all levels below
-    tolerance = Fraction(0)
-    first = _first_tree(problem, start)
-    if first is not None:
-        best, value = Answer(Status.FEASIBLE, Stop.TIME, first), evaluate_sum(goal, problem, first)
-        trace.append(Progress(monotonic() - began, (value,), None, first))
-        if on_progress is not None and on_progress(trace[-1]) is False:
-            return _unproved(best, value, Stop.INTERRUPTED, None, (), statistics, trace)
+class _Levels:
+    """One loop over depths, or over numbers of leaves, and what it has found so far."""
 
-    def so_far() -> Proof:
-        return combined("level by level", [Evidence("row by row"), *levels], WORDS[counted])
+    def __init__(
+        self, counted: type[Depth] | type[Leaves], problem: Problem, limits: Limits, on_progress: OnProgress | None
+    ) -> None:
+        self.began = monotonic()
+        self.counted = counted
+        self.problem = problem
+        self.limits = limits
+        self.on_progress = on_progress
+        self.goal = problem.goals[0].sum
+        self.price = sum((factor for factor, term in self.goal.parts if isinstance(term, counted)), Fraction(0))
+        self.rest_goals = without(problem.goals[0], counted)
+        self.rest = self.rest_goals[0].sum if self.rest_goals else Sum((), self.goal.constant)
+        self.rest_at_best = self.rest.lower_bound(problem)
+        self.best: Answer | None = None
+        self.value: Fraction | None = None
+        self.conflict: tuple[str, ...] = ()
+        self.statistics: dict[str, float] = {}
+        self.trace: list[Progress] = []
+        self.notes: tuple[str, ...] = ()  # on the last level without a tree
+        self.proofs: list[Evidence] = []  # of all levels so far
+        self.tolerance = Fraction(0)
 
-    def proved_so_far(level: int) -> Fraction | None:
-        """No tree of this depth or deeper has less; shallower ones are known."""
-        if rest_at_best is None:
-            return None
-        least = rest_at_best + price * level
-        return least if value is None else min(least, value)
+    def solve(self, inner: Solve, start: Node | None) -> Answer:
+        first = _first_tree(self.problem, start)
+        if first is not None and not self.improve(Answer(Status.FEASIBLE, Stop.TIME, first), first, None, ()):
+            return self.unproved(Stop.INTERRUPTED, None)
+        for level in range(0 if self.counted is Depth else 1, _most(self.problem, self.counted) + 1):
+            least = self.lower_bound(level)
+            if self.value is not None and least is not None and least >= self.value:
+                break
+            if self.limits.deadline.passed:
+                return self.unproved(Stop.TIME, least)
+            limit = Bound(Sum(((Fraction(1), self.counted()),)), "<=", Fraction(level))
+            asked = self.problem.asking(self.rest_goals, (*self.problem.bounds, limit))
+            stopped = self.hear(inner(asked, self.limits, start, None), level, least)
+            if stopped is not None:
+                return stopped
+        return self.proved()
 
-    for level in range(0 if counted is Depth else 1, _most(problem, counted) + 1):
-        least = proved_so_far(level)
-        if value is not None and least is not None and least >= value:
-            break
-        if limits.deadline.passed:
-            return _unproved(best, value, Stop.TIME, least, so_far(), statistics, trace, proved)
-        limit = Bound(Sum(((Fraction(1), counted()),)), "<=", Fraction(level))
-        answer = inner(problem.asking(rest_goals, (*problem.bounds, limit)), limits, start, None)
+    def hear(self, answer: Answer, level: int, least: Fraction | None) -> Answer | None:
+        """Take in the answer to one level; the final answer if the loop ends here."""
         for name, number in answer.statistics.items():
-            statistics[name] = statistics.get(name, 0) + number
+            self.statistics[name] = self.statistics.get(name, 0) + number
         if answer.status is Status.INFEASIBLE:
-            conflict = answer.conflict
-            levels += supporting(answer.evidence, INFEASIBLE)
-            how = f" ({'; '.join(answer.notes)})" if answer.notes else ""
-            proved = (f"{WORDS[counted]} {level}: there is no tree{how}",)
-            least = proved_so_far(level + 1)
-            told = Progress(monotonic() - began, None, least, evidence=so_far())
-            if on_progress is not None and on_progress(told) is False:
-                return _unproved(best, value, Stop.INTERRUPTED, least, so_far(), statistics, trace, proved)
-            continue
+            return self.hear_of_no_tree(answer, level)
         if answer.tree is not None:
-            found = evaluate_sum(goal, problem, answer.tree)
-            if value is None or found < value:
-                best, value = answer, found
-                trace.append(Progress(monotonic() - began, (value,), least, answer.tree, evidence=so_far()))
-                stopped = on_progress is not None and on_progress(trace[-1]) is False
-                if stopped and (rest.parts or answer.status is not Status.OPTIMAL):
-                    return _unproved(best, value, Stop.INTERRUPTED, least, so_far(), statistics, trace, proved)
+            goes_on = self.improve(answer, answer.tree, least, self.evidence())
+            if not goes_on and (self.rest.parts or answer.status is not Status.OPTIMAL):
+                return self.unproved(Stop.INTERRUPTED, least)
         if answer.status is not Status.OPTIMAL:
-            return _unproved(best, value, answer.stop, least, so_far(), statistics, trace, (*proved, *answer.notes))
-        levels += supporting(answer.evidence, OPTIMAL)
-        tolerance = max(tolerance, answer.tolerance)
-    if best is None or value is None:
-        # A back-end that names no conflict leaves all requirements under suspicion, not only those on the levels.
-        conflict = tuple(dict.fromkeys((*conflict, *_ending(problem, counted)))) if conflict else ()
-        none = combined("level by level", levels or [Evidence("counting", "no level is allowed")], WORDS[counted])
-        return Answer(Status.INFEASIBLE, Stop.PROVED, conflict=conflict, statistics=statistics, evidence=none)
-    return replace(
-        best,
-        status=Status.OPTIMAL,
-        stop=Stop.PROVED,
-        objective=(value,),
-        bound=value,
-        trace=tuple(trace),
-        statistics=statistics,
-        notes=(*best.notes, *proved),
-        tolerance=tolerance,
-        evidence=so_far(),
-    )
+            self.notes = (*self.notes, *answer.notes)
+            return self.unproved(answer.stop, least)
+        self.proofs += supporting(answer.evidence, OPTIMAL)
+        self.tolerance = max(self.tolerance, answer.tolerance)
+        return None
+
+    def hear_of_no_tree(self, answer: Answer, level: int) -> Answer | None:
+        self.conflict = answer.conflict
+        self.proofs += supporting(answer.evidence, INFEASIBLE)
+        how = f" ({'; '.join(answer.notes)})" if answer.notes else ""
+        self.notes = (f"{WORDS[self.counted]} {level}: there is no tree{how}",)
+        least = self.lower_bound(level + 1)
+        moment = Progress(monotonic() - self.began, None, least, evidence=self.evidence())
+        return None if self.report(moment) else self.unproved(Stop.INTERRUPTED, least)
+
+    def improve(self, answer: Answer, tree: Node, least: Fraction | None, evidence: Proof) -> bool:
+        """Keep the tree if it is the best so far; False if the listener then wants to stop."""
+        value = evaluate_sum(self.goal, self.problem, tree)
+        if self.value is not None and value >= self.value:
+            return True
+        self.best, self.value = answer, value
+        self.trace.append(Progress(monotonic() - self.began, (value,), least, tree, evidence=evidence))
+        return self.report(self.trace[-1])
+
+    def report(self, moment: Progress) -> bool:
+        return self.on_progress is None or self.on_progress(moment) is not False
+
+    def evidence(self) -> Proof:
+        return combined("level by level", [Evidence("row by row"), *self.proofs], WORDS[self.counted])
+
+    def lower_bound(self, level: int) -> Fraction | None:
+        """No tree has less, if all trees below this level are known."""
+        if self.rest_at_best is None:
+            return None
+        least = self.rest_at_best + self.price * level
+        return least if self.value is None else min(least, self.value)
+
+    def proved(self) -> Answer:
+        """The answer when no level is left."""
+        if self.best is None or self.value is None:
+            # A back-end that names no conflict leaves all requirements under suspicion, not only those on the levels.
+            ending = _ending(self.problem, self.counted) if self.conflict else ()
+            return Answer(
+                Status.INFEASIBLE,
+                Stop.PROVED,
+                conflict=tuple(dict.fromkeys((*self.conflict, *ending))),
+                statistics=self.statistics,
+                evidence=combined(
+                    "level by level",
+                    self.proofs or [Evidence("counting", "no level is allowed")],
+                    WORDS[self.counted],
+                ),
+            )
+        return replace(
+            self.best,
+            status=Status.OPTIMAL,
+            stop=Stop.PROVED,
+            objective=(self.value,),
+            bound=self.value,
+            trace=tuple(self.trace),
+            statistics=self.statistics,
+            notes=(*self.best.notes, *self.notes),
+            tolerance=self.tolerance,
+            evidence=self.evidence(),
+        )
+
+    def unproved(self, stop: Stop, least: Fraction | None) -> Answer:
+        """The answer when the loop ends early; `least` is the bound that is proved by then."""
+        best = Answer(Status.UNKNOWN, stop) if self.best is None else self.best
+        if self.best is not None and self.value is not None:
+            least = least if least is None else min(least, self.value)
+            best = replace(self.best, status=Status.FEASIBLE, stop=stop, objective=(self.value,))
+        return replace(
+            best,
+            bound=least,
+            evidence=() if least is None else self.evidence(),
+            statistics=self.statistics,
+            trace=tuple(self.trace),
+            notes=self.notes,
+        )
 
 
 def _most(problem: Problem, counted: type[Depth] | type[Leaves]) -> int:
@@ -162,35 +208,9 @@ def _ending(problem: Problem, counted: type[Depth] | type[Leaves]) -> tuple[str,
 
 def _first_tree(problem: Problem, start: Node | None) -> Node | None:
     """A tree that meets the bounds, if the start is one or a greedy one is found; it takes no search."""
-    from treeml.backends.solvers.encodings.greedy_start import greedy_for_bound
+    from treeml.backends.task.greedy_start import greedy_for_bound  # imported here: start-up time
 
     if start is not None and meets_all(problem, start):
         return start
     tree = greedy_for_bound(problem)
     return tree if tree is not None and meets_all(problem, tree) else None
-
-
-def _unproved(
-    best: Answer | None,
-    value: Fraction | None,
-    stop: Stop,
-    least: Fraction | None,
-    evidence: Proof,
-    statistics: dict[str, float],
-    trace: list[Progress],
-    notes: tuple[str, ...] = (),
-) -> Answer:
-    if best is None or value is None:
-        common = Answer(Status.UNKNOWN, stop, statistics=statistics, trace=tuple(trace), notes=notes)
-        return replace(common, bound=least, evidence=() if least is None else evidence)
-    return replace(
-        best,
-        status=Status.FEASIBLE,
-        stop=stop,
-        objective=(value,),
-        bound=least if least is None else min(least, value),
-        evidence=() if least is None else evidence,
-        statistics=statistics,
-        trace=tuple(trace),
-        notes=notes,
-    )

@@ -15,7 +15,7 @@ from treeml.backends.claims import INFEASIBLE, combined, supporting
 from treeml.backends.contract import Answer, Limits, OnProgress, Progress, Solve, Status, Stop
 from treeml.problem.evaluate import evaluate_sum
 from treeml.problem.problem import Bound, Goal, Problem
-from treeml.problem.terms import Depth, Largest, Leaves, Predicted, Sum, TestCost, Used
+from treeml.problem.terms import Largest, Sum
 from treeml.problem.tree import Node
 
 
@@ -80,10 +80,7 @@ def _step(total: Sum) -> Fraction | None:
     """A step of which all values of the sum are multiples, if it is made of whole numbers and fixed factors."""
     denominators = [total.constant.denominator]
     for factor, term in total.parts:
-        if isinstance(term, Predicted | TestCost):
-            denominators.append((factor * term.scale).denominator)
-        elif isinstance(term, Leaves | Depth | Used):
-            denominators.append(factor.denominator)
-        else:
+        if term.step is None:
             return None
+        denominators.append((factor * term.step).denominator)
     return Fraction(1, lcm(*denominators))

@@ -35,6 +35,7 @@ def lexicographic(inner: Solve) -> Solve:
             stages.append(answer)
             if answer.tree is None or answer.objective is None:
                 break
+            _object(problem, stages)
             best = answer.tree
             held += (Bound(goal.sum, "<=", answer.objective[0] + answer.tolerance),)
             if answer.stop is Stop.INTERRUPTED or limits.deadline.passed:
@@ -42,6 +43,20 @@ def lexicographic(inner: Solve) -> Solve:
         return _combined(problem, stages)
 
     return solve
+
+
+def _object(problem: Problem, stages: list[Answer]) -> None:
+    """Raises where the tree of the last stage is better by an earlier goal than what was called best of it."""
+    tree = stages[-1].tree
+    assert tree is not None
+    for number, (goal, answer) in enumerate(zip(problem.goals, stages[:-1], strict=False), start=1):
+        if answer.bound is None:
+            continue
+        value = evaluate_sum(goal.sum, problem, tree)
+        if value < answer.bound - answer.tolerance:
+            word = "optimal with" if answer.status is Status.OPTIMAL else "a bound of"
+            note = f"it says {word} {answer.bound} by goal {number}, and has a tree with {value}"
+            raise BackendError(Diagnostic("B514", "the back-end contradicts itself", notes=(note,)))
 
 
 def _combined(problem: Problem, stages: list[Answer]) -> Answer:

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from inspect import signature
 from typing import Any
 
 from treeml.backends import registry
@@ -71,7 +70,7 @@ def plan(problem: Problem, backend: Backend, options: Mapping[str, Any] | None =
     outcome = _plan(reductions, backend, options)
     if isinstance(outcome, Plan):
         return outcome
-    able = [other.name for other in _candidates() if other.name != backend.name and _takes(reductions, other)]
+    able = [other.name for other in registry.automatic() if other.name != backend.name and _takes(reductions, other)]
     return [replace(refusal, instead=_instead(refusal, able)) for refusal in outcome]
 
 
@@ -126,8 +125,7 @@ def _plan(reductions: _Reductions, backend: Backend, options: Mapping[str, Any] 
     own = [refusal for made in asked for refusal in _size_or_own_refusals(backend, made.problem, options)]
     if own:
         return list(dict.fromkeys(own))
-    remark = getattr(backend, "remark", None)
-    return Plan(problem, backend, tuple(steps), remark="" if remark is None else remark(lowered, options or {}))
+    return Plan(problem, backend, tuple(steps), remark=backend.remark(lowered, options or {}))
 
 
 def stages(problem: Problem, can: Capabilities) -> Iterator[Problem]:
@@ -165,21 +163,11 @@ def _sums(problem: Problem) -> list[Sum]:
 def _size_or_own_refusals(backend: Backend, problem: Problem, options: Mapping[str, Any] | None) -> Iterator[Refusal]:
     """A problem in numbers that the back-end does not carry is not shown to it."""
     too_large = list(oversized(problem, backend.can.carries, backend.name))
-    yield from too_large or _own_refusals(backend, problem, options)
-
-
-def _own_refusals(backend: Backend, problem: Problem, options: Mapping[str, Any] | None) -> Iterator[Refusal]:
-    if options and len(signature(backend.refusals).parameters) > 1:
-        return backend.refusals(problem, options)  # type: ignore[call-arg]
-    return backend.refusals(problem)
+    yield from too_large or backend.refusals(problem, options or {})
 
 
 def _takes(reductions: _Reductions, backend: Backend) -> bool:
     return isinstance(_plan(reductions, backend), Plan)
-
-
-def _candidates() -> list[Backend]:
-    return [backend for backend in registry.all() if backend.name not in registry.ONLY_WHEN_ASKED]
 
 
 def _any_depth(backend: Backend, depth: int) -> Refusal:

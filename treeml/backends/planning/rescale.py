@@ -11,29 +11,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import ceil, floor, gcd
+from math import ceil, floor
 
 from treeml.backends.claims import Evidence, Proof
 from treeml.backends.contract import Answer, Carries, Limits, OnProgress, Progress, Refusal, Solve, Status, Stop
 from treeml.backends.planning.lowerings import Step
 from treeml.problem.evaluate import evaluate_goals
-from treeml.problem.magnitudes import (
-    Grid,
-    added,
-    common_divisor,
-    grid_of,
-    leaves_at,
-    levels_there_are,
-    most_levels,
-    rough_size,
-    term_grid,
-)
+from treeml.problem.grid import Grid
+from treeml.problem.magnitudes import added
 from treeml.problem.neighbors import SHORT, alike, beside, simplest_between
 from treeml.problem.problem import Bound, Goal, Problem
-from treeml.problem.terms import Depth, LeafErrors, Leaves, Predicted, Purity, Ratio, Sum, Support, Term, TestCost, Used
+from treeml.problem.shapes import depth_without_answers, depth_without_bounds, leaves_at
+from treeml.problem.terms import Depth, Leaves, Purity, Ratio, Sum, Term
 from treeml.problem.tree import Node
 
-COUNTED = (Depth, Leaves, Support, Used)  # whole numbers by themselves
 PLAIN = 2**40  # numbers up to here are left as they are
 MOST_STEPS = 512  # of the shorter part of a bounded sum of two, for which another line is looked for
 ONE = Fraction(1)
@@ -93,7 +84,7 @@ def oversized(problem: Problem, carries: Carries | None, name: str) -> Iterator[
             reach = added(purity.weight.ravel()) * max(abs(share.numerator), share.denominator)
             if reach > carries.shares:
                 yield _beyond(feature, name, reach, carries.shares)
-        elif not any(_is_only(bound, kind) for kind in COUNTED):
+        elif len(bound.sum.parts) != 1 or not bound.sum.parts[0][1].is_count:
             yield from _beyond_sums(bound.sum, problem, carries, feature, name)
     for goal in problem.goals:
         feature = f"the goal {goal.text}" if goal.text else "the goal"
@@ -108,10 +99,10 @@ def _beyond_sums(total: Sum, problem: Problem, carries: Carries, feature: str, n
 
 def _reach(total: Sum, problem: Problem, most: int) -> int | None:
     """How far from zero a sum comes, in its units, where that is beyond `most`."""
-    rough = rough_size(total, problem)
+    rough = total.rough_size(problem)
     if rough is None or rough <= most:
         return None
-    grid = grid_of(total, problem)
+    grid = total.grid(problem)
     return None if grid is None or grid.size <= most else grid.size
 
 
@@ -159,29 +150,27 @@ def _called(bound: Bound) -> str:
 def _with_small_terms(bound: Bound, problem: Problem, carries: Carries | None) -> Bound:
     """Common factors taken out of the numbers of a bounded term, where they are too large."""
     factor, term = bound.sum.parts[0]
-    if carries is None or isinstance(term, COUNTED):
+    if carries is None or term.is_count:
         return bound
     if isinstance(term, Purity):
         share = (bound.limit - bound.sum.constant) / factor
         too_large = added(term.weight.ravel()) * share.denominator > carries.shares
     else:
         too_large = _reach(bound.sum, problem, carries.sums) is not None
-    smaller = divided(term) if too_large else term
+    smaller = term.divided() if too_large else term
     return bound if smaller is term else replace(bound, sum=Sum(((factor, smaller),), bound.sum.constant))
 
 
 def _settled_limit(limit: Fraction, sense: str, term: Term, problem: Problem) -> Fraction | None:
     """The limit itself where it is small; the nearest value on its side, or one just beyond reach, where it is not."""
     if isinstance(term, Depth) and sense == "<=" and limit >= 0:
-        there_are = levels_there_are(problem, floor(limit))
+        there_are = depth_without_bounds(problem, floor(limit))
         return limit if there_are == floor(limit) else Fraction(there_are)  # solvers need one
     if isinstance(term, Leaves) and sense == "<=" and limit >= 1:
-        return limit if limit < leaves_at(most_levels(problem), problem) else None
-    if isinstance(term, Predicted | LeafErrors | TestCost) and _is_plain(limit / (abs(term.scale) or ONE)):
+        return limit if limit < leaves_at(depth_without_answers(problem), problem) else None
+    if term.step is not None and _is_plain(limit / (abs(term.step) or ONE)):
         return limit
-    if isinstance(term, COUNTED) and _is_plain(limit):
-        return limit
-    grid = term_grid(term, problem.asking((), ()))  # or bounds on depth and leaves would vouch for themselves
+    grid = term.grid(problem.asking((), ()))  # or bounds on depth and leaves would vouch for themselves
     return limit if grid is None else _on_grid(limit, sense, grid)
 
 
@@ -223,7 +212,7 @@ def _settled_share(limit: Fraction, sense: str, weight: int, carries: Carries | 
 
 def _settled_ratio(limit: Fraction, sense: str, term: Ratio, problem: Problem) -> Fraction:
     """The terms of a quotient are no larger than what its two sums come to, in units of each."""
-    above, below = grid_of(term.numerator, problem), grid_of(term.denominator, problem)
+    above, below = term.numerator.grid(problem), term.denominator.grid(problem)
     constant = term.numerator.constant or term.denominator.constant
     if above is None or below is None or constant or limit < 0 or min(above.least, below.least) < 0:
         return limit
@@ -241,7 +230,7 @@ def _settled_sum(bound: Bound, problem: Problem, carries: Carries | None) -> Ite
     reach = None if carries is None else _reach(bound.sum, problem, carries.sums)
     if reach is None:
         limit = bound.limit - bound.sum.constant
-        grid = None if _is_plain(limit) else grid_of(bound.sum, problem)
+        grid = None if _is_plain(limit) else bound.sum.grid(problem)
         other = limit if grid is None else _on_grid(limit, bound.sense, grid)
         if other is limit:
             yield bound, ""
@@ -276,9 +265,8 @@ class Pair:
 
     def turned(self) -> Pair:
         """The same for minus the sum."""
-        minus = Sum(tuple((-factor, term) for factor, term in self.total.parts), -self.total.constant)
         one, other = (grid.times(Fraction(-1)) for grid in self.grids)
-        return Pair(minus, self.long, self.short, (one, other))
+        return Pair(self.total.negated(), self.long, self.short, (one, other))
 
     @property
     def worth(self) -> Fraction:
@@ -299,7 +287,7 @@ def _pair_of(total: Sum, problem: Problem) -> Pair | None:
         return None
     grids = []
     for factor, term in total.parts:
-        grid = term_grid(term, problem)
+        grid = term.grid(problem)
         if grid is None or not factor or not grid.unit:
             return None
         grids.append(grid.times(factor))
@@ -383,7 +371,7 @@ def _priced(goal: Goal, problem: Problem, carries: Carries | None) -> tuple[Goal
     most = 0 if carries is None else min(carries.goals, carries.sums)
     if carries is None or _reach(goal.sum, problem, most) is None:
         return goal, None, ""
-    parts = tuple((factor, divided(term)) for factor, term in goal.sum.parts)
+    parts = tuple((factor, term.divided()) for factor, term in goal.sum.parts)
     sentence = ""
     if not all(map(_is, (term for _, term in parts), (term for _, term in goal.sum.parts))):
         goal = replace(goal, sum=Sum(parts, goal.sum.constant))
@@ -402,22 +390,6 @@ def _priced(goal: Goal, problem: Problem, carries: Carries | None) -> tuple[Goal
         "which orders all trees as the factors given do"
     )
     return other, Price(pair, worth.denominator, worth.numerator), sentence
-
-
-def divided(term: Term) -> Term:
-    """A term with the common factor of its whole numbers moved to its scale."""
-    match term:
-        case Predicted() | LeafErrors():
-            divisor = common_divisor(term.cost)
-            return term if divisor == 1 else replace(term, cost=term.cost // divisor, scale=term.scale * divisor)
-        case Purity():
-            divisor = common_divisor(term.weight)
-            return term if divisor == 1 else Purity(term.weight // divisor)
-        case TestCost():
-            divisor = gcd(*term.costs)
-            if divisor > 1:
-                return TestCost(tuple(cost // divisor for cost in term.costs), term.scale * divisor)
-    return term
 
 
 def _named(goal: Goal) -> str:

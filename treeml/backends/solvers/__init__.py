@@ -1,5 +1,6 @@
 """The back-ends on general solvers: `cpsat`, `mip`, `maxsat` and `sat`.
 
-Import the back-end classes from the module of their name. `encodings` writes a problem as constraints, `engines` runs
-the solvers, and `procedure` is the order of work that all four share.
+Each back-end class is in the module of its name; `solver_backend` is their common procedure, and `clause_backend` what
+`maxsat` and `sat` share. `encodings` turns a problem into constraints (`encodings.encoding_choice` decides which
+encoding fits), `engines` runs the solvers and interprets their statuses, and `drat_proof` writes proofs.
 """

@@ -7,8 +7,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from treeml.backends.claims import Evidence
 from treeml.backends.contract import Capabilities, Carries, Option, Stop
-from treeml.backends.solvers.encodings.integer_form import LARGEST_SHARE, LARGEST_SUM, IntegerForm
-from treeml.backends.solvers.procedure import BOUNDS, EXPLAIN, GOALS, PRESOLVE, SolverBackend, Way, orders_of
+from treeml.backends.solvers.solver_backend import (
+    BOUNDS,
+    EXPLAIN,
+    GOALS,
+    PRESOLVE,
+    EncodingChoice,
+    SolverBackend,
+    run_limits_of,
+)
+from treeml.backends.task.integer_task import LARGEST_SHARE, LARGEST_SUM, IntegerTask
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Node
 
@@ -16,9 +24,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from treeml.backends.solvers.encodings.program import Program
-    from treeml.backends.solvers.encodings.solve_state import SolveState
     from treeml.backends.solvers.engines.outcome import OnIncumbent, SolverOutcome
+    from treeml.backends.solvers.engines.program import Program
+    from treeml.backends.solvers.solve_state import SolveState
 
     Whole = NDArray[np.int64]
 
@@ -52,12 +60,11 @@ class CpSatBackend(SolverBackend):
         "explain": EXPLAIN,
     }  # fmt: skip
 
-    def way(self, problem: Problem, asked: IntegerForm, options: Mapping[str, Any]) -> Way:
-        from treeml.backends.solvers.encodings.cover import takes_cover
-        from treeml.backends.solvers.encodings.size_estimates import (
+    def choose_encoding(self, problem: Problem, task: IntegerTask, options: Mapping[str, Any]) -> EncodingChoice:
+        from treeml.backends.solvers.encodings.cover.cover import is_whole, takes_cover
+        from treeml.backends.solvers.encodings.encoding_choice import (
             cover_or,
             fitting_literals,
-            is_whole,
             node_encoding,
             takes_nodes,
             takes_shares,
@@ -65,58 +72,58 @@ class CpSatBackend(SolverBackend):
 
         wanted = options.get("encoding", "auto")
         if wanted in ("rows", "order"):
-            takes_nodes(asked)
-            takes_shares(asked)
-            size = fitting_literals(problem, asked, binary=wanted == "rows")
-            return Way(wanted, f"asked for; about {size:,} literals")
+            takes_nodes(task)
+            takes_shares(task)
+            size = fitting_literals(problem, task, binary=wanted == "rows")
+            return EncodingChoice(wanted, f"asked for; about {size:,} literals")
         whole = is_whole(options)
-        kind, because = cover_or(problem, asked, wanted == "cover", lambda: node_encoding(problem, asked), whole)
-        if kind == "cover":
-            takes_cover(problem, asked, whole)
-        return Way(kind, because)
+        encoding, because = cover_or(problem, task, wanted == "cover", lambda: node_encoding(problem, task), whole)
+        if encoding == "cover":
+            takes_cover(problem, task, whole)
+        return EncodingChoice(encoding, because)
 
-    def memory_is_kept(self, options: Mapping[str, Any]) -> str:
-        return f"CP-SAT has a limit of its own, which is approximate; and {super().memory_is_kept(options)}"
+    def memory_note(self, options: Mapping[str, Any]) -> str:
+        return f"CP-SAT has a limit of its own, which is approximate; and {super().memory_note(options)}"
 
-    def run(self, search: SolveState, kind: str, start: Node | None) -> Stop:
-        from treeml.backends.solvers.encodings.cover_search import solve_cover
-        from treeml.backends.solvers.encodings.cp_search import search_order, search_rows
-        from treeml.backends.solvers.encodings.greedy_start import first_trees
-        from treeml.backends.solvers.encodings.node_questions import read_choices
-        from treeml.backends.solvers.encodings.order import build_order
-        from treeml.backends.solvers.encodings.row_literals import build_rows
+    def run(self, search: SolveState, encoding: str, start: Node | None) -> Stop:
+        from treeml.backends.solvers.encodings.clauses.order import build_order
+        from treeml.backends.solvers.encodings.cover.cover_search import solve_cover
+        from treeml.backends.solvers.encodings.cpsat.constraints import build_rows
+        from treeml.backends.solvers.encodings.cpsat.cpsat_search import search_order, search_rows
         from treeml.backends.solvers.engines import cpsat
+        from treeml.backends.task.greedy_start import first_trees
+        from treeml.backends.task.node_questions import read_questions
 
-        problem, asked, limits = search.problem, search.asked, search.limits
-        orders = orders_of(limits, limits.options.get("deterministic"))
+        problem, task, limits = search.problem, search.task, search.limits
+        run_limits = run_limits_of(limits, limits.options.get("deterministic"))
         path = limits.options.get("write", "")
-        if kind == "cover":
+        if encoding == "cover":
 
             def solver(program: Program, begin: Whole | None, on_incumbent: OnIncumbent) -> SolverOutcome:
-                return cpsat.solve_program(program, orders, begin, on_incumbent)
+                return cpsat.solve_program(program, run_limits, begin, on_incumbent)
 
             def write(program: Program) -> None:
                 cpsat.write_file(cpsat.write_model(program)[0], path)
 
             return solve_cover(search, start, solver, write if path else None)
         search.offer(start)
-        if asked.depth < 0:
+        if task.depth < 0:
             return search.no_tree(Evidence("counting", "no tree is so shallow"))
-        choices = read_choices(problem, binary=kind == "rows")
-        search.begin_with(first_trees(choices, asked, limits.deadline))
+        questions = read_questions(problem, binary=encoding == "rows")
+        search.begin_with(first_trees(questions, task, limits.deadline))
 
         def run(model: Any, variables: list[Any], told: Callable[..., bool]) -> SolverOutcome:
             if path:
                 cpsat.write_file(model, path)
             return cpsat.run_model(
-                model, variables, orders, on_incumbent=told, linearization=0 if kind == "rows" else 1,
-                fixed_search=kind == "rows" and limits.threads == 1,
+                model, variables, run_limits, on_incumbent=told, linearization=0 if encoding == "rows" else 1,
+                fixed_search=encoding == "rows" and limits.threads == 1,
             )  # fmt: skip
 
-        if kind == "rows":
-            model = build_rows(problem, asked, choices, limits.deadline)
+        if encoding == "rows":
+            model = build_rows(problem, task, questions, limits.deadline)
             search.is_built()
             return search_rows(search, model, run)
-        order = build_order(problem, asked, choices, limits.deadline)
+        order = build_order(problem, task, questions, limits.deadline)
         search.is_built(order.clauses.top, len(order.clauses.clauses))
         return search_order(search, order, run)

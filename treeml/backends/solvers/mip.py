@@ -7,16 +7,24 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from treeml.backends.claims import Evidence
 from treeml.backends.contract import Capabilities, Carries, Option, Stop
-from treeml.backends.solvers.encodings.integer_form import (
+from treeml.backends.solvers.solver_backend import (
+    BOUNDS,
+    EXPLAIN,
+    GOALS,
+    PRESOLVE,
+    EncodingChoice,
+    SolverBackend,
+    run_limits_of,
+)
+from treeml.backends.task.integer_task import (
     LARGEST_SHARE,
     LARGEST_SUM,
     Form,
-    IntegerForm,
+    IntegerTask,
     LeafRule,
-    Unsupported,
     form_range,
 )
-from treeml.backends.solvers.procedure import BOUNDS, EXPLAIN, GOALS, PRESOLVE, SolverBackend, Way, orders_of
+from treeml.backends.task.unsupported import Unsupported
 from treeml.problem.magnitudes import added
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Node
@@ -25,15 +33,15 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from treeml.backends.solvers.encodings.program import Program
-    from treeml.backends.solvers.encodings.solve_state import SolveState
     from treeml.backends.solvers.engines.outcome import OnIncumbent, SolverOutcome
+    from treeml.backends.solvers.engines.program import Program
+    from treeml.backends.solvers.solve_state import SolveState
 
     Whole = NDArray[np.int64]
 
 
-LARGEST_GOAL = 10**9  # up to here floats prove a goal to its last unit
-# Solvers take a row for met, and a number for whole, within 1e-7: up to here that is less than a unit of the row.
+LARGEST_GOAL = 10**9  # the largest goal that solvers with floats prove to its last unit
+# Solvers accept rows and integrality within a tolerance of 1e-7; up to this size that is less than one unit of a row.
 LARGEST_ROW = 10**6
 
 
@@ -68,104 +76,103 @@ class MipBackend(SolverBackend):
         "explain": EXPLAIN,
     }  # fmt: skip
 
-    def way(self, problem: Problem, asked: IntegerForm, options: Mapping[str, Any]) -> Way:
-        from treeml.backends.solvers.encodings.binoct import class_weights
-        from treeml.backends.solvers.encodings.cover import couples, takes_cover
-        from treeml.backends.solvers.encodings.node_questions import read_choices
-        from treeml.backends.solvers.encodings.size_estimates import (
+    def choose_encoding(self, problem: Problem, task: IntegerTask, options: Mapping[str, Any]) -> EncodingChoice:
+        from treeml.backends.solvers.encodings.cover.cover import couples, is_whole, takes_cover
+        from treeml.backends.solvers.encodings.encoding_choice import (
             cover_or,
             flow_columns,
             flow_encoding,
-            is_whole,
             takes_nodes,
         )
+        from treeml.backends.solvers.encodings.mip.binoct import class_weights
         from treeml.backends.solvers.engines import gurobi
+        from treeml.backends.task.node_questions import read_questions
 
         if options.get("solver") == "gurobi" and gurobi.missing() is not None:
             raise Unsupported("solver = gurobi", "it is not installed", gurobi.missing() or "")
         wanted = options.get("formulation", "auto")
         whole = is_whole(options)
-        low, high = form_range(asked.goal, problem, asked)
+        low, high = form_range(task.goal, problem, task)
         huge = max(abs(low), abs(high)) > LARGEST_GOAL
-        if huge and (wanted in ("flow", "binoct") or couples(asked) or not options.get("presolve", True)):
+        if huge and (wanted in ("flow", "binoct") or couples(task) or not options.get("presolve", True)):
             raise Unsupported(
                 "a goal of this size",
                 "with floats a solver cannot prove the last unit of it",
                 "use cpsat, which counts exactly",
             )
-        _refuse_large_rows(problem, asked)
+        _refuse_large_rows(problem, task)
         if wanted in ("flow", "binoct"):
-            takes_nodes(asked)
-            flow_encoding(problem, asked)
+            takes_nodes(task)
+            flow_encoding(problem, task)
             if wanted == "binoct":
-                class_weights(problem, asked, read_choices(problem, binary=True))
-            way = Way(wanted, f"asked for; about {flow_columns(problem, asked):,} columns")
+                class_weights(problem, task, read_questions(problem, binary=True))
+            choice = EncodingChoice(wanted, f"asked for; about {flow_columns(problem, task):,} columns")
         else:
-            kind, because = cover_or(
-                problem, asked, wanted == "cover" or huge, lambda: flow_encoding(problem, asked), whole
+            encoding, because = cover_or(
+                problem, task, wanted == "cover" or huge, lambda: flow_encoding(problem, task), whole
             )
-            way = Way(kind, because)
-        if way.kind == "cover":
-            takes_cover(problem, asked, whole)
-        elif max((asked.largest_share, *map(_weight, asked.leaf_rules))) > LARGEST_ROW:
+            choice = EncodingChoice(encoding, because)
+        if choice.encoding == "cover":
+            takes_cover(problem, task, whole)
+        elif max((task.largest_share, *map(_weight, task.leaf_rules))) > LARGEST_ROW:
             raise _too_large("a condition on leaves")
         elif options.get("solver") == "gurobi":
-            gurobi.takes(flow_columns(problem, asked), 0)
-        return way
+            gurobi.takes(flow_columns(problem, task), 0)
+        return choice
 
-    def memory_is_kept(self, options: Mapping[str, Any]) -> str:
+    def memory_note(self, options: Mapping[str, Any]) -> str:
         own = {"scip": "SCIP has a limit of its own", "gurobi": "Gurobi has a soft limit of its own"}
         solver = options.get("solver", "highs")
-        return f"{own.get(solver, 'HiGHS has no limit of its own')}; {super().memory_is_kept(options)}"
+        return f"{own.get(solver, 'HiGHS has no limit of its own')}; {super().memory_note(options)}"
 
-    def run(self, search: SolveState, kind: str, start: Node | None) -> Stop:
-        from treeml.backends.solvers.encodings.binoct import build_binoct
-        from treeml.backends.solvers.encodings.cover_search import solve_cover
-        from treeml.backends.solvers.encodings.flow import build_flow
-        from treeml.backends.solvers.encodings.greedy_start import first_trees
-        from treeml.backends.solvers.encodings.node_questions import read_choices
-        from treeml.backends.solvers.encodings.node_search import search_nodes
+    def run(self, search: SolveState, encoding: str, start: Node | None) -> Stop:
+        from treeml.backends.solvers.encodings.cover.cover_search import solve_cover
+        from treeml.backends.solvers.encodings.mip.binoct import build_binoct
+        from treeml.backends.solvers.encodings.mip.flow import build_flow
+        from treeml.backends.solvers.encodings.mip.mip_search import search_nodes
         from treeml.backends.solvers.engines import gurobi, highs, scip
+        from treeml.backends.task.greedy_start import first_trees
+        from treeml.backends.task.node_questions import read_questions
 
-        problem, asked, limits = search.problem, search.asked, search.limits
+        problem, task, limits = search.problem, search.task, search.limits
         engine = {"highs": highs, "scip": scip, "gurobi": gurobi}[limits.options.get("solver", "highs")]
-        orders = orders_of(limits, limits.options.get("nodes"))
+        run_limits = run_limits_of(limits, limits.options.get("nodes"))
         path = limits.options.get("write", "")
 
         def run(program: Program, begin: Whole | None, on_incumbent: OnIncumbent) -> SolverOutcome:
-            outcome: SolverOutcome = engine.solve_program(program, orders, begin, on_incumbent)
+            outcome: SolverOutcome = engine.solve_program(program, run_limits, begin, on_incumbent)
             return outcome
 
         def write(program: Program) -> None:
             highs.write_file(program, path)
 
-        if kind == "cover":
+        if encoding == "cover":
             return solve_cover(search, start, run, write if path else None)
         search.offer(start)
-        if asked.depth < 0:
+        if task.depth < 0:
             return search.no_tree(Evidence("counting", "no tree is so shallow"))
-        choices = read_choices(problem, binary=True)
-        search.begin_with(first_trees(choices, asked, limits.deadline))
-        build = build_binoct if kind == "binoct" else build_flow
-        return search_nodes(search, build(problem, asked, choices, limits.deadline), run, write if path else None)
+        questions = read_questions(problem, binary=True)
+        search.begin_with(first_trees(questions, task, limits.deadline))
+        build = build_binoct if encoding == "binoct" else build_flow
+        return search_nodes(search, build(problem, task, questions, limits.deadline), run, write if path else None)
 
 
-def _refuse_large_rows(problem: Problem, asked: IntegerForm) -> None:
-    """Raises Unsupported for sums that become rows of the model and are too large for floats."""
-    for item in asked.requirements:
-        if _reach(item.form, problem, asked) > LARGEST_ROW:
+def _refuse_large_rows(problem: Problem, task: IntegerTask) -> None:
+    """Raises Unsupported for sums that become rows of the model but are too large for floats."""
+    for item in task.requirements:
+        if _reach(item.form, problem, task) > LARGEST_ROW:
             raise _too_large(f"the requirement {item.name}" if item.name else "a requirement")
-    for _, parts in asked.goal.largest:
-        if any(_reach(part, problem, asked) > LARGEST_ROW for part in parts):
+    for _, parts in task.goal.largest:
+        if any(_reach(part, problem, task) > LARGEST_ROW for part in parts):
             raise _too_large("the largest of several sums")
 
 
-def _reach(form: Form, problem: Problem, asked: IntegerForm) -> int:
-    return max(map(abs, form_range(form, problem, asked)))
+def _reach(form: Form, problem: Problem, task: IntegerTask) -> int:
+    return max(map(abs, form_range(form, problem, task)))
 
 
 def _weight(rule: LeafRule) -> int:
-    """What a condition on leaves adds up at most."""
+    """The largest sum in a condition on leaves."""
     return 0 if rule.cost is None else added(rule.cost.max(axis=1))
 
 

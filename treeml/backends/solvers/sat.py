@@ -1,4 +1,4 @@
-"""Problem -> Answer by SAT alone: is there a tree that meets every requirement? With a proof where there is none."""
+"""Problem -> Answer by SAT: is there a tree that meets every requirement? If there is none, with a proof."""
 
 from __future__ import annotations
 
@@ -6,25 +6,26 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from treeml.backends.claims import Evidence
-from treeml.backends.contract import Capabilities, Option, Refusal, Stop
-from treeml.backends.solvers.encodings.integer_form import IntegerForm, Unsupported
-from treeml.backends.solvers.maxsat import CLAUSES_CARRY, CONFLICTS, ClauseBackend, open_solver, prepare
-from treeml.backends.solvers.procedure import BOUNDS, EXPLAIN, NO_OPTIONS, Way
+from treeml.backends.contract import NO_OPTIONS, Capabilities, Option, Refusal, Stop
+from treeml.backends.solvers.clause_backend import CLAUSES_CARRY, CONFLICTS, ClauseBackend, open_solver, prepare
+from treeml.backends.solvers.clause_files import write_cnf
+from treeml.backends.solvers.drat_proof import write_proof
+from treeml.backends.solvers.solver_backend import BOUNDS, EXPLAIN, EncodingChoice
+from treeml.backends.task.integer_task import IntegerTask
+from treeml.backends.task.unsupported import Unsupported
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Node
-from treeml.system.confinement import MARK
 
 if TYPE_CHECKING:
-    from treeml.backends.solvers.encodings.faultless import Faultless
-    from treeml.backends.solvers.encodings.hybrid import FaultlessModel
-    from treeml.backends.solvers.encodings.order import OrderModel
-    from treeml.backends.solvers.encodings.pseudo_boolean import Clauses
-    from treeml.backends.solvers.encodings.solve_state import SolveState
+    from treeml.backends.solvers.encodings.clauses.order import OrderModel
+    from treeml.backends.solvers.encodings.faultless.faultless_search import FaultlessModel
+    from treeml.backends.solvers.encodings.faultless.question import Faultless
+    from treeml.backends.solvers.solve_state import SolveState
 
 ENCODINGS = ("auto", "order", "binary", "complete", "partition")
 ANY_TREE = Evidence("no goal")
-FEW_ROWS = 200  # up to here all are taken at once
-SWITCH = 9  # levels; `python -m benchmarks.least --calibrate` measures where the two encodings cross
+FEW_ROWS = 200  # up to this many, all rows are encoded at once
+SWITCH = 9  # depth; `python -m benchmarks.least --calibrate` measures where the two encodings break even
 
 
 class SatBackend(ClauseBackend):
@@ -74,31 +75,32 @@ class SatBackend(ClauseBackend):
             yield Refusal("a goal", "sat answers yes or no", "use maxsat, or `satisfy` with a bound on the goal")
         yield from super().refusals(problem, options)
 
-    def way(self, problem: Problem, asked: IntegerForm, options: Mapping[str, Any]) -> Way:
-        from treeml.backends.solvers.encodings.hybrid import MOST_LITERALS, choose, estimate
+    def choose_encoding(self, problem: Problem, task: IntegerTask, options: Mapping[str, Any]) -> EncodingChoice:
+        from treeml.backends.solvers.encodings.faultless.faultless_search import MOST_LITERALS, choose, estimate
 
         encoding = options.get("encoding", "auto")
-        faultless = _faultless(problem, asked, binary=encoding in ("binary", "complete"))
+        faultless = _faultless(problem, task, binary=encoding in ("binary", "complete"))
         if isinstance(faultless, str):
             if encoding in ("complete", "partition"):
                 because = f"it is for faultless trees only, and here {faultless}"
                 raise Unsupported(f"the encoding {encoding}", because, "use `encoding = order`")
-            return super().way(problem, asked, {**options, "encoding": "order" if encoding == "auto" else encoding})
-        kind, because = choose(faultless, encoding, options.get("switch", SWITCH))
-        least = estimate(faultless, kind, len(_first(faultless, kind, options, 0)))
+            fallback = "order" if encoding == "auto" else encoding
+            return super().choose_encoding(problem, task, {**options, "encoding": fallback})
+        chosen, because = choose(faultless, encoding, options.get("switch", SWITCH))
+        least = estimate(faultless, chosen, len(_first(faultless, chosen, options, 0)))
         if least > MOST_LITERALS:
             raise Unsupported(
                 "a problem of this size",
                 f"a model of {len(faultless.bound_groups):,} rows would have about {least:.0e} literals",
                 "bound depth lower, or use fewer rows",
             )
-        return Way(kind, because)
+        return EncodingChoice(chosen, because)
 
-    def run(self, search: SolveState, kind: str, start: Node | None) -> Stop:
-        faultless = _faultless(search.problem, search.asked, binary=kind in ("binary", "complete"))
+    def run(self, search: SolveState, encoding: str, start: Node | None) -> Stop:
+        faultless = _faultless(search.problem, search.task, binary=encoding in ("binary", "complete"))
         if not isinstance(faultless, str):
             search.offer(start)
-            return search.close(ANY_TREE) if search.tree is not None else _find_faultless(search, faultless, kind)
+            return search.close(ANY_TREE) if search.tree is not None else _find_faultless(search, faultless, encoding)
         model = prepare(search, start)
         if isinstance(model, Stop):
             return model
@@ -107,19 +109,19 @@ class SatBackend(ClauseBackend):
         return search.close(ANY_TREE) if search.tree is not None else _decide(search, model)
 
 
-def _faultless(problem: Problem, asked: IntegerForm, binary: bool) -> Faultless | str:
-    """The question of a faultless tree, or why the problem is another."""
-    from treeml.backends.solvers.encodings.faultless import read_faultless
-    from treeml.backends.solvers.encodings.node_questions import read_choices
+def _faultless(problem: Problem, task: IntegerTask, binary: bool) -> Faultless | str:
+    """The question for a faultless tree, or the reason why this problem is a different one."""
+    from treeml.backends.solvers.encodings.faultless.question import read_faultless
+    from treeml.backends.task.node_questions import read_questions
 
-    if asked.depth < 0:
+    if task.depth < 0:
         return "no tree is so shallow"
-    return read_faultless(problem, asked, read_choices(problem, binary=binary))
+    return read_faultless(problem, task, read_questions(problem, binary=binary))
 
 
 def _first(faultless: Faultless, encoding: str, options: Mapping[str, Any], seed: int) -> list[int]:
-    """The groups to begin with. Orders are worth more the more rows they hold; elsewhere many rows wait."""
-    from treeml.backends.solvers.encodings.hybrid import first_rows
+    """The groups of rows to start with: all for the order encodings, which profit from more rows, else only a few."""
+    from treeml.backends.solvers.encodings.faultless.faultless_search import first_rows
 
     rows = options.get("rows", "auto")
     few = encoding in ("order", "binary") or len(faultless.bound_groups) <= FEW_ROWS
@@ -127,10 +129,15 @@ def _first(faultless: Faultless, encoding: str, options: Mapping[str, Any], seed
 
 
 def _find_faultless(search: SolveState, faultless: Faultless, encoding: str) -> Stop:
-    from treeml.backends.solvers.encodings.deadline import in_time
-    from treeml.backends.solvers.encodings.hybrid import BYTES_PER_LITERAL, MOST_LITERALS, answer, build
-    from treeml.backends.solvers.encodings.order_search import EncodingTooLarge
+    from treeml.backends.solvers.encodings.clauses.order_search import EncodingTooLarge
+    from treeml.backends.solvers.encodings.faultless.faultless_search import (
+        BYTES_PER_LITERAL,
+        MOST_LITERALS,
+        answer,
+        build,
+    )
     from treeml.backends.solvers.engines.sat import Stopped
+    from treeml.backends.task.deadline import in_time
 
     limits, options = search.limits, search.limits.options
     used = 0
@@ -168,38 +175,37 @@ def _find_faultless(search: SolveState, faultless: Faultless, encoding: str) -> 
 
 
 def _ask(search: SolveState, model: FaultlessModel) -> Node | None:
-    """The tree of a model, if it has one."""
+    """The tree of a model of the clauses, or None if they have none."""
     import numpy as np
 
     proof = search.limits.options.get("proof", "")
     search.is_built(model.clauses.top, len(model.clauses.clauses))
     if model.clauses.contradiction:
         if proof:
-            _keep_proof(search, model.clauses, proof, ["0"])
+            write_proof(search, model.clauses, proof, ["0"])
         return None
     sat = open_solver(search, search.limits.options.get("solver", "g4"), model.clauses.clauses, proof=bool(proof))
     try:
         if not sat.solve():
             if proof:
-                _keep_proof(search, model.clauses, proof, sat.proof())
+                write_proof(search, model.clauses, proof, sat.proof())
             return None
         true = np.zeros(model.clauses.top + 1, bool)
         true[[literal for literal in sat.model() if 0 < literal <= model.clauses.top]] = True
         return model.decode(true)
     finally:
-        for name, value in sat.statistics().items():
-            search.statistics[name] = search.statistics.get(name, 0.0) + value
+        search.add_statistics(sat.statistics())
         sat.close()
 
 
 def _decide(search: SolveState, model: OrderModel) -> Stop:
-    from treeml.backends.solvers.encodings.order_search import decide
+    from treeml.backends.solvers.encodings.clauses.order_search import decide
     from treeml.backends.solvers.engines.sat import Stopped
 
     proof = search.limits.options.get("proof", "")
     if model.clauses.contradiction:
         if proof:
-            _keep_proof(search, model.clauses, proof, ["0"])
+            write_proof(search, model.clauses, proof, ["0"])
         return search.no_tree(Evidence("refutation", "while the clauses were written"))
     name = search.limits.options.get("solver", "g4")
     sat = open_solver(search, name, model.clauses.clauses, proof=bool(proof))
@@ -207,39 +213,10 @@ def _decide(search: SolveState, model: OrderModel) -> Stop:
         if decide(search, model, sat):
             return search.close(ANY_TREE)
         if proof:
-            _keep_proof(search, model.clauses, proof, sat.proof())
+            write_proof(search, model.clauses, proof, sat.proof())
         return search.no_tree(Evidence("refutation", "no model"))
     except Stopped as stopped:
         return stopped.stop
     finally:
         search.statistics |= sat.statistics()
         sat.close()
-
-
-def _keep_proof(search: SolveState, clauses: Clauses, path: str, lines: list[str]) -> None:
-    """The clauses and the proof as files, and the proof checked by a program that shares nothing with the solver."""
-    from treeml.native.rup import check_text
-    from treeml.system.writing import beside, replace_file
-
-    formula = "".join(_cnf(clauses)).encode("ascii")
-    proof = "\n".join((f"c {MARK}", *lines, "")).encode("ascii")
-    verdict = check_text(formula, proof)
-    if verdict is not None:
-        raise AssertionError(f"the proof does not hold: {verdict}")
-    replace_file(beside(path, ".cnf"), formula)
-    replace_file(path, proof)
-    search.notes.append(f"proof of {len(lines):,} steps written to {path} and checked")
-
-
-def write_cnf(clauses: Clauses, path: str) -> None:
-    from treeml.system.writing import replacing
-
-    with replacing(path) as out:
-        out.writelines(line.encode("ascii") for line in _cnf(clauses))
-
-
-def _cnf(clauses: Clauses) -> Iterator[str]:
-    yield f"c {MARK}\n"
-    yield f"p cnf {clauses.top} {len(clauses.clauses)}\n"
-    for clause in clauses.clauses:
-        yield " ".join(map(str, (*clause, 0))) + "\n"

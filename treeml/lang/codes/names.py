@@ -117,4 +117,11 @@ NAMES = (
         "# treeml conformance native --case goal-eror",
         "Write a name as `treeml conformance BACKEND` prints it.",
     ),
+    CodeEntry(
+        "N216",
+        "a measure of another package cannot be used",
+        "An installed package registers a measure of this name, but its declaration fails to load or is incomplete.",
+        "minimize accuracy_gap(sex)  # the package that declares it raises an error when it is imported",
+        "Update or remove the package; `treeml explain measures` lists the measures that can be used.",
+    ),
 )

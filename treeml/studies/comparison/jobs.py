@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import pickle
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,8 +15,8 @@ from treeml.lang import trust
 from treeml.lang.diagnostic import BackendError, Diagnostic, SpecError
 from treeml.solving.options import DEFAULT_OPTIONS, RunOptions
 from treeml.studies.comparison.record import Record
-from treeml.system.confinement import lies_in, open_within
-from treeml.system.reading import read_opened, read_plain
+from treeml.system.confinement import open_within
+from treeml.system.reading import open_plain, read_opened, read_plain, refuse_special
 from treeml.version import __version__
 
 if TYPE_CHECKING:
@@ -23,8 +25,6 @@ if TYPE_CHECKING:
     from treeml.studies.comparison.lost_results import Incumbent
 
 MOST_OF_A_FILE = 1 << 40  # bytes; some files of the system claim more, and never end
-# Back-ends that run others: in a comparison of all they would compete with their own members.
-MADE_OF_OTHERS = frozenset({"race", "boost", "improve", "deepen"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,7 +85,8 @@ def jobs_of(
     """All jobs, those of one case together; SpecError for a spec or a name that is wrong."""
     from treeml.backends import registry
 
-    names = list(backends) if backends else [name for name in registry.names() if name not in MADE_OF_OTHERS]
+    # Back-ends that run others would compete with their own members.
+    names = list(backends) if backends else list(registry.names_of_single())
     # A share of this machine's memory is no part of what is asked: elsewhere, or with more at once, it is another.
     memory = options.memory
     assert not isinstance(memory, str)
@@ -131,18 +132,20 @@ def fingerprint(case: Case, params: Mapping[str, Any] | None = None) -> str:
     path = data_path(case)
     if path is None:
         digest.update(pickle.dumps((case.data, case.y)))
-    elif path.is_file() and path.stat().st_size <= MOST_OF_A_FILE and _may_be_read(case, path):
-        with path.open("rb") as file:
-            while chunk := file.read(1 << 20):
-                digest.update(chunk)
+    else:
+        # What cannot be read, or lies outside the folder of a spec that is not trusted, the job will tell of.
+        with suppress(OSError, ValueError), _opened(case, path) as handle:
+            refuse_special(handle, path)
+            if os.fstat(handle).st_size <= MOST_OF_A_FILE:
+                while chunk := os.read(handle, 1 << 20):
+                    digest.update(chunk)
     return digest.hexdigest()[:16]
 
 
-def _may_be_read(case: Case, path: Path) -> bool:
-    """A file that lies outside the folder of a spec that is not trusted is not touched; the job will say so."""
+def _opened(case: Case, path: Path) -> AbstractContextManager[int]:
     if case.data is not None or not case.model.untrusted:
-        return True
-    return lies_in(path, case.model.folder)
+        return open_plain(path)
+    return open_within(path, case.model.folder)
 
 
 def data_path(case: Case) -> Path | None:

@@ -84,7 +84,7 @@ def _parsed(path: Path, lines: list[bytes]) -> Iterable[Record]:
                 return
             reason = str(error) if isinstance(error, ValueError) else "it is nested too deeply"
             raise DataError(_cannot_read(path, f"line {number} is not JSON: {reason}")) from error
-        flaw = flaw_of(record)
+        flaw = flaw_of(record) or ("" if "key" in record else "it has no `key`")
         if flaw:
             raise DataError(_cannot_read(path, f"line {number} is no record of a comparison: {flaw}"))
         yield record

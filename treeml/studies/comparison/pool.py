@@ -44,7 +44,7 @@ class RunningJob:
     stop: Stop = Stop.FAILED
     record: Record | None = None
     result: Any = None
-    incumbent: Incumbent | None = None  # the best that it told of
+    incumbent: Incumbent | None = None  # the best that it reported
     lost: RunningJob | None = None  # the run whose incumbent this one verifies
 
     @property

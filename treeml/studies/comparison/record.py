@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from treeml.backends.contract import Status, Stop
+from treeml.lang.measures import MEASURES
 from treeml.lang.numerals import exact_number
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def of_result(result: Result) -> Record:
 def is_real_valued(result: Result) -> bool:
     """Is optimality proved to a tolerance only, as it is for losses?"""
     goals = () if result.spec is None else result.spec.goals
-    return any(use.measure.endswith("_loss") for goal in goals for _, use in goal.expression.parts)
+    return any(MEASURES[use.measure].leaf_loss is not None for goal in goals for _, use in goal.expression.parts)
 
 
 def of_refusal(error: SpecError) -> Record:
@@ -85,7 +86,7 @@ def flaw_of(value: Any) -> str:
     """
     if not isinstance(value, dict):
         return "it is not an object"
-    for name in ("key", "backend"):
+    for name in ("key", "backend", "spec", "data", "fingerprint", "fold", "status", "stop"):
         if name in value and not isinstance(value[name], str):
             return f"its `{name}` is not a text"
     if "backend" not in value:
@@ -98,6 +99,9 @@ def flaw_of(value: Any) -> str:
     for name in ("seconds", "build_seconds", "first_tree_seconds", "best_seconds", "proof_seconds", "bound"):
         if not _is_number(value.get(name, 0)):
             return f"its `{name}` is no number"
+    objective = value.get("objective")
+    if not all(map(_is_number, objective if isinstance(objective, list) else [objective])):
+        return "its `objective` is no number"
     if not all(map(_is_goal, value.get("goals", ()))):
         return "the value of a goal is no exact number"
     return "" if all(map(_is_moment, value.get("trace", ()))) else "its `trace` does not hold times and numbers"
@@ -122,7 +126,8 @@ def _is_moment(moment: Any) -> bool:
     if not isinstance(moment, dict) or not isinstance(moment.get("objective") or [], list):
         return False
     numbers = [moment.get("seconds"), moment.get("bound"), *(moment.get("objective") or [])]
-    return {"seconds", "objective", "bound"} <= moment.keys() and all(map(_is_number, numbers))
+    known = {"seconds", "objective", "bound"} <= moment.keys() and moment["seconds"] is not None
+    return known and None not in numbers[2:] and all(map(_is_number, numbers))
 
 
 def is_refused(record: Record) -> bool:

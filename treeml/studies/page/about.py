@@ -54,13 +54,13 @@ def about(model: Statements, data: Any, result: Result, file: Path | None = None
 def _text(model: Statements, file: Path | None) -> str:
     if file is None:
         return str(model)
-    from treeml.lang.source import read
+    from treeml.lang.source_file import read
 
     return read(file).text
 
 
 def _summary(spec: Any, data: Any) -> dict[str, Any]:
-    from treeml.lang.trust import reading_limits
+    from treeml.data.limits import reading_limits
     from treeml.solving.request import Request
     from treeml.solving.rows import load
 

@@ -30,6 +30,9 @@ def write_page(result: Mapping[str, Any] | None, records: Sequence[Mapping[str, 
     tree = Tree.from_json(shown["tree"]) if shown.get("tree") else None
     forest = Forest.from_json(shown["forest"]) if shown.get("forest") else None
     about = shown.pop("about", {})
+    flaw = _flaw_of_about(about)
+    if flaw:
+        raise DataError(_no_page(flaw))
     spec = about.get("spec", {})
     single = tree if forest is None else forest.trees[0]
     target = single.target if single is not None and single.target else spec.get("name", "a race of back-ends")
@@ -40,6 +43,12 @@ def write_page(result: Mapping[str, Any] | None, records: Sequence[Mapping[str, 
         "records": [{name: value for name, value in each.items() if name not in LEFT_OUT} for each in records],
         "colors": COLORS,
     }
+    try:
+        text = json_text(data, allow_nan=False)
+    except ValueError:
+        raise DataError(_no_page("it holds a number that is not finite")) from None
+    except RecursionError:
+        raise DataError(_no_page("it is nested too deeply")) from None
     pieces = {
         "title": escape(f"{kind} {visible(target)}"),
         "style": (FOLDER / "page.css").read_text(encoding="utf-8"),
@@ -47,7 +56,7 @@ def write_page(result: Mapping[str, Any] | None, records: Sequence[Mapping[str, 
         "spec": colored(shown_lines(spec.get("text", ""))),
         "text": escape(str(forest or tree or "")),
         # A text in the data must not end the element that holds it.
-        "data": json_text(data, allow_nan=False).replace("<", "\\u003c"),
+        "data": text.replace("<", "\\u003c"),
     }
     page = (FOLDER / "page.html").read_text(encoding="utf-8")
     parts = page.split("{{")
@@ -90,8 +99,25 @@ def _best(records: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
     if len({record.get("fingerprint") for record in records}) != 1:
         return None
     with_tree = [record for record in records if record.get("tree") or record.get("forest")]
-    proved = [record for record in with_tree if record["status"] == "optimal"]
+    proved = [record for record in with_tree if record.get("status") == "optimal"]
     return next(iter(proved + with_tree), None)
+
+
+def _flaw_of_about(about: Any) -> str:
+    """What keeps a page from quoting the spec of a result."""
+    spec = about.get("spec", {}) if isinstance(about, dict) else None
+    if not isinstance(spec, dict):
+        return "its `about` is not of the kind that it has to be"
+    is_text = all(isinstance(spec.get(name, ""), str) for name in ("name", "text"))
+    return "" if is_text else "the name or the text of its spec is no text"
+
+
+def _no_page(reason: str) -> Diagnostic:
+    return Diagnostic(
+        "D493",
+        f"a page cannot be made of this result: {reason}",
+        helps=("give a file that `treeml solve -o` or `treeml compare -o` wrote",),
+    )
 
 
 def _unreadable(path: Path, reason: str) -> Diagnostic:

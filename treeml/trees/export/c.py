@@ -1,8 +1,8 @@
-"""Tree -> C99 without any library: a struct for a row, and a function that gives its leaf.
+"""Tree -> C99 without a library: a struct for a row, and a function that returns its leaf.
 
-Numbers are doubles, and missing where they are NaN; levels are texts in UTF-8, and missing where the pointer is NULL.
-`treeml_leaf` gives the number of the leaf, or -1 where a column is missing that never was in training;
-`treeml_predictions` has for every leaf what it predicts: the number of a class in `treeml_classes`, or numbers.
+Numbers are doubles, with NaN for missing; levels are texts in UTF-8, with NULL for missing. `treeml_leaf` returns the
+number of the leaf, or -1 if a value is missing in a column that had no missing values in training. For every leaf,
+`treeml_predictions` holds the number of a class in `treeml_classes`, or numbers.
 """
 
 from __future__ import annotations
@@ -11,11 +11,14 @@ import re
 
 from treeml.data.table import label_text
 from treeml.lang.display import shown
+from treeml.trees.export.contract import Export
 from treeml.trees.export.questions import ExportQuestion, asked, level_texts, required, threshold
+from treeml.trees.export.votes import EXACT_INTEGERS, all_columns, class_number, whole_weights
+from treeml.trees.forest import Forest
 from treeml.trees.nodes import Branch, Field, Node
 from treeml.trees.tree import Tree
 
-MOST_OF_AN_IDENTIFIER = 50  # characters: compilers need not tell longer ones apart
+MOST_OF_AN_IDENTIFIER = 50  # characters; compilers need not distinguish longer ones
 MOST_OF_A_COMMENT = 400
 
 TEXT_HELPER = """
@@ -33,15 +36,49 @@ def write(tree: Tree) -> str:
     return joined(parts)
 
 
+def write_forest(forest: Forest) -> str:
+    weights = whole_weights(forest, EXACT_INTEGERS)
+    whole = all_columns(forest)
+    names = names_of(whole)
+    labels = ", ".join(string(label_text(label)) for label in forest.classes)
+    classes = len(forest.classes)
+    parts = [*opening(whole, names), f"const char *const treeml_classes[{classes}] = {{{labels}}};"]
+    leaves, calls = [], []
+    for number, (tree, weight) in enumerate(zip(forest.trees, weights, strict=True)):
+        parts.append(leaf_function(tree, names, f"treeml_leaf_{number}", static=True))
+        places = ", ".join(str(class_number(forest, leaf)) for leaf in tree.leaves)
+        leaves.append(f"static const int treeml_votes_{number}[{len(tree.leaves)}] = {{{places}}};")
+        calls.append(
+            f"  leaf = treeml_leaf_{number}(row);\n  if (leaf < 0) return -1;\n"
+            f"  votes[treeml_votes_{number}[leaf]] += {weight}LL;"
+        )
+    parts.append("\n".join(leaves))
+    body = "\n".join(calls)
+    parts.append(
+        "/* The votes for every class, in whole numbers; -1 where a column is missing that never was in training. */\n"
+        f"int treeml_votes(const struct treeml_row *row, long long votes[{classes}]) {{\n"
+        f"  int leaf;\n  for (int i = 0; i < {classes}; i++) votes[i] = 0;\n{body}\n  return 0;\n}}"
+    )
+    parts.append(
+        "/* The label of the class with most votes, of equals the first; NULL where there is none. */\n"
+        "const char *treeml_predict(const struct treeml_row *row) {\n"
+        f"  long long votes[{classes}];\n  int best = 0;\n"
+        "  if (treeml_votes(row, votes) < 0) return NULL;\n"
+        f"  for (int i = 1; i < {classes}; i++)\n    if (votes[i] > votes[best]) best = i;\n"
+        "  return treeml_classes[best];\n}"
+    )
+    return joined(parts)
+
+
 def joined(parts: list[str]) -> str:
-    """The file of its parts; a function that none of them calls would be a warning of the compiler."""
+    """The parts as one file, without the helper if no part calls it: compilers warn about unused functions."""
     helper = TEXT_HELPER.strip()
     called = any("treeml_among(" in part for part in parts if part != helper)
     return "\n\n".join(part for part in parts if called or part != helper) + "\n"
 
 
 def opening(tree: Tree, names: dict[str, str]) -> list[str]:
-    """What comes before the trees: the struct of a row, and what questions about levels use."""
+    """The beginning of the file: the struct of a row, and the helper for tests on levels."""
     members = [f"  {_type(field)}{names[field.name]}; /* {_comment(field.name)} */" for field in tree.fields]
     parts = [
         f"/* A prediction of {_comment(tree.target or ', '.join(tree.outputs))}, written by TreeML. */",
@@ -95,7 +132,7 @@ def _predict(tree: Tree) -> str:
 
 
 def _lines(tree: Tree, names: dict[str, str]) -> list[str]:
-    """Questions with jumps: compilers limit how deep blocks may be nested, but not how far one may jump."""
+    """Tests with jumps: compilers limit the nesting of blocks, but not the distance of a jump."""
     lines: list[str] = []
     leaf = 0
     todo: list[tuple[Node, str]] = [(tree.root, "")]
@@ -150,8 +187,8 @@ def _type(field: Field) -> str:
 
 
 def names_of(tree: Tree) -> dict[str, str]:
-    """For every column an identifier of C that no other has. All begin alike: no keyword of any C, no macro of any
-    header or compiler (`INFINITY`, `linux`, `M_PI`) and no name of ours begins so."""
+    """A unique C identifier for every column. All begin with `column_`, as no keyword, no macro of a header or compiler
+    (`INFINITY`, `linux`, `M_PI`) and no other name in this file does."""
     names: dict[str, str] = {}
     used: set[str] = set()
     for field in tree.fields:
@@ -166,7 +203,7 @@ def names_of(tree: Tree) -> dict[str, str]:
 
 
 def string(text: str) -> str:
-    """A literal in ASCII: other bytes, quotes and the question mark (of trigraphs) are escaped."""
+    """A string literal in ASCII: other bytes, quotes and question marks (because of trigraphs) are escaped."""
     if "\0" in text:
         from treeml.lang.diagnostic import DataError, Diagnostic
 
@@ -180,5 +217,8 @@ def string(text: str) -> str:
 
 
 def _comment(text: str) -> str:
-    """The text as a reader knows it. It neither ends a comment nor begins one; a trigraph is no backslash in it."""
+    """Readable text that neither ends nor begins a comment, and contains no trigraph."""
     return shown(text, MOST_OF_A_COMMENT).replace("*/", "*\\/").replace("/*", "/\\*").replace("??", "?\\?")
+
+
+EXPORT = Export("c", (".c",), write, write_forest)

@@ -1,11 +1,11 @@
-"""Tree -> ONNX, of standard operators only.
+"""Tree -> ONNX with standard operators only.
 
 Every column is an input of its own with one value per row: numbers are doubles (missing: NaN), levels are texts
-(missing: ""). Outputs: `prediction`; `leaf`, the number of the leaf, -1 where the tree gives no prediction; `shares`
-for classes. Without a prediction, `prediction` is "" for texts, NaN for numbers and the least int64 for whole numbers.
-Comparisons of doubles, unlike the tree operators of ONNX that take floats, leave every border where it is. A column
-whose name no input can have (an empty one, or one of the outputs) is called `column_1`, `column_2` ...; the properties
-of the model say which column that is.
+(missing: ""). Outputs: `prediction`; `leaf`, the number of the leaf, or -1 if the tree gives no prediction; `shares`
+for classes. Without a prediction, `prediction` is "" for texts, NaN for numbers and the smallest int64 for integers.
+Doubles are compared exactly, unlike in the tree operators of ONNX, which use floats. A column whose name an input
+cannot have (an empty name, or that of an output) is called `column_1`, `column_2` ...; the properties of the
+model map it to the column.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from treeml.data.table import label_text
 from treeml.lang.display import readable_json, visible_letter
+from treeml.trees.export.contract import Export
 from treeml.trees.export.questions import ExportQuestion, asked, level_texts, required, threshold
+from treeml.trees.export.votes import EXACT_DOUBLES, all_columns, class_number, whole_weights
+from treeml.trees.forest import Forest
 from treeml.trees.nodes import Branch, Field, Node, class_shares
 from treeml.trees.tree import Tree
 
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 TAKEN = frozenset({"rows", "prediction", "leaf", "shares", "votes"})
-OPSET = 19  # the first in which texts can be compared
+OPSET = 19  # the first that can compare texts
 NO_NUMBER = -(2**63)
 
 
@@ -33,8 +36,17 @@ def write(tree: Tree) -> bytes:
     return _checked(_Graph(tree).model())
 
 
+def write_forest(forest: Forest) -> bytes:
+    votes = [
+        [[float(weight) if class_number(forest, leaf) == place else 0.0 for place in range(len(forest.classes))]
+         for leaf in tree.leaves]
+        for tree, weight in zip(forest.trees, whole_weights(forest, EXACT_DOUBLES), strict=True)
+    ]  # fmt: skip
+    return write_votes(all_columns(forest), forest.trees, votes)
+
+
 def write_votes(whole: Tree, trees: Sequence[Tree], votes: Sequence[Sequence[Sequence[float]]]) -> bytes:
-    """Trees that vote. `whole` has the columns of all; `votes` has for every leaf of every tree what each class gets.
+    """Trees that vote. `whole` has the columns of all trees; `votes[tree][leaf]` holds one number per class.
 
     Outputs: `prediction`, `votes`, and `shares`, each of the votes divided by their sum.
     """
@@ -62,7 +74,7 @@ def _checked(model: Any) -> bytes:
 
 
 def input_names(tree: Tree) -> dict[str, str]:
-    """For every column the name of its input: its own, unless that is empty, no text in UTF-8, or a name of ours."""
+    """The name of the input for every column: its own name, unless it is empty, reserved, or not valid UTF-8."""
     own = {field.name for field in tree.fields}
     names: dict[str, str] = {}
     for number, field in enumerate(tree.fields, 1):
@@ -77,7 +89,7 @@ def input_names(tree: Tree) -> dict[str, str]:
 
 
 def whole_text(text: str) -> str:
-    """The text with halves of characters, which UTF-8 has no bytes for, written as escapes."""
+    """The text with lone surrogates, which UTF-8 cannot encode, written as escapes."""
     return "".join(visible_letter(letter) if "\ud800" <= letter <= "\udfff" else letter for letter in text)
 
 
@@ -86,7 +98,7 @@ def _written(value: Any) -> str:
 
 
 class _Graph:
-    """Nodes are added one by one; each method returns the name of its value."""
+    """Builds a graph node by node; each method returns the name of its value."""
 
     def __init__(self, tree: Tree) -> None:
         import numpy
@@ -105,7 +117,7 @@ class _Graph:
         leaf = self.leaf(self.tree)
         self.nodes.append(h.make_node("Identity", [leaf], ["leaf"]))
         values, kind, shape = self.predictions()
-        # The last entry is for rows without a prediction: -1 counts from the end.
+        # The last entry is for rows without a prediction: index -1 counts from the end.
         self.nodes.append(h.make_node("Gather", [self.constant(values), leaf], ["prediction"], axis=0))
         outputs = [
             h.make_tensor_value_info("prediction", kind, ["rows", *shape]),
@@ -128,7 +140,7 @@ class _Graph:
             h.make_tensor_value_info(name, TensorProto.STRING if field.levels else TensorProto.DOUBLE, ["rows"])
             for name, field in zip(self.names.values(), self.tree.fields, strict=True)
         ]
-        if not inputs:  # a lone leaf still has to know how many rows there are
+        if not inputs:  # a single leaf needs an input for the number of rows
             inputs = [h.make_tensor_value_info("rows", TensorProto.DOUBLE, ["rows"])]
         graph = h.make_graph(self.nodes, name, inputs, outputs, self.constants)
         model = h.make_model(graph, producer_name="treeml", opset_imports=[h.make_opsetid("", OPSET)], ir_version=9)
@@ -143,14 +155,14 @@ class _Graph:
         h, np, classes = self.helper, self.numpy, len(self.tree.classes)
         counted, total = "", 0.0
         for tree, each in zip(trees, votes, strict=True):
-            # The last entry is for rows without a prediction: -1 counts from the end, and NaN stays whatever is added.
+            # The last entry is for rows without a prediction: index -1 counts from the end, and a sum with NaN is NaN.
             table = self.constant(np.array([*each, [np.nan] * classes], dtype=np.float64))
             given = self.add("Gather", table, self.leaf(tree))
             counted = self.add("Add", counted, given) if counted else given
             total += sum(each[0])
         self.nodes.append(h.make_node("Identity", [counted], ["votes"]))
         self.nodes.append(h.make_node("Div", [counted, self.constant(np.array(total))], ["shares"]))
-        # Before the first class stands a column that is infinite where there are no votes, and wins only there.
+        # An extra first column is infinite for rows without votes, so that it wins exactly for these rows.
         one = self.constant(np.array([1], dtype=np.int64))
         first = self.add("Slice", counted, self.constant(np.array([0], dtype=np.int64)), one, one)
         nothing = self.add("IsNaN", first)
@@ -176,7 +188,7 @@ class _Graph:
         return name
 
     def largest(self, values: str) -> str:
-        """The first of the largest in every row."""
+        """The position of the largest value in every row, the first of equal ones."""
         name = f"treeml/{len(self.nodes)}"
         self.nodes.append(self.helper.make_node("ArgMax", [values], [name], axis=1, keepdims=0))
         return name
@@ -194,7 +206,7 @@ class _Graph:
         return self.label_values(found)
 
     def label_values(self, labels: Sequence[Any]) -> tuple[NDArray[Any], int, list[int]]:
-        """Labels, and last what stands for none."""
+        """The labels, then the value for rows without a prediction."""
         from onnx import TensorProto
 
         np = self.numpy
@@ -207,7 +219,7 @@ class _Graph:
         )
 
     def leaf(self, tree: Tree) -> str:
-        """From the leaves up, so that however deep the tree is nothing here recurses."""
+        """The leaf of every row, computed from the leaves up without recursion, so that any depth works."""
         first = next(iter(self.columns.values()))[0] if self.columns else "rows"
         shape = self.add("Shape", first)
         numbers: dict[int, str] = {}
@@ -227,7 +239,7 @@ class _Graph:
         return found
 
     def column(self, field: Field) -> tuple[str, str]:
-        """The values with what is missing filled, and where something is missing."""
+        """The values with missing ones filled in, and the mask of missing values."""
         np = self.numpy
         if field.levels:
             missing = self.add("Equal", self.names[field.name], self.constant(np.array("", dtype=object)))
@@ -269,3 +281,6 @@ class _Graph:
         name = f"treeml/constant/{len(self.constants)}"
         self.constants.append(self.tensors.from_array(value, name))
         return name
+
+
+EXPORT = Export("onnx", (".onnx",), write, write_forest)

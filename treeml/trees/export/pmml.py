@@ -1,7 +1,7 @@
 """Tree -> PMML 4.4, a TreeModel.
 
-Each branch has two nodes: the first with the question, the second for every other row. A comparison with what is
-missing is false there (`missingValueStrategy` none), so such a row goes to the no side unless the question asks for it.
+Each branch has two nodes: the first with the test, the second for all other rows. A comparison with a missing value is
+false (`missingValueStrategy` none), so such a row goes to the no side unless the test asks for missing values.
 """
 
 from __future__ import annotations
@@ -12,7 +12,10 @@ from xml.etree import ElementTree
 
 from treeml.data.table import label_text
 from treeml.lang.display import shown, xml_text
+from treeml.trees.export.contract import Export
 from treeml.trees.export.questions import ExportQuestion, asked, level_texts, threshold
+from treeml.trees.export.votes import EXACT_DOUBLES, all_columns, whole_weights
+from treeml.trees.forest import Forest
 from treeml.trees.nodes import Branch, Field, Node, class_shares
 from treeml.trees.tree import Tree
 
@@ -30,6 +33,22 @@ def write(tree: Tree) -> str:
     return text(root)
 
 
+def write_forest(forest: Forest) -> str:
+    """A MiningModel whose segments vote by weight."""
+    weights = whole_weights(forest, EXACT_DOUBLES)
+    whole = all_columns(forest)
+    refuse_odd_names(whole)
+    root = document(whole, "trees that vote")
+    model = ElementTree.SubElement(root, "MiningModel", {"functionName": "classification"})
+    schema(model, whole)
+    segments = ElementTree.SubElement(model, "Segmentation", {"multipleModelMethod": "weightedMajorityVote"})
+    for number, (tree, weight) in enumerate(zip(forest.trees, weights, strict=True), 1):
+        segment = ElementTree.SubElement(segments, "Segment", {"id": str(number), "weight": str(weight)})
+        ElementTree.SubElement(segment, "True")
+        tree_model(segment, tree)
+    return text(root)
+
+
 def refuse_odd_names(tree: Tree) -> None:
     names = [tree.target, *(field.name for field in tree.fields), *map(str, tree.classes)]
     names += [label_text(level) for field in tree.fields for level in field.levels]
@@ -39,7 +58,7 @@ def refuse_odd_names(tree: Tree) -> None:
 
 
 def document(tree: Tree, description: str) -> Element:
-    """A document with its header and its dictionary, without a model."""
+    """A document with header and dictionary, but without a model."""
     root = Element("PMML", {"xmlns": NAMESPACE, "version": "4.4"})
     header = ElementTree.SubElement(root, "Header", {"description": description})
     ElementTree.SubElement(header, "Application", {"name": "TreeML"})
@@ -95,7 +114,7 @@ def _continuous(dictionary: Element, name: str) -> None:
 def schema(model: Element, tree: Tree) -> None:
     schema = ElementTree.SubElement(model, "MiningSchema")
     for field in tree.fields:
-        # A level that training did not have is no error: it answers no.
+        # A level that did not occur in training is not an error: it answers no.
         attributes = {"name": field.name, "usageType": "active", "invalidValueTreatment": "asIs"}
         if field.fill is not None:
             attributes["missingValueReplacement"] = _text(field.fill)
@@ -159,3 +178,6 @@ def _refuse(title: str) -> None:
     from treeml.lang.diagnostic import DataError, Diagnostic
 
     raise DataError(Diagnostic("D492", title, place="pmml", helps=("choose another form: `treeml show --as json`",)))
+
+
+EXPORT = Export("pmml", (".pmml", ".xml"), write, write_forest)

@@ -1,21 +1,25 @@
-"""Tree -> a Python module that needs nothing: `predict(row)` for a row given as a dict.
+"""Tree -> a Python module without dependencies: `predict(row)` for a row given as a dict.
 
-A value is missing that is None or NaN. ValueError where a column is missing that never was in training.
+None and NaN are missing values. A missing value in a column that had none in training raises ValueError.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 from fractions import Fraction
 from typing import Any
 
 from treeml.data.table import label_text
+from treeml.trees.export.contract import Export
 from treeml.trees.export.questions import ExportQuestion, asked, level_texts, required, threshold
+from treeml.trees.export.votes import all_columns, class_number, whole_weights
+from treeml.trees.forest import Forest
 from treeml.trees.nodes import Field, Node, TreeLeaf
 from treeml.trees.tree import Tree
 
-DEEPEST = 30  # Python allows a hundred levels of indentation; below that a function of its own continues
+DEEPEST = 30  # deeper subtrees become functions of their own: Python allows at most 100 levels of indentation
 
 HELPERS = '''
 
@@ -37,13 +41,55 @@ def _text(value):
 '''
 
 
+PREDICT_BY_VOTES = '''CLASSES = ({labels},)
+TREES = ({trees},)
+
+
+def votes(row):
+    """For every class the weight of the trees that vote for it, in whole numbers."""
+    found = [0] * len(CLASSES)
+    for tree, weight in TREES:
+        found[tree(row)] += weight
+    return found
+
+
+def predict(row):
+    """The prediction for one row, a dict from column to value: of equal votes the first class wins."""
+    found = votes(row)
+    return CLASSES[found.index(max(found))]'''
+
+
 def write(tree: Tree) -> str:
     parts = [opening(tree, "A decision tree", imports([tree])), *Writer(tree, "predict").functions()]
     return "\n\n\n".join(parts) + "\n"
 
 
+def write_forest(forest: Forest) -> str:
+    # Each tree returns the number of its class, so that labels of any kind are told apart.
+    writers = [Writer(_numbered(forest, tree), f"_tree_{number}") for number, tree in enumerate(forest.trees)]
+    head = opening(all_columns(forest), f"{len(forest.trees)} decision trees that vote", imports(forest.trees))
+    weighted = zip(writers, whole_weights(forest), strict=True)
+    predict = PREDICT_BY_VOTES.format(
+        labels=", ".join(label(each) for each in forest.classes),
+        trees=", ".join(f"({writer.name}, {weight})" for writer, weight in weighted),
+    )
+    parts = [part for writer in writers for part in writer.functions()]
+    return "\n\n\n".join([head, *parts, predict]) + "\n"
+
+
+def _numbered(forest: Forest, tree: Tree) -> Tree:
+    """The tree with the number of a class in place of its label."""
+
+    def numbered(node: Any) -> Any:
+        if isinstance(node, TreeLeaf):
+            return replace(node, prediction=class_number(forest, node))
+        return replace(node, yes=numbered(node.yes), no=numbered(node.no))
+
+    return replace(tree, root=numbered(tree.root), classes=tuple(range(len(tree.classes))))
+
+
 def opening(tree: Tree, what: str, imported: str) -> str:
-    """The docstring of the module, what it imports, and what every tree in it uses."""
+    """The docstring of the module, its imports, and the helpers that every tree uses."""
     target = _comment(tree.target or ", ".join(tree.outputs))
     return f'"""{what} for {target}, written by TreeML."""{imported}{HELPERS}'.strip("\n")
 
@@ -54,7 +100,7 @@ def imports(trees: Sequence[Tree]) -> str:
 
 
 class Writer:
-    """One tree as a function of a row, which is named, and as many parts as its depth needs."""
+    """One tree as a function of this name, plus as many helper functions as its depth needs."""
 
     def __init__(self, tree: Tree, name: str) -> None:
         self.tree, self.name = tree, name
@@ -126,6 +172,9 @@ def label(value: Any) -> str:
 
 
 def _comment(text: str) -> str:
-    """Text that cannot end the line, or the docstring, that it stands in."""
+    """Text that cannot end the line or the docstring that contains it."""
     safe = "".join(letter if letter.isprintable() else " " for letter in text)
     return safe.replace("\\", "/").replace('"""', "'''")
+
+
+EXPORT = Export("python", (".py",), write, write_forest)

@@ -1,7 +1,7 @@
-"""A test of a tree -> one of three questions that every language can put: at most, among, or missing.
+"""A test of a tree -> one of three questions that every language can express: at most, among, or missing.
 
-Levels are compared by how they read, as `Tree.predict` does: 1, 1.0 and "1" are one level, and truths may be written as
-0 and 1 or as false and true.
+Levels are compared by their text, as in `Tree.predict`: 1, 1.0 and "1" are one level, and booleans may be written as 0
+and 1 or as false and true.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ from treeml.data.table import label_text
 from treeml.trees.nodes import Field, TreeTest
 from treeml.trees.tree import Tree
 
-BEYOND = 2**53  # whole numbers from here on are not all floats
+BEYOND = 2**53  # from here on, not every integer is a float
 
 
 @dataclass(frozen=True, slots=True)
 class ExportQuestion:
+    """A question about one column."""
+
     field: Field
     kind: str  # "at most", "among" or "missing"
     values: tuple[Any, ...] = ()  # the threshold, the levels or the numbers that pass
@@ -26,6 +28,7 @@ class ExportQuestion:
 
 
 def asked(tree: Tree, test: TreeTest) -> ExportQuestion:
+    """The question that a test asks."""
     field = next(field for field in tree.fields if field.name == test.column)
     may_miss = field.missing and field.fill is None
     if test.kind == "missing":
@@ -39,12 +42,12 @@ def asked(tree: Tree, test: TreeTest) -> ExportQuestion:
 
 
 def required(tree: Tree) -> tuple[Field, ...]:
-    """The columns without which there is no prediction: in training they never were missing."""
+    """The columns that must have a value, because they had no missing values in training."""
     return tuple(field for field in tree.fields if not field.missing and field.fill is None)
 
 
 def level_texts(field: Field, levels: tuple[Any, ...]) -> tuple[str, ...]:
-    """All ways in which a value of these levels may read."""
+    """All texts that a value of these levels may have."""
     texts = [label_text(level) for level in levels]
     known = {label_text(level) for level in field.levels}
     if known <= {"0", "1", "false", "true"}:
@@ -55,7 +58,7 @@ def level_texts(field: Field, levels: tuple[Any, ...]) -> tuple[str, ...]:
 
 
 def threshold(value: Any) -> int | float:
-    """A number to compare with: a float, but beyond 2**53 the whole number itself."""
+    """A number to compare with: a float, but an exact integer beyond 2**53."""
     exact = Fraction(value)
     if abs(exact) >= BEYOND and not isinstance(value, float):
         return exact.numerator // exact.denominator

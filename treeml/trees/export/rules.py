@@ -1,7 +1,7 @@
 """Tree -> one line per leaf: IF "age" <= 35 AND "sex" in ["F"] THEN "income" = ">50K".
 
-Names and labels are written as in JSON and numbers with all their digits, so that the rules can be read by programs and
-say exactly what the tree says. The rules exclude each other: exactly one holds for every row.
+Names and labels are written as in JSON, and numbers with all digits, so that programs can read the rules and get
+exactly the predictions of the tree. Exactly one rule holds for every row.
 """
 
 from __future__ import annotations
@@ -11,13 +11,23 @@ from typing import Any
 
 from treeml.data.table import label_text
 from treeml.lang.display import readable_json
+from treeml.trees.export.contract import Export
 from treeml.trees.export.questions import ExportQuestion, asked, threshold
+from treeml.trees.forest import Forest
 from treeml.trees.nodes import TreeLeaf, TreeTest
 from treeml.trees.tree import Tree
 
 
 def write(tree: Tree) -> str:
     return "\n".join(_rule(tree, path, leaf) for path, leaf in tree.paths()) + "\n"
+
+
+def write_forest(forest: Forest) -> str:
+    labels = readable_json([label_text(label) for label in forest.classes])
+    parts = [f"# {len(forest.trees)} trees vote; the class with most weight wins, of equals the first of {labels}"]
+    for number, (tree, weight) in enumerate(zip(forest.trees, forest.weights, strict=True), 1):
+        parts += [f"# tree {number}, weight {weight}", write(tree).rstrip("\n")]
+    return "\n".join(parts) + "\n"
 
 
 def _rule(tree: Tree, path: tuple[tuple[TreeTest, bool], ...], leaf: TreeLeaf) -> str:
@@ -49,3 +59,6 @@ def _written(value: Any) -> Any:
     if isinstance(value, Fraction):
         return float(value)
     return value if value is None or isinstance(value, (str, bool, int, float)) else label_text(value)
+
+
+EXPORT = Export("rules", (".txt",), write, write_forest)

@@ -1,6 +1,6 @@
-"""Tree -> a CASE expression; for clusters a select list with one for each output.
+"""Tree -> a CASE expression; for clusters a select list with one expression per output.
 
-A missing value is NULL. Where a column is NULL that never was missing in training, the prediction is NULL.
+A missing value is NULL. If it is in a column that had no missing values in training, the prediction is NULL.
 """
 
 from __future__ import annotations
@@ -13,11 +13,14 @@ from typing import Any
 
 from treeml.data.table import label_text
 from treeml.lang.display import shown
+from treeml.trees.export.contract import Export
 from treeml.trees.export.questions import ExportQuestion, asked, required, threshold
+from treeml.trees.export.votes import EXACT_INTEGERS, all_columns, class_number, whole_weights
+from treeml.trees.forest import Forest
 from treeml.trees.nodes import Branch, Field, Node, TreeLeaf
 from treeml.trees.tree import Tree
 
-_CANNOT_HOLD = re.compile("[\x00\ud800-\udfff]")  # NUL ends a statement, and half a character is no text
+_CANNOT_HOLD = re.compile("[\x00\ud800-\udfff]")  # NUL ends a statement, and a lone surrogate cannot be encoded
 
 
 def write(tree: Tree) -> str:
@@ -32,18 +35,49 @@ def write(tree: Tree) -> str:
     )
 
 
+def write_forest(forest: Forest) -> str:
+    """Two classes are distinguished by the sign of one sum; votes for more classes are counted in an inner SELECT."""
+    weights = whole_weights(forest, EXACT_INTEGERS)
+    labels = [literal(label) for label in forest.classes]
+    if len(labels) == 2:
+        votes = _sql_sum(forest, weights, lambda number, weight: weight if number == 0 else -weight)
+        found = f"CASE WHEN\n{votes}\n>= 0 THEN {labels[0]} ELSE {labels[1]} END"
+    else:
+        sums = [
+            f"{_sql_sum(forest, weights, lambda number, weight, own=place: weight if number == own else 0)} AS votes{place}"  # type: ignore[misc]  # noqa: E501
+            for place in range(len(labels))
+        ]
+        cases = []
+        for place in range(len(labels) - 1):
+            others = " AND ".join(f"votes{place} >= votes{other}" for other in range(len(labels)) if other != place)
+            cases.append(f"WHEN {others} THEN {labels[place]}")
+        inner = ",\n".join(sums)
+        found = f"(SELECT CASE {' '.join(cases)} ELSE {labels[-1]} END FROM (SELECT\n{inner}) AS counted)"
+    return unless_missing(required(all_columns(forest)), lambda indent: found) + "\n"
+
+
+def _sql_sum(forest: Forest, weights: list[int], vote: Callable[[int, int], int]) -> str:
+    return "\n+ ".join(
+        tree_expression(tree, lambda leaf, weight=weight: str(vote(class_number(forest, leaf), weight)))  # type: ignore[misc]
+        for tree, weight in zip(forest.trees, weights, strict=True)
+    )
+
+
 def _whole(tree: Tree, value: Callable[[TreeLeaf], str]) -> str:
     return unless_missing(required(tree), lambda indent: tree_expression(tree, value, indent))
 
 
 def tree_expression(tree: Tree, value: Callable[[TreeLeaf], str], indent: str = "") -> str:
-    """A CASE expression for rows in which nothing is missing that must be there."""
+    """A CASE expression for rows that have a value in every required column."""
     return _node(tree, tree.root, value, indent)
 
 
 def unless_missing(needed: tuple[Field, ...], expression: Callable[[str], str]) -> str:
-    """NULL where a column is that must be there. The expression is asked for with its indent: text that is finished
-    cannot be indented, since the line breaks in it may be those of a name."""
+    """The expression, or NULL if a required column is NULL.
+
+    `expression` gets its indent as an argument, because finished text cannot be indented: line breaks in it may be part
+    of a name.
+    """
     if not needed:
         return expression("")
     unknown = " OR ".join(f"{_name(field.name)} IS NULL" for field in needed)
@@ -81,7 +115,7 @@ def _name(name: str) -> str:
 
 
 def quoted(text: str, quote: str) -> str:
-    """Foreign text between quotes. SQL has no escapes: a quote is doubled, all else is as it is."""
+    """Text between quotes. SQL has no escapes: a quote is doubled, everything else is unchanged."""
     if not _CANNOT_HOLD.search(text):
         return quote + text.replace(quote, 2 * quote) + quote
     from treeml.lang.diagnostic import DataError, Diagnostic
@@ -109,3 +143,6 @@ def literal(value: Any) -> str:
 
 def _number(value: int | float) -> str:
     return repr(value)
+
+
+EXPORT = Export("sql", (".sql",), write, write_forest)

@@ -15,10 +15,9 @@ from treeml.problem.evaluate import answers as test_answers
 from treeml.problem.problem import Problem
 from treeml.system.confinement import Outside, open_within
 from treeml.system.reading import MOST_OF_A_TREE, read_opened, read_text
-from treeml.trees.importing.estimator import ORIGIN, is_estimator, read_estimator
-from treeml.trees.importing.iti import looks_like_iti, read_iti
-from treeml.trees.importing.sketch import Origin, raise_sketch, unreadable
-from treeml.trees.importing.weka import read_weka
+from treeml.trees.importing.contract import Origin
+from treeml.trees.importing.registry import importer_of
+from treeml.trees.importing.sketch import raise_sketch, unreadable
 from treeml.trees.nodes import Branch, Node, TreeTest
 from treeml.trees.raising import lower_tree
 from treeml.trees.tree import Tree
@@ -32,30 +31,35 @@ if TYPE_CHECKING:
 
 
 def read_start(source: Any, dataset: Dataset, folder: Path | None = None, span: Span | None = None) -> Tree:
-    """A Tree from a Tree, a fitted estimator, or a file: JSON, or the text of Weka's J48 or of ITI.
+    """A Tree from a Tree, or from whatever an importer recognizes: a fitted estimator, or the text of a file.
 
-    A file has to lie in `folder`, where one is given; `span` is where a spec names it.
+    If `folder` is given, the file must lie in it; `span` is the place where a spec names the file.
     """
     if isinstance(source, Tree):
         return source
-    if is_estimator(source):
-        return raise_sketch(read_estimator(source, dataset), dataset, ORIGIN)
-    path = Path(source)
+    if isinstance(source, (str, Path)):
+        name, content = str(source), _file_text(Path(source), folder, span)
+    else:
+        name, content = "the estimator", source
+    importer = importer_of(content)
+    if importer is None:
+        raise TypeError(
+            f"a search starts from a Tree, a fitted estimator or a file, not from a {type(source).__name__}"
+        )
+    origin = Origin(name, importer.program)
+    found = importer.read(content, origin, dataset)
+    return found if isinstance(found, Tree) else raise_sketch(found, dataset, origin)
+
+
+def _file_text(path: Path, folder: Path | None, span: Span | None) -> str:
     try:
-        text = _text(path, folder)
+        return _text(path, folder)
     except Outside:
         refuse_start("A801", f"{path.name} leads out of the folder of the specification, which is not trusted", span)
-    except OSError as error:
-        unreadable(path, error.strerror or str(error))
     except UnicodeDecodeError:
         unreadable(path, "it is not UTF-8 text")
-    if text.lstrip()[:1] in ("{", "["):
-        return Tree.from_json(text, str(path))
-    if looks_like_iti(text):
-        origin = Origin(str(path), "ITI")
-        return raise_sketch(read_iti(text, origin), dataset, origin)
-    origin = Origin(str(path), "Weka")
-    return raise_sketch(read_weka(text, origin), dataset, origin)
+    except (OSError, ValueError) as error:  # a path may contain what no path can, such as NUL
+        unreadable(path, getattr(error, "strerror", None) or str(error))
 
 
 def _text(path: Path, folder: Path | None) -> str:
@@ -66,10 +70,10 @@ def _text(path: Path, folder: Path | None) -> str:
 
 
 def lower_start(tree: Tree, lowered: Lowered, span: Span | None = None) -> nodes.Node:
-    """The tree over the tests of the problem; parts that no row reaches are left out.
+    """The tree over the tests of the problem, without the parts that no row reaches.
 
-    A question counts as a test that sends the training rows the same ways, so that a threshold of another program may
-    lie anywhere between the same two values.
+    A test of the tree matches any test of the problem that separates the training rows in the same way, so that a
+    threshold of another program may lie anywhere between the same two values.
     """
     import numpy as np
 
@@ -100,7 +104,7 @@ def lower_start(tree: Tree, lowered: Lowered, span: Span | None = None) -> nodes
                 node = node.no
             else:
                 everywhere = answers(node.test, inputs.columns[node.test.column], np.arange(problem.rows))
-                test, exchanged = _like(node.test, everywhere, lowered, span)
+                test, exchanged = _matching_test(node.test, everywhere, lowered, span)
                 sides = fitted(node.yes, rows[yes]), fitted(node.no, rows[~yes])
                 return nodes.Split(test, *(reversed(sides) if exchanged else sides))
         if not dataset.classes:
@@ -114,7 +118,7 @@ def lower_start(tree: Tree, lowered: Lowered, span: Span | None = None) -> nodes
 
 
 def refuse_broken(node: nodes.Node, problem: Problem, span: Span | None) -> None:
-    """A tree that is to be improved has to meet the requirements already; otherwise this says which it misses."""
+    """Refuse a tree that is to be improved if it violates requirements; the notes list them."""
     routed = Routed(problem, node)
     broken = [bound for bound in problem.bounds if not meets(bound, problem, node, routed)]
     if not broken:
@@ -138,8 +142,8 @@ def refuse_start(code: str, title: str, span: Span | None, *notes: str, help: st
     raise DataError(Diagnostic(code, title, labels, notes, (help,) if help else ()))
 
 
-def _like(test: TreeTest, yes: NDArray[np.bool_], lowered: Lowered, span: Span | None) -> tuple[int, bool]:
-    """The test of the problem that tells the rows apart as this one does, and whether yes and no are exchanged."""
+def _matching_test(test: TreeTest, yes: NDArray[np.bool_], lowered: Lowered, span: Span | None) -> tuple[int, bool]:
+    """The test of the problem that separates the rows as this one does, and whether yes and no are exchanged."""
     import numpy as np
 
     problem = lowered.problem

@@ -1,61 +1,23 @@
 """A tree as another program wrote it, with a Dataset -> a Tree over its columns.
 
-A sketch knows names and texts only. Which of them are columns, levels, thresholds and classes, the data say; what they
-do not know is refused with the line it stands on.
+A sketch holds only names and texts. The data decide which of them are columns, levels, thresholds and classes; a name
+that the data do not have is refused with its line.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf, isfinite, nextafter
 from pathlib import Path
 from typing import Any, NoReturn
 
 from treeml.data.table import Column, Dataset, label_text, listed
-from treeml.lang.diagnostic import DataError, Diagnostic
-from treeml.lang.discretion import UnreadError
+from treeml.lang.diagnostic import Diagnostic
+from treeml.lang.redaction import UnreadError
+from treeml.trees.importing.contract import DEEPEST, Origin, Sketch, SketchLeaf, SketchSplit
 from treeml.trees.nodes import Branch, Node, TreeLeaf, TreeTest
 from treeml.trees.raising import field_of, plain_value
 from treeml.trees.tree import Tree
-
-DEEPEST = 400  # levels; what is deeper is a mistake in the text, and would exhaust the stack
-
-
-@dataclass(frozen=True, slots=True)
-class Says:
-    """A leaf: the label it predicts, as text."""
-
-    label: str
-    line: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Asks:
-    """A split: rows whose column is at most, below, or equal to the value go to the yes side."""
-
-    column: str
-    comparison: str  # "<=", "<" or "="
-    value: str
-    yes: Sketch
-    no: Sketch
-    line: int = 0
-
-
-Sketch = Says | Asks
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """Where a sketch comes from, for messages."""
-
-    name: str  # "tree.txt", "the estimator"
-    program: str  # "Weka", "ITI", "scikit-learn"
-
-    def refuse(self, code: str, title: str, line: int = 0, note: str = "", help: str = "") -> NoReturn:
-        place = f"{self.name}:{line}" if line else self.name
-        raise DataError(
-            Diagnostic(code, title, notes=(note,) if note else (), helps=(help,) if help else (), place=place)
-        )
 
 
 def raise_sketch(sketch: Sketch, dataset: Dataset, origin: Origin) -> Tree:
@@ -67,7 +29,7 @@ def raise_sketch(sketch: Sketch, dataset: Dataset, origin: Origin) -> Tree:
     def raised(node: Sketch, depth: int) -> Node:
         if depth > DEEPEST:
             origin.refuse("D481", f"{origin.name} holds a tree of more than {DEEPEST} levels", node.line)
-        if isinstance(node, Says):
+        if isinstance(node, SketchLeaf):
             return TreeLeaf(_label(node, dataset, origin))
         test = _test(node, _column(node, dataset, origin, columns), origin)
         return Branch(test, raised(node.yes, depth + 1), raised(node.no, depth + 1))
@@ -84,7 +46,7 @@ def unreadable(path: Path, reason: str) -> NoReturn:
     raise UnreadError(Diagnostic("D481", f"{path} cannot be read: {reason}", place=str(path)))
 
 
-def _column(node: Asks, dataset: Dataset, origin: Origin, known: dict[str, Column]) -> Column:
+def _column(node: SketchSplit, dataset: Dataset, origin: Origin, known: dict[str, Column]) -> Column:
     if node.column not in known:
         if node.column not in dataset.table.columns:
             origin.refuse(
@@ -104,7 +66,7 @@ def _column(node: Asks, dataset: Dataset, origin: Origin, known: dict[str, Colum
     return known[node.column]
 
 
-def _test(node: Asks, column: Column, origin: Origin) -> TreeTest:
+def _test(node: SketchSplit, column: Column, origin: Origin) -> TreeTest:
     number = _number(node.value)
     if node.comparison == "=":
         if not column.levels:
@@ -120,7 +82,7 @@ def _test(node: Asks, column: Column, origin: Origin) -> TreeTest:
     return TreeTest(column.name, "at most", (nextafter(number, -inf) if node.comparison == "<" else number,))
 
 
-def _no_value(node: Asks, origin: Origin) -> NoReturn:
+def _no_value(node: SketchSplit, origin: Origin) -> NoReturn:
     origin.refuse(
         "D440",
         f"the starting tree asks whether `{node.column}` {node.comparison} {node.value}, which its values cannot be",
@@ -129,7 +91,7 @@ def _no_value(node: Asks, origin: Origin) -> NoReturn:
     )
 
 
-def _label(node: Says, dataset: Dataset, origin: Origin) -> Any:
+def _label(node: SketchLeaf, dataset: Dataset, origin: Origin) -> Any:
     number = _number(node.label)
     for label in dataset.classes:
         if _equal(label, node.label, number):

@@ -1,7 +1,7 @@
 """The text of Weka's J48 -> a sketch.
 
 Every branch is a line: one bar per level above it, the column, a comparison and a value, and for a leaf the class with
-the rows that reached it. A column of several levels has a branch for each, which become a chain of questions.
+its number of rows. A column of several levels has a branch for each level; they become a chain of splits.
 """
 
 from __future__ import annotations
@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from treeml.trees.importing.sketch import DEEPEST, Asks, Origin, Says, Sketch
+from treeml.data.table import Dataset
+from treeml.trees.importing.contract import DEEPEST, Importer, Origin, Sketch, SketchLeaf, SketchSplit
 
-# Lines are taken apart from both ends, by patterns that never try the same letters twice: a line of any length is read
-# in time that grows with its length.
+# Lines are parsed from both ends by patterns without backtracking, so that the time is linear in the length of a line.
 _BARS = re.compile(r"(?:\|\s{1,3})*")
 _COMPARISON = re.compile(r"\s(<=|>=|!=|=|>|<)\s")
 _ROWS = re.compile(r"\s\([\d.]+(?:/[\d.]+)?\)$")
@@ -33,13 +34,14 @@ class _Line:
 
 
 def read_weka(text: str, origin: Origin) -> Sketch:
+    """The tree in a text; DataError with the line of the first mistake."""
     lines: list[_Line] = []
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or _HEADING.match(line.strip()):
             continue
         before, alone = _leaf(line.strip())
         if alone is not None and not before and not lines:
-            return Says(alone, number)
+            return SketchLeaf(alone, number)
         branch = _branch(line, number)
         if branch is None:
             origin.refuse("D481", f"{origin.name} is no tree of Weka: line {number} is no branch", number, line.strip())
@@ -56,7 +58,7 @@ def read_weka(text: str, origin: Origin) -> Sketch:
 
 
 def _branch(line: str, number: int) -> _Line | None:
-    """`|   age <= 40: yes (7.0/1.0)` taken apart; None where it is no such line."""
+    """The parts of a line such as `|   age <= 40: yes (7.0/1.0)`; None for any other line."""
     bars = _BARS.match(line)
     assert bars is not None
     rest = line[bars.end() :].rstrip()
@@ -70,7 +72,7 @@ def _branch(line: str, number: int) -> _Line | None:
 
 
 def _leaf(text: str) -> tuple[str, str | None]:
-    """`40: yes (7.0)` -> `40` and `yes`; of a branch without a class the text, and None."""
+    """`40: yes (7.0)` -> `40` and `yes`; for a branch without a class, the text and None."""
     rows = _ROWS.search(text, max(0, text.rfind("(") - 1))
     if rows is not None:
         colon = _COLON.search(text, 0, rows.start())
@@ -81,7 +83,7 @@ def _leaf(text: str) -> tuple[str, str | None]:
 
 
 def _node(lines: Sequence[_Line], at: int, level: int, origin: Origin) -> tuple[Sketch, int]:
-    """The node whose branches begin here, and the place after it."""
+    """The node whose branches begin here, and the index of the line after it."""
     branches: list[tuple[_Line, Sketch]] = []
     while at < len(lines) and lines[at].level == level:
         line = lines[at]
@@ -94,7 +96,7 @@ def _node(lines: Sequence[_Line], at: int, level: int, origin: Origin) -> tuple[
                 line.number,
             )
         if line.label is not None:
-            branches.append((line, Says(line.label, line.number)))
+            branches.append((line, SketchLeaf(line.label, line.number)))
             at += 1
         elif at + 1 < len(lines) and lines[at + 1].level == level + 1:
             below, at = _node(lines, at + 1, level + 1, origin)
@@ -117,14 +119,27 @@ def _pair(branches: list[tuple[_Line, Sketch]], origin: Origin) -> Sketch:
         )
     if first.comparison in (">", ">=", "!="):
         first, one, other = second, other, one
-    return Asks(first.column, first.comparison, first.value, one, other, first.number)
+    return SketchSplit(first.column, first.comparison, first.value, one, other, first.number)
 
 
 def _chain(branches: list[tuple[_Line, Sketch]], origin: Origin) -> Sketch:
-    """A question for every level but the last, which gets what is left."""
+    """A split for every level except the last, which takes the remaining rows."""
     sketch = branches[-1][1]
     for line, below in reversed(branches[:-1]):
         if line.comparison != "=":
             origin.refuse("D481", f"{origin.name}: line {line.number} is no branch of a level", line.number)
-        sketch = Asks(line.column, "=", line.value, below, sketch, line.number)
+        sketch = SketchSplit(line.column, "=", line.value, below, sketch, line.number)
     return sketch
+
+
+def recognizes(source: Any) -> bool:
+    """Any text: this importer is the last to be asked, and its messages say what is wrong with the text."""
+    return isinstance(source, str)
+
+
+def read(source: str, origin: Origin, dataset: Dataset) -> Sketch:
+    """The sketch of the tree; its names are looked up in the data later."""
+    return read_weka(source, origin)
+
+
+IMPORTER = Importer("Weka", recognizes, read)

@@ -1,4 +1,6 @@
-"""Ways to write a Problem as constraints: one encoding per module.
+"""Encodings of a problem as constraints, one folder per family: `cover`, `cpsat`, `mip`, `clauses`, `faultless`.
 
-Only `treeml.backends.solvers` imports from here, plus `greedy_start` and `faultless`, which other back-ends reuse.
+`read_problem` turns a problem into an `IntegerTask`, which every encoding reads; `encoding_choice` estimates sizes and
+decides which encoding fits. Only `treeml.backends.solvers` imports from here, except for `starts.greedy_start`,
+`faultless.question` and `node_questions`, which other back-ends use too.
 """

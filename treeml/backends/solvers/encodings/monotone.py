@@ -1,8 +1,8 @@
-"""A tree -> the pairs of its leaves that break a monotony, so that a model can forbid them.
+"""Tree -> the pairs of its leaves that violate monotonicity, so that a model can forbid them.
 
-Whether a tree is monotone shows in pairs of leaves as regions of the input space, not in rows. There are too many pairs
-of possible leaves to write them all down, so models are solved without, and each broken pair found in an answer is
-added as one clause: exact, since the clause only excludes what breaks the requirement.
+Monotonicity is a property of pairs of leaves as regions of the input space, not of rows. There are too many possible
+pairs to write them all down. So models are first solved without them, and every violated pair in a solution is added
+as a clause. This is exact: a clause excludes only trees that violate the requirement.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from treeml.problem.terms import Monotone
 from treeml.problem.tree import Leaf, Node
 
 Path = tuple[tuple[int, bool], ...]
-Region = dict[int, frozenset[int]]  # of every tested feature the codes that lead to a leaf; -1 is missing
+Region = dict[int, frozenset[int]]  # for every tested feature, the codes that lead to a leaf; -1 means missing
 
 
 def broken_pairs(tree: Node, problem: Problem, terms: tuple[Monotone, ...]) -> Iterator[tuple[Path, Path]]:
-    """Paths to a positive leaf and to another that together break one of the terms."""
+    """Pairs of paths, to a positive leaf and to another leaf, that together violate one of the terms."""
     leaves = [(path, leaf, region(path, problem)) for path, leaf in _leaves(tree, ())]
     for term in terms:
         for path, leaf, here in leaves:
@@ -28,7 +28,7 @@ def broken_pairs(tree: Node, problem: Problem, terms: tuple[Monotone, ...]) -> I
 
 
 def breaks(positive: Region, other: Region, problem: Problem, term: Monotone) -> bool:
-    """Can an input of the positive region move the wrong way, on the feature alone, into the other?"""
+    """Can an input leave the positive region for the other by changing this feature alone, in the wrong direction?"""
     low, high = (positive, other) if term.increasing else (other, positive)
     for number in low.keys() | high.keys():
         here = low.get(number, _codes(problem, number))

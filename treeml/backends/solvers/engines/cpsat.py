@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treeml.backends.contract import Deadline
-from treeml.backends.solvers.encodings.deadline import NO_DEADLINE, in_time
-from treeml.backends.solvers.encodings.program import FREE, Program
-from treeml.backends.solvers.engines.outcome import LEFT, OnIncumbent, Orders, SolverOutcome, cut_short, run_in_thread
+from treeml.backends.solvers.engines.outcome import OnIncumbent, SolverOutcome
+from treeml.backends.solvers.engines.program import FREE, Program
+from treeml.backends.solvers.engines.running import LEFT, RunLimits, cut_short, run_in_thread
 from treeml.backends.solvers.engines.statuses import outcome_of, told_bound
+from treeml.backends.task.deadline import NO_DEADLINE, in_time
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,16 +25,16 @@ NAME = "CP-SAT"
 
 def solve_program(
     program: Program,
-    orders: Orders,
+    run_limits: RunLimits,
     start: Whole | None = None,
     on_incumbent: OnIncumbent | None = None,
 ) -> SolverOutcome:
-    model, variables = write_model(program, orders.deadline)
+    model, variables = write_model(program, run_limits.deadline)
     if start is not None:
         for variable, value in zip(variables, start.tolist(), strict=True):
             model.add_hint(variable, value)
     # The flow is a linear program with few fractional corners: the strongest linear relaxation decides it.
-    return run_model(model, variables, orders, on_incumbent=on_incumbent, linearization=2)
+    return run_model(model, variables, run_limits, on_incumbent=on_incumbent, linearization=2)
 
 
 def write_model(program: Program, deadline: Deadline = NO_DEADLINE) -> tuple[Any, list[Any]]:
@@ -68,7 +69,7 @@ def write_model(program: Program, deadline: Deadline = NO_DEADLINE) -> tuple[Any
 def run_model(
     model: Any,
     variables: list[Any],
-    orders: Orders,
+    run_limits: RunLimits,
     *,
     on_incumbent: OnIncumbent | None = None,
     linearization: int | None = None,
@@ -77,18 +78,21 @@ def run_model(
     from ortools.sat.python import cp_model
 
     solver = cp_model.CpSolver()
-    solver.parameters.num_workers = max(1, orders.threads)
+    solver.parameters.num_workers = max(1, run_limits.threads)
     # Its own handler of Ctrl-C, set up outside the main thread, ends the process; Python hears it and stops the search.
     solver.parameters.catch_sigint_signal = False
-    solver.parameters.random_seed = orders.seed % 2**31
+    solver.parameters.random_seed = run_limits.seed % 2**31
     # What this detection concludes from numbers beyond 2^31 is wrong: models with solutions came out infeasible.
     solver.parameters.auto_detect_greater_than_at_least_one_of = False
-    if orders.deadline.left() < float("inf"):
-        solver.parameters.max_time_in_seconds = max(0.01, orders.deadline.left())
-    if orders.work is not None:
-        solver.parameters.max_deterministic_time = float(orders.work)
-    if orders.memory is not None:
-        solver.parameters.max_memory_in_mb = orders.memory // 2**20 + 1
+    # Up to 9.15, presolve drops conditions of rows when it compares rows with sets of which exactly one member is true,
+    # and then calls another solution optimal (google/or-tools#5293).
+    solver.parameters.presolve_inclusion_work_limit = 0
+    if run_limits.deadline.left() < float("inf"):
+        solver.parameters.max_time_in_seconds = max(0.01, run_limits.deadline.left())
+    if run_limits.work is not None:
+        solver.parameters.max_deterministic_time = float(run_limits.work)
+    if run_limits.memory is not None:
+        solver.parameters.max_memory_in_mb = run_limits.memory // 2**20 + 1
     if linearization is not None:
         solver.parameters.linearization_level = linearization
     if fixed_search:
@@ -108,7 +112,7 @@ def run_model(
         solver.best_bound_callback = told
 
     statuses: list[Any] = []
-    stopped += run_in_thread(lambda: statuses.append(solver.solve(model, listener)), solver.stop_search, orders)
+    stopped += run_in_thread(lambda: statuses.append(solver.solve(model, listener)), solver.stop_search, run_limits)
     if LEFT in stopped:
         return SolverOutcome(cut_short(stopped), raw="left in a step that CP-SAT does not leave")
     return _outcome(solver, model, statuses[0], variables, stopped)

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treeml.backends.solvers.encodings.integer_form import Unsupported
-from treeml.backends.solvers.encodings.program import FREE, Program
 from treeml.backends.solvers.engines.highs import accept, goal_of
-from treeml.backends.solvers.engines.outcome import LEFT, OnIncumbent, Orders, SolverOutcome, cut_short, run_in_thread
+from treeml.backends.solvers.engines.outcome import OnIncumbent, SolverOutcome
+from treeml.backends.solvers.engines.program import FREE, Program
+from treeml.backends.solvers.engines.running import LEFT, RunLimits, cut_short, run_in_thread
 from treeml.backends.solvers.engines.statuses import GAP, Accuracy, accuracy_for, outcome_of, told_bound
+from treeml.backends.task.unsupported import Unsupported
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,7 +46,7 @@ def takes(columns: int, rows: int) -> None:
 
 def solve_program(
     program: Program,
-    orders: Orders,
+    run_limits: RunLimits,
     start: Whole | None = None,
     on_incumbent: OnIncumbent | None = None,
 ) -> SolverOutcome:
@@ -57,19 +58,19 @@ def solve_program(
     takes(program.columns, program.rows)
     environment = gurobipy.Env(params={"OutputFlag": 0})
     model, variables = write_model(program, environment)
-    model.Params.Threads = max(1, orders.threads)
-    model.Params.Seed = orders.seed % 2_000_000_000
+    model.Params.Threads = max(1, run_limits.threads)
+    model.Params.Seed = run_limits.seed % 2_000_000_000
     model.Params.MIPGap = 0
     model.Params.MIPGapAbs = GAP
     accuracy = accuracy_for(program, FINEST)
     model.Params.OptimalityTol = accuracy.tolerance
     model.Params.IntegralityFocus = 1
-    if orders.deadline.left() < float("inf"):
-        model.Params.TimeLimit = max(0.01, orders.deadline.left())
-    if orders.work is not None:
-        model.Params.NodeLimit = float(orders.work)
-    if orders.memory_left is not None:
-        model.Params.SoftMemLimit = orders.memory_left / 1e9
+    if run_limits.deadline.left() < float("inf"):
+        model.Params.TimeLimit = max(0.01, run_limits.deadline.left())
+    if run_limits.work is not None:
+        model.Params.NodeLimit = float(run_limits.work)
+    if run_limits.memory_left is not None:
+        model.Params.SoftMemLimit = run_limits.memory_left / 1e9
     if start is not None:
         variables.Start = start.astype(float)
     stopped: list[str] = []
@@ -83,7 +84,7 @@ def solve_program(
             stopped.append("asked")
             here.terminate()
 
-    stopped += run_in_thread(lambda: model.optimize(told), model.terminate, orders)
+    stopped += run_in_thread(lambda: model.optimize(told), model.terminate, run_limits)
     if LEFT in stopped:
         return SolverOutcome(cut_short(stopped), raw="left in a step that Gurobi does not leave")
     return _outcome(gurobipy, model, variables, program, stopped, accuracy)

@@ -10,17 +10,9 @@ import numpy as np
 
 from treeml.backends.claims import Evidence
 from treeml.backends.contract import Deadline
-from treeml.backends.solvers.encodings.program import FREE, Program
-from treeml.backends.solvers.engines.outcome import (
-    LEFT,
-    OnIncumbent,
-    Orders,
-    Proved,
-    SolverEnd,
-    SolverOutcome,
-    cut_short,
-    run_in_thread,
-)
+from treeml.backends.solvers.engines.outcome import OnIncumbent, Proved, SolverEnd, SolverOutcome
+from treeml.backends.solvers.engines.program import FREE, Program
+from treeml.backends.solvers.engines.running import LEFT, RunLimits, cut_short, run_in_thread
 from treeml.backends.solvers.engines.statuses import GAP, Accuracy, accuracy_for, outcome_of, row_of, told_bound
 
 if TYPE_CHECKING:
@@ -38,7 +30,7 @@ NAME, RELAXED = "HiGHS", "HiGHS (linear relaxation)"
 
 def solve_program(
     program: Program,
-    orders: Orders,
+    run_limits: RunLimits,
     start: Whole | None = None,
     on_incumbent: OnIncumbent | None = None,
 ) -> SolverOutcome:
@@ -49,19 +41,19 @@ def solve_program(
     """
     program = replace(program, whole=None)
     if program.integral_relaxation:
-        relaxed = solve_relaxation(program, orders)
+        relaxed = solve_relaxation(program, run_limits)
         if not relaxed.is_fractional:
             return relaxed.outcome
     accuracy = accuracy_for(program, FINEST)
-    highs = _model(program, whole=True, threads=orders.threads, seed=orders.seed)
+    highs = _model(program, whole=True, threads=run_limits.threads, seed=run_limits.seed)
     if accuracy.tolerance == FINEST:
         highs.setOptionValue("dual_feasibility_tolerance", FINEST)
     highs.setOptionValue("mip_abs_gap", GAP)
     highs.setOptionValue("mip_rel_gap", 0.0)
     highs.setOptionValue("mip_feasibility_tolerance", 1e-7)
-    if orders.work is not None:
-        highs.setOptionValue("mip_max_nodes", int(orders.work))
-    _limit_time(highs, orders.deadline)
+    if run_limits.work is not None:
+        highs.setOptionValue("mip_max_nodes", int(run_limits.work))
+    _limit_time(highs, run_limits.deadline)
     if start is not None:
         import highspy
 
@@ -70,7 +62,7 @@ def solve_program(
         highs.setSolution(given)
     stopped: list[str] = []
     _listen(highs, program, on_incumbent, stopped, accuracy)
-    return _outcome(highs, program, stopped, accuracy) if _run(highs, stopped, orders) else _left(stopped)
+    return _outcome(highs, program, stopped, accuracy) if _run(highs, stopped, run_limits) else _left(stopped)
 
 
 def write_file(program: Program, path: str) -> None:
@@ -96,12 +88,12 @@ class Relaxed:
     is_fractional: bool = False
 
 
-def solve_relaxation(program: Program, orders: Orders) -> Relaxed:
-    highs = _model(program, whole=False, threads=orders.threads, seed=orders.seed)
-    _limit_time(highs, orders.deadline)
+def solve_relaxation(program: Program, run_limits: RunLimits) -> Relaxed:
+    highs = _model(program, whole=False, threads=run_limits.threads, seed=run_limits.seed)
+    _limit_time(highs, run_limits.deadline)
     stopped: list[str] = []
     _listen(highs, program, None, stopped, None)
-    if not _run(highs, stopped, orders):
+    if not _run(highs, stopped, run_limits):
         return Relaxed(_left(stopped))
     status = highs.getModelStatus().name
     statistics = {"iterations": float(highs.getInfo().simplex_iteration_count)}
@@ -250,14 +242,14 @@ def _listen(
     highs.cbSimplexInterrupt += poll
 
 
-def _run(highs: Any, stopped: list[str], orders: Orders) -> bool:
+def _run(highs: Any, stopped: list[str], run_limits: RunLimits) -> bool:
     """HiGHS has no limit on memory of its own: it is watched, and stopped between two steps of the simplex.
 
     False: Ctrl-C, or the deadline, fell into presolve or the linear program at the root, where it listens to nothing.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        reasons = run_in_thread(highs.run, lambda: stopped.append("asked"), orders, PATIENCE)
+        reasons = run_in_thread(highs.run, lambda: stopped.append("asked"), run_limits, PATIENCE)
     if reasons:
         stopped[:] = reasons
     return LEFT not in reasons

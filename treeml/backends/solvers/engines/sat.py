@@ -13,9 +13,9 @@ from threading import current_thread, main_thread
 from typing import Any
 
 from treeml.backends.contract import Stop
-from treeml.backends.solvers.encodings.deadline import in_time
-from treeml.backends.solvers.engines.outcome import LEFT, Orders, run_in_thread
+from treeml.backends.solvers.engines.running import LEFT, RunLimits, run_in_thread
 from treeml.backends.solvers.engines.statuses import SAT
+from treeml.backends.task.deadline import in_time
 from treeml.system.memory import resident
 
 SLICE = 2_000
@@ -37,22 +37,22 @@ class Sat:
         self,
         name: str,
         clauses: Iterable[list[int]],
-        orders: Orders,
+        run_limits: RunLimits,
         *,
         proof: bool = False,
         stop: Callable[[], bool] | None = None,
     ) -> None:
         from pysat.solvers import Solver
 
-        self.name, self.orders, self.stop = name, orders, stop
-        self.left = None if orders.work is None else int(orders.work)  # conflicts
+        self.name, self.run_limits, self.stop = name, run_limits, stop
+        self.left = None if run_limits.work is None else int(run_limits.work)  # conflicts
         self.solver: Any = Solver(name=name, with_proof=proof) if proof else Solver(name=name)
         self.is_left = False  # still at work in a thread of its own: not to be touched any more
         self.done = 0
         waiting = clauses if isinstance(clauses, list) else list(clauses)
         for first in range(0, len(waiting), CLAUSES_AT_ONCE):
             self.solver.append_formula(waiting[first : first + CLAUSES_AT_ONCE])
-            in_time(orders.deadline)
+            in_time(run_limits.deadline)
 
     def add(self, clause: Sequence[int]) -> None:
         self.solver.add_clause(list(clause))
@@ -85,7 +85,7 @@ class Sat:
         if current_thread() is not main_thread():
             work()
             return answers[0]
-        reasons = run_in_thread(work, self._interrupt, self.orders)
+        reasons = run_in_thread(work, self._interrupt, self.run_limits)
         self.is_left = LEFT in reasons
         if "interrupted" in reasons or self.is_left:
             raise Stopped(Stop.INTERRUPTED if "interrupted" in reasons else Stop.TIME)
@@ -99,10 +99,10 @@ class Sat:
     def _reason_to_stop(self) -> Stop | None:
         if self.stop is not None and self.stop():
             return Stop.INTERRUPTED
-        if self.orders.memory is not None and resident() > self.orders.memory:
+        if self.run_limits.memory is not None and resident() > self.run_limits.memory:
             return Stop.MEMORY
         spent = self.left is not None and self.left <= 0
-        return Stop.TIME if spent or self.orders.deadline.passed else None
+        return Stop.TIME if spent or self.run_limits.deadline.passed else None
 
     def phases(self, literals: Sequence[int]) -> None:
         """Values to try first, where the solver takes them."""

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treeml.backends.contract import Deadline
-from treeml.backends.solvers.encodings.deadline import NO_DEADLINE, in_time
-from treeml.backends.solvers.encodings.program import FREE, Program
 from treeml.backends.solvers.engines.highs import accept, goal_of
-from treeml.backends.solvers.engines.outcome import LEFT, OnIncumbent, Orders, SolverOutcome, cut_short, run_in_thread
+from treeml.backends.solvers.engines.outcome import OnIncumbent, SolverOutcome
+from treeml.backends.solvers.engines.program import FREE, Program
+from treeml.backends.solvers.engines.running import LEFT, RunLimits, cut_short, run_in_thread
 from treeml.backends.solvers.engines.statuses import GAP, Accuracy, accuracy_for, outcome_of, told_bound
+from treeml.backends.task.deadline import NO_DEADLINE, in_time
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,32 +25,32 @@ NAME = "SCIP"
 
 def solve_program(
     program: Program,
-    orders: Orders,
+    run_limits: RunLimits,
     start: Whole | None = None,
     on_incumbent: OnIncumbent | None = None,
 ) -> SolverOutcome:
     """SCIP searches on one thread, whatever is ordered."""
-    model, variables = write_model(program, orders.deadline)
-    model.setParam("randomization/randomseedshift", orders.seed % 2**31)
+    model, variables = write_model(program, run_limits.deadline)
+    model.setParam("randomization/randomseedshift", run_limits.seed % 2**31)
     model.setParam("misc/catchctrlc", False)
     accuracy = accuracy_for(program, FINEST)
     if accuracy.tolerance == FINEST:
         model.setParam("numerics/dualfeastol", FINEST)
     if program.whole is None:
         model.setParam("limits/absgap", GAP)
-    if orders.deadline.left() < float("inf"):
-        model.setParam("limits/time", max(0.01, orders.deadline.left()))
-    if orders.work is not None:
-        model.setParam("limits/totalnodes", int(orders.work))
-    if orders.memory_left is not None:
-        model.setParam("limits/memory", orders.memory_left / 2**20)
+    if run_limits.deadline.left() < float("inf"):
+        model.setParam("limits/time", max(0.01, run_limits.deadline.left()))
+    if run_limits.work is not None:
+        model.setParam("limits/totalnodes", int(run_limits.work))
+    if run_limits.memory_left is not None:
+        model.setParam("limits/memory", run_limits.memory_left / 2**20)
     if start is not None:
         solution = model.createSol()
         for variable, value in zip(variables, start.tolist(), strict=True):
             model.setSolVal(solution, variable, value)
         model.addSol(solution)
     stopped = _listen(model, variables, program, on_incumbent, accuracy)
-    stopped += run_in_thread(model.optimizeNogil, model.interruptSolve, orders)
+    stopped += run_in_thread(model.optimizeNogil, model.interruptSolve, run_limits)
     if LEFT in stopped:
         return SolverOutcome(cut_short(stopped), raw="left in a step that SCIP does not leave")
     return _outcome(model, variables, program, stopped, accuracy)

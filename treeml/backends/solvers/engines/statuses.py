@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from treeml.backends.solvers.encodings.program import Program
+    from treeml.backends.solvers.engines.program import Program
 
     Whole = NDArray[np.int64]
 

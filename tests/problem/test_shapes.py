@@ -1,0 +1,80 @@
+"""What is said of all trees holds for the trees that the oracle finds."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from random import Random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from treeml.backends.contract import Status
+from treeml.backends.oracle.backend import OracleBackend
+from treeml.problem.evaluate import Routed, evaluate_sum
+from treeml.problem.impossible import impossible
+from treeml.problem.problem import Goal
+from treeml.problem.shapes import deepest, groups
+from treeml.problem.terms import Depth
+from treeml.testing.problems import random_problem, single
+
+SEEDS = st.integers(0, 10**6)
+
+
+@given(SEEDS)
+@settings(max_examples=60, deadline=None)
+def test_no_tree_is_deeper(seed: int) -> None:
+    problem = random_problem(Random(seed))
+    deep = OracleBackend().solve(problem.asking((Goal(single(Depth(), -1)),), problem.bounds))
+    if deep.objective is not None:
+        assert -deep.objective[0] <= deepest(problem)
+
+
+@given(SEEDS)
+@settings(max_examples=60, deadline=None)
+def test_no_tree_is_better_than_at_best(seed: int) -> None:
+    problem = random_problem(Random(seed))
+    answer = OracleBackend().solve(problem)
+    for goal in problem.goals:
+        low = goal.sum.lower_bound(problem)
+        if low is not None and answer.tree is not None:
+            assert low <= evaluate_sum(goal.sum, problem, answer.tree)
+
+
+@given(SEEDS)
+@settings(max_examples=60, deadline=None)
+def test_what_is_impossible_is_infeasible(seed: int) -> None:
+    problem = random_problem(Random(seed))
+    if impossible(problem) is not None:
+        assert OracleBackend().solve(problem).status is Status.INFEASIBLE
+
+
+@given(SEEDS)
+@settings(max_examples=40, deadline=None)
+def test_rows_of_a_group_share_a_leaf(seed: int) -> None:
+    problem = random_problem(Random(seed))
+    answer = OracleBackend().solve(problem.asking(problem.goals, ()))
+    assert answer.tree is not None
+    numbers = groups(problem)
+    leaves = [set(numbers[rows].tolist()) for _, _, rows in Routed(problem, answer.tree).leaves]
+    assert all(leaves)
+    assert sum(map(len, leaves)) == len(set(numbers.tolist()))
+
+
+def test_a_gap_is_never_below_nothing() -> None:
+    import numpy as np
+
+    from treeml.problem.problem import Goal
+    from treeml.problem.terms import Largest, Predicted, Sum
+    from treeml.testing.problems import binary
+
+    problem = binary(("00", "01", "10", "11"), 2, ())
+    cost = np.array([[0, 3], [0, -1], [0, 0], [0, -2]])
+    parts = tuple(Sum(((Fraction(1, 6), Predicted(sign * cost)),)) for sign in (1, -1))
+    gap = Sum(((Fraction(2), Largest(parts)),), Fraction(1))
+    assert gap.lower_bound(problem) == gap.lower_bound(problem, row_by_row=True) == 1
+    # Alone a part says no more than its rows do, and a largest that is to be large is not bounded from below.
+    alone = Sum(((Fraction(2), Largest(parts[:1])),))
+    assert alone.lower_bound(problem) == 2 * Fraction(-3, 6)
+    assert Sum(((Fraction(-1), Largest(parts)),)).lower_bound(problem) is None
+    best = OracleBackend().solve(problem.asking((Goal(gap),), ())).objective
+    assert best == (1,)

@@ -1,0 +1,137 @@
+"""A faultless tree of a depth -> clauses over the complete tree of that depth (Avellaneda 2020), any number of classes.
+
+Nodes t of level k and leaves l are those of the complete tree, i are groups of rows, j tests, c the digits of a class.
+
+    a[t, j]   node t asks j       s[i, k]   i goes to the yes side on level k      g[l, c]   digit c of the class of l
+
+    one of a[t, .], and, unless size counts, not the one of a node above            for every t
+    i is led to t by s[i, 0 .. k-1]  and  a[t, j]  ->  s[i, k] as i answers j       for every i, t and j
+    i is led to l by s[i, .]  ->  g[l, .] is the class of i                         for every i and l
+
+The directions of a row are one literal a level, not one a node. Where size counts, u[l] holds for every leaf that a row
+is led to: tests that part no rows are left out of the tree at the end, so these are its leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treeml.backends.contract import Deadline
+from treeml.backends.solvers.encodings.clauses.pseudo_boolean import Clauses, at_most
+from treeml.backends.solvers.encodings.complete_tree import Nodes
+from treeml.backends.solvers.encodings.faultless.question import Faultless
+from treeml.backends.task.deadline import NO_DEADLINE, in_time
+from treeml.problem.tree import Leaf, Node, Split
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Whole = NDArray[np.int64]
+    Bits = NDArray[np.bool_]
+
+
+class CompleteModel:
+    """The choices must be single tests: `read_questions(problem, binary=True)`."""
+
+    def __init__(self, faultless: Faultless, groups: Sequence[int], deadline: Deadline = NO_DEADLINE) -> None:
+        self.faultless, self.deadline = faultless, deadline
+        self.groups = np.asarray(groups, np.int64)
+        self.tests = distinct_tests(faultless, self.groups)
+        self.nodes = Nodes(faultless.depth if self.tests else 0)
+        self.clauses = Clauses()
+        self._write()
+
+    def _write(self) -> None:
+        clauses, nodes, count = self.clauses, self.nodes, len(self.groups)
+        questions = self.faultless.questions
+        self.ask = _matrix(clauses, nodes.branches, len(self.tests))
+        self.side = _matrix(clauses, count, nodes.depth)
+        self.digits = max(1, (max(1, self.faultless.questions.problem.classes) - 1).bit_length())
+        self.label = _matrix(clauses, nodes.leaves, self.digits)
+        says = np.zeros((count, len(self.tests)), bool)
+        for place, test in enumerate(self.tests):
+            says[:, place] = _yes(questions[test].yes)[self.groups]
+        for node in range(nodes.branches):
+            in_time(self.deadline)
+            self._write_node(node, says)
+        wanted = self.faultless.label[self.groups]
+        for leaf, path in enumerate(nodes.paths):
+            away = self._away(path)
+            for digit in range(self.digits):
+                sign = np.where(wanted >> digit & 1, 1, -1)
+                clauses.extend(np.concatenate([away, (sign * self.label[leaf, digit])[:, None]], axis=1).tolist())
+        if self.faultless.leaves is not None:
+            used = _matrix(clauses, nodes.leaves, 1)[:, 0]
+            for leaf, path in enumerate(nodes.paths):
+                column = np.full((count, 1), used[leaf])
+                clauses.extend(np.concatenate([self._away(path), column], axis=1).tolist())
+            at_most(clauses, [(1, int(literal)) for literal in used], self.faultless.leaves)
+
+    def _write_node(self, node: int, says: Bits) -> None:
+        """`says`: groups x tests."""
+        level, asks = self.nodes.level(node), self.ask[node]
+        self.clauses.add(*asks.tolist())
+        self.clauses.at_most_one(asks.tolist())
+        # A node below a leaf repeats a test, so as to part nothing; where leaves are counted it must be able to.
+        if self.faultless.leaves is None and len(self.tests) >= self.nodes.depth:
+            for above, _ in self.nodes.path(node):
+                self.clauses.extend(np.stack([-self.ask[above], -asks], axis=1).tolist())
+        away = self._away(self.nodes.path(node))
+        count, tests = says.shape
+        block = np.empty((count, tests, level + 2), np.int64)
+        block[:, :, :level] = away[:, None, :]
+        block[:, :, level] = -asks[None, :]
+        block[:, :, level + 1] = np.where(says, 1, -1) * self.side[:, level][:, None]
+        self.clauses.extend(block.reshape(-1, level + 2).tolist())
+
+    def _away(self, path: Sequence[tuple[int, bool]]) -> Whole:
+        """groups x steps: literals, one of which holds for a group that is not led this way."""
+        columns = [-self.side[:, level] if yes else self.side[:, level] for level, (_, yes) in enumerate(path)]
+        return np.stack(columns, axis=1) if columns else np.zeros((len(self.groups), 0), np.int64)
+
+    def decode(self, true: Bits) -> Node:
+        questions = self.faultless.questions
+        classes = self.faultless.questions.problem.classes
+
+        def grow(node: int) -> Node:
+            if node >= self.nodes.branches:
+                digits = true[self.label[node - self.nodes.branches]]
+                return Leaf(min(classes - 1, sum(1 << place for place in np.flatnonzero(digits).tolist())))
+            test = questions[self.tests[int(np.flatnonzero(true[self.ask[node]])[0])]].test
+            return Split(test, grow(2 * node + 1), grow(2 * node + 2))
+
+        return grow(0)
+
+
+def estimate_complete(rows: int, tests: int, depth: int, classes: int) -> int:
+    """Occurrences of literals, about."""
+    return (rows * tests << depth) * max(2, depth) + (rows * max(1, (classes - 1).bit_length()) << depth) * (depth + 1)
+
+
+def distinct_tests(faultless: Faultless, groups: Whole) -> list[int]:
+    """Places of choices that part these groups, each way of parting them once; the sides of a node can be swapped."""
+    seen: set[bytes] = set()
+    kept = []
+    for place, question in enumerate(faultless.questions):
+        yes = _yes(question.yes)[groups]
+        if yes.all() or not yes.any():
+            continue
+        key = (yes ^ yes[0]).tobytes()
+        if key not in seen:
+            seen.add(key)
+            kept.append(place)
+    return kept
+
+
+def _yes(yes: Bits | None) -> Bits:
+    assert yes is not None, "a choice that is no single test"
+    return yes
+
+
+def _matrix(clauses: Clauses, rows: int, columns: int) -> Whole:
+    first = clauses.top + 1
+    clauses.fresh(rows * columns)
+    return first + np.arange(rows * columns, dtype=np.int64).reshape(rows, columns)

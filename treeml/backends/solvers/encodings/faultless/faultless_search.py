@@ -1,0 +1,123 @@
+"""The question of a faultless tree -> which encoding of it, and an answer from as few rows as will do.
+
+The complete tree doubles with every level, pairs of rows grow with their square: so shallow trees are asked for by the
+former and deep ones by the latter (Schidler and Szeider 2021 switch at depth 10). Rows are added as they are needed: a
+tree for some of the rows is tried on all, and those that it gets wrong join them (as in Avellaneda 2020). Where some
+of the rows have no tree, all have none, and the proof is about these rows alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from treeml.backends.contract import Deadline, Limits
+from treeml.backends.solvers.encodings.clauses.order import build_order
+from treeml.backends.solvers.encodings.clauses.order_search import encode_limits
+from treeml.backends.solvers.encodings.clauses.pseudo_boolean import Clauses
+from treeml.backends.solvers.encodings.faultless.complete import CompleteModel, estimate_complete
+from treeml.backends.solvers.encodings.faultless.partition import PartitionModel, estimate_partition
+from treeml.backends.solvers.encodings.faultless.question import Faultless
+from treeml.backends.task.node_questions import read_questions
+from treeml.backends.task.read_problem import read_problem
+from treeml.problem.tree import Leaf, Node
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Whole = NDArray[np.int64]
+    Bits = NDArray[np.bool_]
+
+MOST_TESTS_PER_COLUMN = 4  # beyond this a column is taken as it is
+FIRST_ROWS = 24
+MOST_LITERALS = 150_000_000  # occurrences; about six gigabytes with the solver
+BYTES_PER_LITERAL = 40
+
+
+class FaultlessModel(Protocol):
+    clauses: Clauses
+
+    def decode(self, true: Bits) -> Node: ...
+
+
+def choose(faultless: Faultless, encoding: str, switch: int) -> tuple[str, str]:
+    """The encoding, and why; the choices are the columns as they are."""
+    if encoding != "auto":
+        return encoding, "as asked"
+    depth, questions = faultless.depth, faultless.questions
+    if depth >= switch:
+        return "partition", f"depth {depth} is not below the switch at {switch}"
+    tests, native = len(questions.problem.tests), any(question.kind != "test" for question in questions)
+    if native and tests > MOST_TESTS_PER_COLUMN * len(questions):
+        return "order", f"{tests:,} tests on {len(questions):,} columns, which are taken as they are"
+    return "complete", f"{tests:,} tests, and depth {depth} is below the switch at {switch}"
+
+
+def build(faultless: Faultless, encoding: str, groups: Sequence[int], deadline: Deadline) -> FaultlessModel:
+    if encoding == "complete":
+        return CompleteModel(faultless, groups, deadline)
+    if encoding == "partition":
+        return PartitionModel(faultless, groups, deadline)
+    part = faultless.restricted(groups)
+    model = build_order(part, read_problem(part), read_questions(part, binary=encoding == "binary"), deadline)
+    encode_limits(model, None)
+    return model
+
+
+def estimate(faultless: Faultless, encoding: str, rows: int) -> int:
+    """Occurrences of literals with so many rows."""
+    kinds, depth = len(faultless.questions), faultless.depth
+    if encoding == "partition":
+        return estimate_partition(rows, kinds, depth)
+    if encoding == "complete":
+        return estimate_complete(rows, kinds, depth, faultless.questions.problem.classes)
+    return (rows * (3 * kinds + 2 * depth)) << depth
+
+
+def first_rows(faultless: Faultless, everything: bool, seed: int) -> list[int]:
+    """All rows, or a few of every class, spread over the data."""
+    groups = faultless.bound_groups
+    if everything or len(groups) <= FIRST_ROWS:
+        return [int(group) for group in groups]
+    chosen: list[int] = []
+    make = np.random.default_rng(seed)
+    labels = np.unique(faultless.label[groups])
+    for label in labels:
+        mine = make.permutation(groups[faultless.label[groups] == label])
+        chosen += [int(group) for group in mine[: max(2, FIRST_ROWS // len(labels))]]
+    return chosen
+
+
+def more_rows(wrong: Whole, known: int, seed: int) -> list[int]:
+    """Of the rows that were wrong, as many as make the next round half as large again."""
+    wanted = max(FIRST_ROWS // 2, known // 2)
+    if len(wrong) <= wanted:
+        return [int(group) for group in wrong]
+    return [int(group) for group in np.random.default_rng(seed + known).permutation(wrong)[:wanted]]
+
+
+def answer(
+    faultless: Faultless,
+    encoding: str,
+    groups: list[int],
+    limits: Limits,
+    ask: Callable[[FaultlessModel], Node | None],
+    room: Callable[[int, int], None],
+) -> Node | None:
+    """A tree for all rows, or None with the proof that there is none, beginning with these groups of them.
+
+    `room` hears of the rows and literals of a model before it is built, and objects to what is too large.
+    """
+    if not groups:
+        return Leaf(0)  # every row may get any class
+    while True:
+        room(len(groups), estimate(faultless, encoding, len(groups)))
+        tree = ask(build(faultless, encoding, groups, limits.deadline))
+        if tree is None:
+            return None
+        wrong = faultless.wrong(tree)
+        if not len(wrong):
+            return tree
+        groups = groups + more_rows(wrong, len(groups), limits.seed)

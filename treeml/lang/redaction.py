@@ -1,0 +1,85 @@
+"""A mistake in somebody else's file -> the same mistake without what the file holds.
+
+A spec can name any file as its data or its start, and a message about a file that is no table would show its first
+line. Where the file lies outside the folder of the spec, is not even called a table, or the spec is not trusted, a
+message says what is wrong in the words of the catalogue, and nothing that was read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from treeml.lang.diagnostic import DataError, Diagnostic, Label
+from treeml.lang.spec import Spec
+from treeml.system.confinement import lies_in
+
+# Their titles name the file and its size, and what is missing, but nothing that is in it.
+_WITHOUT_CONTENT = frozenset({"D400", "D401", "D403", "D405", "D411", "D412", "D413", "A801"})
+_TABLES = (
+    *(".csv", ".tsv", ".tab", ".txt", ".dat", ".data", ".names", ".test", ".all", ".parquet", ".pq"),
+    *(".libsvm", ".svm", ".svmlight", ".arff", ".gz", ".zip", ".xlsx"),
+)
+
+
+class UnreadError(DataError):
+    """A file of which nothing was read, so that a message about it shows nothing of it."""
+
+
+@contextmanager
+def redacted_data(spec: Spec, data: Any, name: str | None = None) -> Iterator[None]:
+    """Mistakes in the data that were given, or in the file that the spec names: its `data`, or another `name`."""
+    named = name or (spec.data if data is None else None)
+    with _redacted(spec, named, is_table=True):
+        yield
+
+
+@contextmanager
+def redacted_start(spec: Spec, given: Any) -> Iterator[None]:
+    """Mistakes in the tree of `start from`, unless it was given from Python."""
+    with _redacted(spec, spec.start if given is None and isinstance(spec.start, str) else None, is_table=False):
+        yield
+
+
+@contextmanager
+def _redacted(spec: Spec, named: str | None, is_table: bool) -> Iterator[None]:
+    try:
+        yield
+    except UnreadError:
+        raise
+    except DataError as error:
+        reason = _reason(spec, None if named is None else spec.folder / named, is_table)
+        if not reason:
+            raise
+        raise type(error)([_without_content(each, reason) for each in error.diagnostics]) from None
+
+
+def _reason(spec: Spec, path: Path | None, is_table: bool) -> str:
+    """Why the content is not shown; nothing where it may be."""
+    if spec.untrusted:
+        return "the specification is not trusted"
+    if path is None:
+        return ""
+    try:
+        inside = lies_in(path, spec.folder)
+    except (OSError, ValueError):  # no path at all, as the message says
+        inside = True
+    if not inside:
+        return f"{path.name} lies outside the folder of the specification"
+    if is_table and path.suffix not in _TABLES and (path.suffix or path.name.startswith(".")):
+        return f"{path.name} is not called as tables are"
+    return ""
+
+
+def _without_content(diagnostic: Diagnostic, reason: str) -> Diagnostic:
+    from treeml.lang.codes import CATALOGUE
+
+    if diagnostic.code in _WITHOUT_CONTENT:
+        return replace(diagnostic, helps=())  # which may list what else is in the folder
+    labels = tuple(Label(label.span) for label in diagnostic.labels)
+    entry = CATALOGUE.get(diagnostic.code)
+    title = diagnostic.title if entry is None else entry.title
+    return replace(diagnostic, title=title, labels=labels, notes=(f"no more is shown: {reason}",), helps=(), fix=())

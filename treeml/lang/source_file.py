@@ -1,0 +1,47 @@
+"""A path -> the Source of a .tml file, or a message that says why the file cannot be read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from treeml.lang.diagnostic import Diagnostic, SpecError
+from treeml.lang.source import Source
+from treeml.system.reading import TooLarge, read_plain
+
+MOST_BYTES = 4_000_000  # of a specification; the parser takes a million characters
+
+
+def read(path: Path | str, untrusted: bool = False) -> Source:
+    """The text of a .tml file; SpecError when there is none to be had."""
+    path = Path(path)
+    try:
+        return Source(str(path), decode(_content(path, untrusted)), path)
+    except UnicodeDecodeError as error:
+        reason = f"byte {error.start + 1} does not belong to a text in UTF-8"
+        title, help = f"{path} is not text in UTF-8", "save the specification as plain text in UTF-8"
+    except FileNotFoundError:
+        title, reason, help = f"there is no file {path}", "", "check the path; it is relative to where you are"
+    except IsADirectoryError:
+        title, reason, help = f"{path} is a folder", "", "name a .tml file in it"
+    except (OSError, ValueError) as error:
+        title, reason, help = f"{path} cannot be read", getattr(error, "strerror", None) or str(error), ""
+    code = "S108" if title.endswith("UTF-8") else "S109"
+    raise SpecError(
+        Diagnostic(code, title, notes=(reason,) if reason else (), helps=(help,) if help else (), place=str(path))
+    )
+
+
+def _content(path: Path, untrusted: bool) -> bytes:
+    """A spec may come through a pipe, but not without end; one that is not trusted is a plain file."""
+    if untrusted:
+        return read_plain(path, MOST_BYTES)
+    with path.open("rb") as file:
+        content = file.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise TooLarge(path, MOST_BYTES)
+    return content
+
+
+def decode(content: bytes) -> str:
+    """Text from bytes in UTF-8, with or without a mark at its front; UnicodeDecodeError for anything else."""
+    return content.decode("utf-8-sig")

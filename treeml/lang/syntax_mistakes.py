@@ -1,0 +1,416 @@
+"""Where and how a parse failed -> what the user should read.
+
+Known slips and habits of other languages are tried first, on the user's own text; what is left is told by what could
+have stood there, in words.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from treeml.lang.diagnostic import Diagnostic, Fix, Label
+from treeml.lang.nesting import MAXIMUM_DEPTH
+from treeml.lang.node_builder import Word
+from treeml.lang.source import Source, Span
+from treeml.lang.suggest import suggest
+from treeml.lang.words import GROUPS, INNER_WORDS, MAXIMUM_DIGITS, PHRASES, UNITS, USAGE, VERBS
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A statement that does not parse."""
+
+    source: Source
+    offset: int  # of the first token that cannot stand where it does; the end of the text when it breaks off
+    opened: int  # where the statement began
+    end: int  # of the text that was parsed
+    accepted: frozenset[str]  # terminals that could have stood at the offset
+    previous: Word | None = None
+    parentheses: tuple[Word, ...] = ()  # still open
+    because: Diagnostic | None = None  # the mistake, where it is known already
+
+    @property
+    def rest(self) -> str:
+        return self.source.text[self.offset : min(self.end, self.offset + 300)]
+
+    @property
+    def starts_line(self) -> bool:
+        line_start = self.source.text.rfind("\n", 0, self.offset) + 1
+        return not self.source.text[line_start : self.offset].strip(" \t\ufeff")
+
+    def span(self, length: int, before: int = 0) -> Span:
+        return Span(self.source, self.offset - before, self.offset + length)
+
+
+def explain(failure: Failure) -> Diagnostic:
+    if failure.because is not None:
+        return failure.because
+    for recognize in (
+        _habit,
+        _quote,
+        _bare_path,
+        _bound_in_goal,
+        _number,
+        _unit,
+        _stray_then,
+        _unknown_statement,
+        _open_parenthesis,
+        _character,
+    ):
+        diagnostic = recognize(failure)
+        if diagnostic is not None:
+            return diagnostic
+    return _unexpected(failure)
+
+
+def next_statement(source: Source, after: int) -> int:
+    """Where the next line begins that opens a statement, or looks as if it meant to; else the end of the text."""
+    line = source.text.find("\n", after) + 1
+    for match in _OPENING.finditer(source.text, line) if line else ():
+        before = source.text[max(after, match.start() - 200) : match.start()].split()
+        word = match[0].strip(" \t\ufeff")
+        if word in INNER_WORDS or (before and (before[-1], word) in _CONTINUED):
+            continue
+        return match.end() - len(word)
+    return len(source.text)
+
+
+# A verb, or an unindented word that something other than a sign follows.
+_OPENING = re.compile(rf"^[ \t\ufeff]*(?:{'|'.join(VERBS)})\b|^[^\W\d]\w*(?=[ \t]+[\"`\w]|[ \t]*\r?$)", re.MULTILINE)
+_CONTINUED = {("cost", "predict"), ("then", "minimize"), ("then", "maximize")}
+_WORD = re.compile(r"[^\W\d]\w*")
+
+_TWO_REQUIREMENTS = "write two `require` statements; all requirements hold together"
+
+# What stands at the failure (one character before it may belong to the slip) -> code, title, label, replacement, help.
+_HABITS: tuple[tuple[str, str, str, str, str | None, str], ...] = (
+    (r"={2,}", "S104", "a comparison is written `=`, not `{0}`", "write `=`", "=", ""),
+    (r":=", "S104", "a value is given with `=`, not `{0}`", "write `=`", "=", ""),
+    (r"at\s+least\b", "S111", "at least is written `>=`", "write `>=`", ">=", ""),
+    (r"at\s+most\b", "S111", "at most is written `<=`", "write `<=`", "<=", ""),
+    (r"=>|≥|⩾", "S111", "at least is written `>=`, not `{0}`", "write `>=`", ">=", ""),
+    (r"=<|≤|⩽", "S111", "at most is written `<=`, not `{0}`", "write `<=`", "<=", ""),
+    (r"!=|<>|≠|~=", "S111", "`{0}` is not a comparison", "a bound is `<=`, `>=` or `=`", None,
+     "on whole numbers, `<` and `>` are understood too"),
+    (r"&&?|(?i:and)\b", "S111", "conditions are not joined by `{0}`", "ends the first condition", None,
+     _TWO_REQUIREMENTS),
+    (r"\|\|?|(?i:or)\b", "S111", "conditions are not joined by `{0}`", "ends the first condition", None,
+     "a specification is a list of requirements that all hold; it has no alternatives"),
+    (r"\*\*|\^", "S111", "a formula has no powers", "not an operator here", None,
+     "formulas are built with `+`, `-`, `*` and `/`"),
+    (r";", "S111", "a statement ends without `{0}`", "write nothing here", "", ""),
+    (r"//|/\*|--", "S111", "a comment starts with `#`, not `{0}`", "write `#`", None, ""),
+    (r"[−–—]", "S111", "a minus sign is written `-`, not `{0}`", "write `-`", "-", ""),
+    (r"[×·]", "S111", "a product is written `*`, not `{0}`", "write `*`", "*", ""),
+    (r"…|\.\.\.", "S111", "a range is written `..`, not `{0}`", "write `..`", "..", ""),
+    (r"[\[\]]", "S111", "`{0}` is not used in this language", "not a bracket here", None,
+     "a domain is a range `0 .. 1` or a set `{{a, b}}`"),
+    (r"%", "S113", "`%` follows a number", "no number stands before it", None, "write `5%`, or `0.05`"),
+)  # fmt: skip
+
+
+def _habit(failure: Failure) -> Diagnostic | None:
+    for pattern, code, title, label, replacement, help in _HABITS:
+        # A two-character slip such as `==` fails at its second character, after the parser took the first.
+        for before in (1, 0):
+            match = re.compile(pattern).match(failure.source.text, failure.offset - before, failure.end)
+            if (
+                match is None
+                or match.end() <= failure.offset
+                or failure.offset < before
+                or (before and match[0].isalpha())
+            ):
+                continue
+            span = Span(failure.source, match.start(), match.end())
+            return Diagnostic(
+                code,
+                title.format(match[0]),
+                (Label(span, label),),
+                helps=(help.format(),) if help else (),
+                fix=() if replacement is None else (Fix(span, replacement),),
+            )
+    return None
+
+
+def _quote(failure: Failure) -> Diagnostic | None:
+    rest = failure.rest
+    line = rest.split("\n", 1)[0].rstrip("\r")
+    if rest[:1] in ("'", "‘", "“", "”", "«"):
+        closing = {"'": "'", "‘": "’", "“": "”", "”": "”", "«": "»"}[rest[0]]
+        end = line.find(closing, 1)
+        inner = line[1:end]
+        safe = end > 0 and '"' not in inner and "\\" not in inner
+        return Diagnostic(
+            "S105",
+            f"a text stands in double quotes, not in `{rest[0]}`",
+            (
+                Label(
+                    failure.span(end + 1 if end > 0 else 1), f'write "{inner}"' if safe else 'write `"` on both sides'
+                ),
+            ),
+            fix=(Fix(failure.span(end + 1), f'"{inner}"'),) if safe else (),
+        )
+    if rest[:1] not in ('"', "`") or (_closed(rest) and rest[:2] != "``"):
+        return None
+    if line[:2] == "``":
+        return Diagnostic(
+            "S105",
+            "a name in backquotes is empty",
+            (Label(failure.span(2), "holds no name"),),
+            helps=("write the name of a column between the backquotes",),
+        )
+    kind = 'text in "quotes"' if rest[0] == '"' else "name in backquotes"
+    return Diagnostic(
+        "S105",
+        f"a {kind} is not closed",
+        (
+            Label(
+                failure.span(len(line)),
+                f"opens here, and no `{rest[0]}` follows on this line".replace("```", "closing backquote"),
+            ),
+        ),
+        helps=("a text or a name ends on the line where it begins; write `\\n` for a line break inside",),
+    )
+
+
+def _closed(rest: str) -> bool:
+    quote = rest[0]
+    return re.match(rf"{quote}(\\.|[^{quote}\\\n])*{quote}", rest) is not None
+
+
+def _bare_path(failure: Failure) -> Diagnostic | None:
+    """`data heart.csv`: only the quotes are missing."""
+    match = re.match(r"[^\s\"'`#]+", failure.rest)
+    if failure.accepted != {"STRING"} or match is None or failure.starts_line:
+        return None
+    span = failure.span(len(match[0]))
+    safe = "\\" not in match[0]
+    return Diagnostic(
+        "S105",
+        'the name of a file stands in "quotes"',
+        (Label(span, f'write "{match[0]}"' if safe else 'write `"` on both sides'),),
+        fix=(Fix(span, f'"{match[0]}"'),) if safe else (),
+    )
+
+
+def _bound_in_goal(failure: Failure) -> Diagnostic | None:
+    """`minimize depth <= 3` mixes what is wished with what is required."""
+    verb = _WORD.match(failure.source.text, failure.opened)
+    match = re.match(r"[<>]=?|=", failure.rest)
+    if verb is None or verb[0] not in ("minimize", "maximize") or match is None or "REQUIRE" not in failure.accepted:
+        return None
+    return Diagnostic(
+        "S111",
+        "a goal has no bound",
+        (Label(failure.span(len(match[0])), "compares, where the goal is complete"),),
+        helps=("give the bound in a statement of its own: `require depth <= 3`",),
+    )
+
+
+def _number(failure: Failure) -> Diagnostic | None:
+    previous = failure.previous
+    follows_number = previous is not None and previous.type == "NUMBER" and previous.span.end == failure.offset
+    if match := re.match(r"\.[0-9][0-9_]*", failure.rest):
+        if follows_number:
+            return Diagnostic(
+                "S107", "a number has one decimal point", (Label(failure.span(len(match[0])), "a second one"),)
+            )
+        return Diagnostic(
+            "S107",
+            f"a number starts with a digit, not with `{match[0][0]}`",
+            (Label(failure.span(len(match[0])), f"write `0{match[0]}`"),),
+            fix=(Fix(failure.span(len(match[0])), f"0{match[0]}"),),
+        )
+    if follows_number and re.match(r"\.(?!\.)", failure.rest):
+        return Diagnostic(
+            "S107",
+            "a number ends with a digit, not with `.`",
+            (Label(failure.span(1), "no digits follow"),),
+            fix=(Fix(failure.span(1), ""),),
+        )
+    if previous is not None and follows_number and (match := re.match(r"(,[0-9]{3})+(?![0-9])", failure.rest)):
+        span = Span(failure.source, previous.span.start, failure.offset + len(match[0]))
+        plain = span.text.replace(",", "_")
+        return Diagnostic(
+            "S107",
+            "thousands are set apart with `_`, not with `,`",
+            (Label(span, f"write `{plain}`"),),
+            fix=(Fix(span, plain),),
+        )
+    return None
+
+
+def _stray_then(failure: Failure) -> Diagnostic | None:
+    match = re.match(r"then\b[ \t]*(\w*)", failure.rest)
+    if match is None:
+        return None
+    if match[1] in ("minimize", "maximize", ""):
+        return Diagnostic(
+            "S110",
+            "`then` does not follow a goal",
+            (Label(failure.span(4), "continues nothing"),),
+            helps=("put it right after the goal before it: `minimize errors then minimize leaves`",),
+        )
+    return None
+
+
+def _unknown_statement(failure: Failure) -> Diagnostic | None:
+    match = _WORD.match(failure.rest)
+    if match is None or "REQUIRE" not in failure.accepted:
+        return None
+    word = match[0]
+    guess = suggest(word, VERBS)
+    # A slip of the finger can be mended unseen; a habit of another language may need more than its first word changed.
+    slip = guess is not None and guess.startswith(word.lower()[:3])
+    if word in VERBS or not (failure.starts_line or (slip and len(word) > 3)):
+        return None
+    span = failure.span(len(word))
+    return Diagnostic(
+        "S101",
+        f"no statement is called `{word}`",
+        (Label(span, f"did you mean `{guess}`?" if guess else "a statement opens with a verb such as `require`"),),
+        helps=() if guess else ("verbs are " + ", ".join(VERBS[1:]),),
+        fix=(Fix(span, guess),) if guess and slip else (),
+    )
+
+
+def _unit(failure: Failure) -> Diagnostic | None:
+    match = _WORD.match(failure.rest)
+    if match is None or failure.starts_line or "UNIT" not in failure.accepted or failure.previous is None:
+        return None
+    word, number = match[0], failure.previous.text
+    guess = suggest(word, UNITS)
+    label = f"did you mean `{number} {guess}`?" if guess and guess != "%" else "not a unit"
+    if guess == "%":
+        label = f"write `{number}%`"
+    return Diagnostic(
+        "S113",
+        f"no unit is called `{word}`",
+        (Label(failure.span(len(word)), label),),
+        notes=("units are `%`, `rows`, `ms`, `s`, `min` and `h`",),
+        helps=() if guess else (f"to multiply, write `{number} * {word}`",),
+        fix=(Fix(failure.span(len(word)), guess),) if guess else (),
+    )
+
+
+def _open_parenthesis(failure: Failure) -> Diagnostic | None:
+    if failure.rest[:1] == ")" and not failure.parentheses:
+        return Diagnostic(
+            "S114", "a parenthesis is closed that was not opened", (Label(failure.span(1), "nothing to close"),)
+        )
+    if not failure.parentheses or "RIGHT_PARENTHESIS" not in failure.accepted:
+        return None
+    if not (failure.starts_line or not failure.rest.strip()):
+        return None
+    opening = failure.parentheses[-1]
+    return Diagnostic(
+        "S114",
+        "a parenthesis is not closed",
+        (Label(opening.span, "opens here"), Label(_just_after(failure), "expected `)` by here")),
+    )
+
+
+def _character(failure: Failure) -> Diagnostic | None:
+    letter = failure.rest[:1]
+    if not letter or letter.isalnum() or letter in '_"`:,<>={(-+.})/*# \t\r\n\f\v':
+        return None
+    shown = letter if letter.isprintable() else f"U+{ord(letter):04X}"
+    return Diagnostic(
+        "S103",
+        f"the character `{shown}` has no meaning here",
+        (Label(failure.span(1), "not part of the language"),),
+        helps=('a name with such a character stands in backquotes, a text in "quotes"',),
+    )
+
+
+def _unexpected(failure: Failure) -> Diagnostic:
+    verb = _WORD.match(failure.source.text, failure.opened)
+    known = verb is not None and verb[0] in USAGE
+    helps = (f"it reads like `{USAGE[verb[0]]}`",) if verb is not None and known else ()
+    found = _token(failure)
+    after = f" after `{failure.previous.text}`" if failure.previous is not None else ""
+    wanted = phrase(failure.accepted)
+    if not found:
+        return Diagnostic(
+            "S102",
+            f"expected {wanted}{after}",
+            (Label(_just_after(failure), "the statement breaks off here"),),
+            helps=helps,
+        )
+    span = failure.span(len(found))
+    if "REQUIRE" in failure.accepted:
+        before = failure.previous.text if failure.previous is not None else ""
+        title = (
+            f"`{_short(found)}` cannot follow `{_short(before)}`" if before else f"`{_short(found)}` is not a statement"
+        )
+        label = "the statement is complete before this" if before else "a statement opens with a verb such as `require`"
+        return Diagnostic("S102", title, (Label(span, label),), helps=helps)
+    return Diagnostic("S102", f"expected {wanted}{after}", (Label(span, f"found `{_short(found)}`"),), helps=helps)
+
+
+def phrase(terminals: frozenset[str]) -> str:
+    """What could have stood there, in words."""
+    left = set(terminals) - {"$END"}
+    parts = []
+    for group, name in GROUPS:
+        if group <= left:
+            left -= group
+            parts.append(name)
+    parts = sorted({PHRASES[terminal] for terminal in left}) + parts
+    return parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " or " + parts[-1]
+
+
+def too_many_digits(word: Word) -> Diagnostic:
+    return Diagnostic(
+        "S107",
+        "this number has too many digits",
+        (Label(word.span, f"more than {MAXIMUM_DIGITS} digits when written out"),),
+    )
+
+
+def bad_escape(word: Word, match: re.Match[str]) -> Diagnostic:
+    start = word.span.start + match.start()
+    span = Span(word.span.source, start, start + len(match[0]))
+    return Diagnostic(
+        "S112",
+        f"`{match[0]}` means nothing inside quotes",
+        (Label(span, f"write `\\{match[0]}` for a backslash"),),
+        notes=('escapes are `\\"`, `\\\\`, `\\n`, `\\t`, `\\r` and `\\u{...}`; paths may use `/` everywhere',),
+    )
+
+
+def too_deep(span: Span) -> Diagnostic:
+    return Diagnostic(
+        "S106",
+        f"this expression is nested more than {MAXIMUM_DEPTH} levels deep",
+        (Label(span, "too deep here"),),
+        helps=("write a shorter formula, or several requirements",),
+    )
+
+
+def too_long(span: Span, limit: int) -> Diagnostic:
+    return Diagnostic(
+        "S106",
+        f"this expression has more than {limit:,} operators",
+        (Label(span, "one too many"),),
+        helps=("write a shorter formula, or several requirements",),
+    )
+
+
+def _token(failure: Failure) -> str:
+    match = _TOKEN.match(failure.source.text, failure.offset, failure.end)
+    return match[0] if match is not None else ""
+
+
+_TOKEN = re.compile(r'"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\\n])+`|[0-9][0-9_]*(?:\.[0-9]+)?|\w+|<=|>=|\.\.|\S')
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def _just_after(failure: Failure) -> Span:
+    """The place right after the last token, where what is missing should stand."""
+    end = failure.previous.span.end if failure.previous is not None else failure.offset
+    return Span(failure.source, end, end)

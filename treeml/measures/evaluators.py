@@ -1,0 +1,313 @@
+"""A measure of a finished tree, straight from its definition, in exact arithmetic.
+
+On purpose not the way of `terms`: no matrices and no terms, but rows counted by weight over what the tree predicts for
+them. What the two must agree on is tested, and `verify` stands on this one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treeml.data.conditions import (
+    class_number,
+    classes_meeting,
+    cluster_targets,
+    groups_of,
+    positive_class,
+    refuse,
+    rows_meeting,
+)
+from treeml.data.table import Dataset, Whole, label_text
+from treeml.lang.diagnostic import Diagnostic, RefusedError
+from treeml.lang.measures import MEASURES
+from treeml.lang.plugins import resolve
+from treeml.lang.spec import Use
+from treeml.measures.monotonicity import is_monotone
+from treeml.problem.constants import exact_sum, group_losses, rows_of_groups
+from treeml.problem.magnitudes import SAFE
+from treeml.trees.tree import Tree
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class TreeOutcome:
+    """A tree, and what it does with the rows of the data."""
+
+    tree: Tree
+    leaf: NDArray[np.intp]  # the number of the leaf that each row reaches
+    predicted: NDArray[np.int32]  # the number of the class predicted for each row; empty where leaves hold numbers
+
+
+def outcome_of(tree: Tree, dataset: Dataset) -> TreeOutcome:
+    """Send every row of the data down the tree."""
+    from treeml.trees.routing import dataset_inputs, route
+
+    leaf = route(tree, dataset_inputs(tree.fields, dataset))
+    if tree.task != "classes":
+        return TreeOutcome(tree, leaf, np.zeros(0, dtype=np.int32))
+    numbers = {label_text(label): number for number, label in enumerate(dataset.classes)}
+    unknown = [each.prediction for each in tree.leaves if label_text(each.prediction) not in numbers]
+    if unknown:
+        refuse(
+            "D465",
+            f"the tree predicts `{label_text(unknown[0])}`, which is no class of {dataset.table.source}",
+            None,
+            f"its classes are {', '.join(numbers)}",
+        )
+    labels = np.array([numbers[label_text(each.prediction)] for each in tree.leaves], dtype=np.int32)
+    return TreeOutcome(tree, leaf, labels[leaf])
+
+
+def evaluate(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction | None:
+    """The exact value of a measure; None if it is a share of the rows predicted as something, and no row is."""
+    value: Fraction | None = resolve(MEASURES[use.measure].evaluator)(use, dataset, outcome)
+    return value
+
+
+def weight_of(dataset: Dataset, rows: Mask) -> Fraction:
+    """The weight of some rows."""
+    return exact_sum(dataset.weight[rows]) * dataset.weight_scale
+
+
+def confusion(dataset: Dataset, predicted: NDArray[np.int32]) -> list[list[int]]:
+    """For every actual and every predicted class the weight of the rows, in units of the scale of weights."""
+    classes = len(dataset.classes)
+    cells = dataset.actual * classes + predicted
+    most = int(dataset.weight.max(initial=0))
+    if most == 1 and int(dataset.weight.min(initial=1)) == 1:
+        sums = np.bincount(cells, minlength=classes * classes)
+    else:
+        # Sums of whole numbers stay exact in float64 up to 2**53.
+        small = most * dataset.rows < 2**53
+        sums = np.zeros(classes * classes, dtype=np.int64 if most * dataset.rows < SAFE else object)
+        if small:
+            sums = np.bincount(cells, weights=dataset.weight, minlength=classes * classes).astype(np.int64)
+        else:
+            np.add.at(sums, cells, dataset.weight if sums.dtype == np.int64 else dataset.weight.astype(object))
+    whole: list[list[int]] = sums.reshape(classes, classes).tolist()
+    return whole
+
+
+# The shape of the tree.
+
+
+def depth(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+    return Fraction(outcome.tree.depth)
+
+
+def leaves(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+    return Fraction(len(outcome.tree.leaves))
+
+
+def splits(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+    return Fraction(outcome.tree.splits)
+
+
+def support(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+    return Fraction(int(_rows_in_leaves(outcome).min()))
+
+
+def features_used(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+    return Fraction(len(outcome.tree.columns))
+
+
+def uses(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+    return Fraction(int(use.arguments[0] in outcome.tree.columns))
+
+
+def test_cost(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+    total = Fraction(0)
+    rows = _rows_in_leaves(outcome).tolist()
+    for (path, _), count in zip(outcome.tree.paths(), rows, strict=True):
+        tested = {test.column for test, _ in path}
+        total += count * sum((dataset.test_cost.get(name, Fraction(0)) for name in tested), Fraction(0))
+    return total
+
+
+def monotone(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+    name, direction = use.arguments
+    positive = label_text(dataset.classes[positive_class(dataset, use)])
+    return Fraction(int(is_monotone(outcome.tree, name, direction == "increasing", positive)))
+
+
+# Classes.
+
+
+def errors(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+    return weight_of(dataset, outcome.predicted != dataset.actual)
+
+
+def error_rate(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+    return _part(use, dataset, outcome.predicted != dataset.actual, np.ones(dataset.rows, dtype=np.bool_), "the rows")
+
+
+def accuracy(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+    return 1 - error_rate(use, dataset, outcome)
+
+
+def balanced_accuracy(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+    right = outcome.predicted == dataset.actual
+    recalls = [
+        _part(use, dataset, right, dataset.actual == number, f"class `{label_text(label)}`")
+        for number, label in enumerate(dataset.classes)
+    ]
+    return sum(recalls, Fraction(0)) / len(recalls)
+
+
+def recall(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+    wanted = class_number(dataset, use.arguments[0], use.span)
+    return _part(use, dataset, outcome.predicted == wanted, dataset.actual == wanted, f"class `{use.arguments[0]}`")
+
+
+def specificity(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+    wanted = class_number(dataset, use.arguments[0], use.span)
+    others = f"the classes other than `{use.arguments[0]}`"
+    return _part(use, dataset, outcome.predicted != wanted, dataset.actual != wanted, others)
+
+
+def precision(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction | None:
+    wanted = class_number(dataset, use.arguments[0], use.span)
+    return _quotient(dataset, dataset.actual == wanted, outcome.predicted == wanted)
+
+
+def count(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+    conditions = tuple(condition for part in use.arguments for condition in part)
+    return weight_of(dataset, _meeting(dataset, outcome, conditions))
+
+
+def rate(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction | None:
+    counted, given = (*use.arguments, ())[:2]
+    among = _meeting(dataset, outcome, given)
+    if not any(condition.subject == "predicted" and not condition.is_column for condition in given):
+        return _part(use, dataset, _meeting(dataset, outcome, counted), among, "the rows that meet what is given")
+    return _quotient(dataset, _meeting(dataset, outcome, counted), among)
+
+
+def _meeting(dataset: Dataset, outcome: TreeOutcome, conditions: tuple[Any, ...]) -> Mask:
+    return rows_meeting(dataset, conditions) & classes_meeting(dataset, conditions)[outcome.predicted]
+
+
+def parity_gap(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+    return _gap(use, dataset, outcome, np.ones(dataset.rows, dtype=np.bool_))
+
+
+def opportunity_gap(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+    return _gap(use, dataset, outcome, dataset.actual == positive_class(dataset, use))
+
+
+def predictive_gap(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+    return _gap(use, dataset, outcome, dataset.actual != positive_class(dataset, use))
+
+
+def odds_gap(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+    return max(opportunity_gap(use, dataset, outcome), predictive_gap(use, dataset, outcome))
+
+
+def _gap(use: Use, dataset: Dataset, outcome: TreeOutcome, among: Mask) -> Fraction:
+    """Largest minus smallest rate of the positive prediction."""
+    chosen = outcome.predicted == positive_class(dataset, use)
+    name = use.arguments[0]
+    rates = [
+        _part(use, dataset, chosen, group & among, f"group `{text}` of `{name}`")
+        for text, group in groups_of(dataset, name)
+    ]
+    return max(rates) - min(rates)
+
+
+def mistake_cost(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+    total = 0
+    for actual, row in enumerate(confusion(dataset, outcome.predicted)):
+        for predicted, weight in enumerate(row):
+            total += weight * int(dataset.mistake_cost[predicted, actual])
+    return total * dataset.weight_scale * dataset.mistake_scale
+
+
+def purity(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+    shares = []
+    for rows in _leaf_rows(outcome):
+        weight, actual = dataset.weight[rows], dataset.actual[rows]
+        of_classes = [exact_sum(weight[actual == number]) for number in range(len(dataset.classes))]
+        if any(of_classes):
+            shares.append(Fraction(max(of_classes), sum(of_classes)))
+    return min(shares, default=Fraction(1))
+
+
+def leaf_errors(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+    wrong = outcome.predicted != dataset.actual
+    return max(exact_sum(dataset.weight[rows][wrong[rows]]) for rows in _leaf_rows(outcome)) * dataset.weight_scale
+
+
+def leaf_weight(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+    return min(exact_sum(dataset.weight[rows]) for rows in _leaf_rows(outcome)) * dataset.weight_scale
+
+
+# Numbers.
+
+
+def squared_loss(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+    return _loss("squared", dataset.targets, dataset, outcome) * dataset.target_scale**2
+
+
+def absolute_loss(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+    return _loss("absolute", dataset.targets, dataset, outcome) * dataset.target_scale
+
+
+def quantile_loss(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+    level = Fraction(use.arguments[0])
+    return _loss("quantile", dataset.targets, dataset, outcome, level) * dataset.target_scale
+
+
+def cluster_loss(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+    distance = "absolute" if use.arguments[1:] == ("absolute",) else "squared"
+    targets, scale = cluster_targets(dataset, use)
+    return _loss(distance, targets, dataset, outcome) * (scale**2 if distance == "squared" else scale)
+
+
+def _loss(
+    kind: str, targets: Whole, dataset: Dataset, outcome: TreeOutcome, level: Fraction = Fraction(1, 2)
+) -> Fraction:
+    """Every leaf with its own best constant for every output."""
+    leaves = len(outcome.tree.leaves)
+    losses = [group_losses(kind, values, dataset.weight, outcome.leaf, leaves, level) for values in targets.T]
+    return sum(losses, Fraction(0)) * dataset.weight_scale
+
+
+def margin(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+    title = "`margin` belongs to an ensemble, and no single tree has one"
+    raise RefusedError(Diagnostic("B550", title, helps=("ask for `accuracy` of one tree",)))
+
+
+# Rows.
+
+
+def _rows_in_leaves(outcome: TreeOutcome) -> NDArray[np.intp]:
+    return np.bincount(outcome.leaf, minlength=len(outcome.tree.leaves))
+
+
+def _leaf_rows(outcome: TreeOutcome) -> list[NDArray[np.intp]]:
+    """The rows of every leaf."""
+    return rows_of_groups(outcome.leaf, len(outcome.tree.leaves))
+
+
+def _part(use: Use, dataset: Dataset, rows: Mask, among: Mask, what: str) -> Fraction:
+    total = exact_sum(dataset.weight[among])
+    if total == 0:
+        refuse(
+            "D462",
+            f"`{use.text or use.measure}` is a share of nothing",
+            use.span,
+            f"there is no weight in {what}",
+            helps=("leave the measure out, or give data in which there are such rows",),
+        )
+    return Fraction(exact_sum(dataset.weight[rows & among]), total)
+
+
+def _quotient(dataset: Dataset, rows: Mask, among: Mask) -> Fraction | None:
+    total = exact_sum(dataset.weight[among])
+    return Fraction(exact_sum(dataset.weight[rows & among]), total) if total else None

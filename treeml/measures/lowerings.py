@@ -1,0 +1,368 @@
+"""A measure over a Dataset -> an exact sum of terms, which are all that back-ends know.
+
+Every classification measure becomes one matrix of row x class costs in whole numbers, with one scale. What is not
+linear in the predictions stays what it is: a gap is the `Largest` of the differences between two groups, in both
+orders, and a share of what was predicted is a `Ratio`.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import permutations
+from math import lcm
+from typing import NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treeml.data.conditions import (
+    class_number,
+    classes_meeting,
+    cluster_targets,
+    compared_rows,
+    groups_of,
+    positive_class,
+    refuse,
+    rows_meeting,
+    speaks_of_prediction,
+)
+from treeml.data.table import Dataset, Whole
+from treeml.lang.diagnostic import Diagnostic, Label, RefusedError
+from treeml.lang.measures import MEASURES
+from treeml.lang.plugins import resolve
+from treeml.lang.source import Span
+from treeml.lang.spec import Use
+from treeml.problem.problem import Feature
+from treeml.problem.terms import (
+    Depth,
+    Largest,
+    LeafErrors,
+    Leaves,
+    Loss,
+    Monotone,
+    Predicted,
+    Purity,
+    Ratio,
+    Sum,
+    Support,
+    Term,
+    TestCost,
+    Used,
+)
+
+SAFE = 2**62  # sums of costs stay below this, so that no back-end's 64-bit sum can overflow
+MOST_ENTRIES = 2**26  # of all matrices of a gap together: half a gigabyte
+
+Features = tuple[Feature, ...]
+
+
+def lower_measure(use: Use, dataset: Dataset, features: Features) -> Sum:
+    """The exact value of a measure as a sum of terms."""
+    lowered: Sum = resolve(MEASURES[use.measure].lowering)(use, dataset, features)
+    return lowered
+
+
+# The shape of the tree.
+
+
+def depth(use: Use, dataset: Dataset, features: Features) -> Sum:
+    return _one(Depth())
+
+
+def leaves(use: Use, dataset: Dataset, features: Features) -> Sum:
+    return _one(Leaves())
+
+
+def splits(use: Use, dataset: Dataset, features: Features) -> Sum:
+    return Sum(((Fraction(1), Leaves()),), Fraction(-1))
+
+
+def support(use: Use, dataset: Dataset, features: Features) -> Sum:
+    return _one(Support())
+
+
+def features_used(use: Use, dataset: Dataset, features: Features) -> Sum:
+    return _one(Used(frozenset(range(len(features)))))
+
+
+def uses(use: Use, dataset: Dataset, features: Features) -> Sum:
+    name = use.arguments[0]
+    return _one(Used(frozenset(number for number, feature in enumerate(features) if feature.name == name)))
+
+
+def test_cost(use: Use, dataset: Dataset, features: Features) -> Sum:
+    costs = [dataset.test_cost.get(feature.name, Fraction(0)) for feature in features]
+    denominator = lcm(*(cost.denominator for cost in costs))
+    whole = tuple(int(cost * denominator) for cost in costs)
+    if sum(whole) * dataset.rows >= SAFE:
+        _too_large(use)
+    return _one(TestCost(whole, Fraction(1, denominator)))
+
+
+def monotone(use: Use, dataset: Dataset, features: Features) -> Sum:
+    name, direction = use.arguments
+    positive = positive_class(dataset, use)
+    for number, feature in enumerate(features):
+        if feature.name == name:
+            if dataset.column(name).type in ("category", "text"):
+                refuse(
+                    "D460",
+                    f"`{name}` has no order along which a prediction could rise",
+                    use.span,
+                    f"is a category of {feature.levels} levels",
+                    helps=(f"declare `column {name} : ordered`, if its levels have one",),
+                )
+            return _one(Monotone(number, direction == "increasing", positive))
+    # No test on the column can be asked, so no prediction changes along it.
+    return Sum((), Fraction(1))
+
+
+# Classes.
+
+
+def errors(use: Use, dataset: Dataset, features: Features) -> Sum:
+    return _one(Predicted(_error_matrix(use, dataset), dataset.weight_scale))
+
+
+def error_rate(use: Use, dataset: Dataset, features: Features) -> Sum:
+    cost = _error_matrix(use, dataset)
+    return _one(Predicted(cost, Fraction(1, _nonzero(use, int(dataset.weight.sum()), "the rows"))))
+
+
+def accuracy(use: Use, dataset: Dataset, features: Features) -> Sum:
+    return Sum(((Fraction(-1), error_rate(use, dataset, features).parts[0][1]),), Fraction(1))
+
+
+def balanced_accuracy(use: Use, dataset: Dataset, features: Features) -> Sum:
+    _check_weights(use, dataset)
+    totals = [
+        _nonzero(use, int(dataset.weight[dataset.actual == number].sum()), f"class `{label}`")
+        for number, label in enumerate(dataset.classes)
+    ]
+    common = lcm(*totals)
+    # Every class adds up to `common`, so this is the sum over all rows.
+    if common * len(totals) >= SAFE:
+        _too_large(use)
+    factor = np.array([common // total for total in totals], dtype=np.int64)
+    cost = np.zeros((dataset.rows, len(totals)), dtype=np.int64)
+    cost[np.arange(dataset.rows), dataset.actual] = dataset.weight * factor[dataset.actual]
+    return _one(Predicted(cost, Fraction(1, common * len(totals))))
+
+
+def recall(use: Use, dataset: Dataset, features: Features) -> Sum:
+    wanted = class_number(dataset, use.arguments[0], use.span)
+    rows = dataset.actual == wanted
+    return _share(use, dataset, rows, _only(dataset, wanted), f"class `{use.arguments[0]}`")
+
+
+def specificity(use: Use, dataset: Dataset, features: Features) -> Sum:
+    wanted = class_number(dataset, use.arguments[0], use.span)
+    rows = dataset.actual != wanted
+    return _share(use, dataset, rows, ~_only(dataset, wanted), f"the classes other than `{use.arguments[0]}`")
+
+
+def precision(use: Use, dataset: Dataset, features: Features) -> Sum:
+    wanted = class_number(dataset, use.arguments[0], use.span)
+    classes = _only(dataset, wanted)
+    everywhere = np.ones(dataset.rows, dtype=np.bool_)
+    return _one(
+        Ratio(
+            _weight_of(use, dataset, dataset.actual == wanted, classes),
+            _weight_of(use, dataset, everywhere, classes),
+        )
+    )
+
+
+def count(use: Use, dataset: Dataset, features: Features) -> Sum:
+    conditions = tuple(condition for part in use.arguments for condition in part)
+    return _weight_of(use, dataset, rows_meeting(dataset, conditions), classes_meeting(dataset, conditions))
+
+
+def rate(use: Use, dataset: Dataset, features: Features) -> Sum:
+    counted, given = (*use.arguments, ())[:2]
+    rows, among = rows_meeting(dataset, (*counted, *given)), rows_meeting(dataset, given)
+    classes = classes_meeting(dataset, (*counted, *given))
+    if any(map(speaks_of_prediction, given)):
+        return _one(
+            Ratio(
+                _weight_of(use, dataset, rows, classes),
+                _weight_of(use, dataset, among, classes_meeting(dataset, given)),
+            )
+        )
+    cost = _matrix(use, dataset, rows, classes)
+    total = _nonzero(use, int(dataset.weight[among].sum()), "the rows that meet what is given")
+    return _one(Predicted(cost, Fraction(1, total)))
+
+
+def gap(use: Use, dataset: Dataset, features: Features) -> Sum:
+    positive = positive_class(dataset, use)
+    compared = MEASURES[use.measure].fairness
+    name = use.arguments[0]
+    groups = groups_of(dataset, name)
+    pairs = len(groups) * (len(groups) - 1) * len(compared)
+    if pairs * dataset.rows * len(dataset.classes) > MOST_ENTRIES:
+        refuse(
+            "D461",
+            f"`{name}` has too many groups to compare every two of them",
+            use.span,
+            f"{len(groups)} groups make {pairs} comparisons over {dataset.rows} rows",
+            helps=("join small groups in a new column, and name that",),
+        )
+    parts: list[Sum] = []
+    for rows_compared in compared:
+        rows, sides = compared_rows(dataset, rows_compared), []
+        where = "" if rows_compared == "all" else f" among actual {rows_compared}"
+        for text, group in groups:
+            side = group & rows
+            what = f"group `{text}` of `{name}`{where}"
+            sides.append((side, _nonzero(use, int(dataset.weight[side].sum()), what)))
+        parts.extend(_one(_difference(use, dataset, positive, *pair)) for pair in permutations(sides, 2))
+    if not parts:
+        # A single group never differs from another.
+        return _one(Predicted(np.zeros((dataset.rows, len(dataset.classes)), dtype=np.int64)))
+    return _one(Largest(tuple(parts)))
+
+
+def _difference(
+    use: Use,
+    dataset: Dataset,
+    positive: int,
+    above: tuple[NDArray[np.bool_], int],
+    below: tuple[NDArray[np.bool_], int],
+) -> Predicted:
+    """The rate of the positive prediction in one group minus that in another."""
+    _check_weights(use, dataset)
+    (above_rows, above_total), (below_rows, below_total) = above, below
+    common = lcm(above_total, below_total)
+    if 2 * common >= SAFE:
+        _too_large(use)
+    cost = np.zeros((dataset.rows, len(dataset.classes)), dtype=np.int64)
+    cost[above_rows, positive] = dataset.weight[above_rows] * (common // above_total)
+    cost[below_rows, positive] = dataset.weight[below_rows] * -(common // below_total)
+    return Predicted(cost, Fraction(1, common))
+
+
+def mistake_cost(use: Use, dataset: Dataset, features: Features) -> Sum:
+    _check_weights(use, dataset, int(np.abs(dataset.mistake_cost).max(initial=1)))
+    cost = dataset.mistake_cost.T[dataset.actual] * dataset.weight[:, None]
+    return _one(Predicted(np.ascontiguousarray(cost), dataset.weight_scale * dataset.mistake_scale))
+
+
+def purity(use: Use, dataset: Dataset, features: Features) -> Sum:
+    _check_weights(use, dataset)
+    weight = np.zeros((dataset.rows, len(dataset.classes)), dtype=np.int64)
+    weight[np.arange(dataset.rows), dataset.actual] = dataset.weight
+    return _one(Purity(weight))
+
+
+def leaf_errors(use: Use, dataset: Dataset, features: Features) -> Sum:
+    return _one(LeafErrors(_error_matrix(use, dataset), dataset.weight_scale))
+
+
+def leaf_weight(use: Use, dataset: Dataset, features: Features) -> Sum:
+    """Minus the largest, over leaves, of minus their weight: so whoever bounds the errors of leaves bounds this too."""
+    _check_weights(use, dataset)
+    cost = np.repeat(-dataset.weight[:, None], len(dataset.classes), axis=1)
+    return Sum(((Fraction(-1), LeafErrors(cost, dataset.weight_scale)),))
+
+
+# Numbers.
+
+
+def squared_loss(use: Use, dataset: Dataset, features: Features) -> Sum:
+    scale = dataset.weight_scale * dataset.target_scale**2
+    return _one(Loss("squared", dataset.targets, dataset.weight, scale))
+
+
+def absolute_loss(use: Use, dataset: Dataset, features: Features) -> Sum:
+    scale = dataset.weight_scale * dataset.target_scale
+    return _one(Loss("absolute", dataset.targets, dataset.weight, scale))
+
+
+def quantile_loss(use: Use, dataset: Dataset, features: Features) -> Sum:
+    scale = dataset.weight_scale * dataset.target_scale
+    return _one(Loss("quantile", dataset.targets, dataset.weight, scale, Fraction(use.arguments[0])))
+
+
+def cluster_loss(use: Use, dataset: Dataset, features: Features) -> Sum:
+    distance = "absolute" if use.arguments[1:] == ("absolute",) else "squared"
+    targets, scale = cluster_targets(dataset, use)
+    power = 2 if distance == "squared" else 1
+    return _one(Loss(distance, targets, dataset.weight, dataset.weight_scale * scale**power))
+
+
+def margin(use: Use, dataset: Dataset, features: Features) -> Sum:
+    title = "`margin` belongs to an ensemble, and no single tree has one"
+    helps = ("write `ensemble by lpboost(...)`, or ask for `accuracy` of one tree",)
+    labels = () if use.span is None else (Label(use.span, "is measured over the trees of an ensemble"),)
+    raise RefusedError(Diagnostic("B550", title, labels, helps=helps))
+
+
+# Matrices.
+
+
+def _one(term: Term) -> Sum:
+    return Sum(((Fraction(1), term),))
+
+
+def _only(dataset: Dataset, number: int) -> NDArray[np.bool_]:
+    only: NDArray[np.bool_] = np.arange(len(dataset.classes)) == number
+    return only
+
+
+def _error_matrix(use: Use, dataset: Dataset) -> Whole:
+    _check_weights(use, dataset)
+    cost = np.repeat(dataset.weight[:, None], len(dataset.classes), axis=1)
+    cost[np.arange(dataset.rows), dataset.actual] = 0
+    return cost
+
+
+def _matrix(use: Use, dataset: Dataset, rows: NDArray[np.bool_], classes: NDArray[np.bool_]) -> Whole:
+    """The weight of a row wherever the row and the class are among those named."""
+    _check_weights(use, dataset)
+    cost: Whole = np.where(rows, dataset.weight, 0)[:, None] * classes[None, :].astype(np.int64)
+    return cost
+
+
+def _weight_of(use: Use, dataset: Dataset, rows: NDArray[np.bool_], classes: NDArray[np.bool_]) -> Sum:
+    return _one(Predicted(_matrix(use, dataset, rows, classes), dataset.weight_scale))
+
+
+def _share(use: Use, dataset: Dataset, rows: NDArray[np.bool_], classes: NDArray[np.bool_], what: str) -> Sum:
+    cost = _matrix(use, dataset, rows, classes)
+    return _one(Predicted(cost, Fraction(1, _nonzero(use, int(dataset.weight[rows].sum()), what))))
+
+
+def _check_weights(use: Use, dataset: Dataset, factor: int = 1) -> None:
+    if dataset.rows and int(dataset.weight.max()) * dataset.rows * factor >= SAFE:
+        _too_large(use)
+
+
+def _nonzero(use: Use, total: int, what: str) -> int:
+    if total:
+        return total
+    refuse(
+        "D462",
+        f"`{use.text or use.measure}` is a share of nothing",
+        use.span,
+        f"there is no weight in {what}",
+        helps=("leave the measure out, or give data in which there are such rows",),
+    )
+
+
+def _too_large(use: Use) -> NoReturn:
+    instead = "give weights and costs with fewer digits"
+    if use.measure == "balanced_accuracy":
+        instead = "with so many classes of different sizes, weigh them instead: `weight class ... = ...` and `accuracy`"
+    refuse_size(use.text or use.measure, use.span, instead)
+
+
+def refuse_size(what: str, span: Span | None, instead: str = "give weights and costs with fewer digits") -> NoReturn:
+    refuse(
+        "D463",
+        f"`{what}` needs numbers beyond 64 bits",
+        span,
+        "would reach 2**62 in whole numbers",
+        notes=("weights, costs and shares are kept as whole numbers with one common denominator",),
+        helps=(instead,),
+    )

@@ -1,0 +1,49 @@
+/* The table of the statistics of all programs: name and help text, marked as in common/options.h. From it come the
+   fields of `struct statistics`, the sum over threads and what Python reads. */
+#ifndef TREEML_STATISTICS_H
+#define TREEML_STATISTICS_H
+
+#include "common/options.h"
+
+#include <stdint.h>
+
+#define STATISTICS(BOTH, TESTS, NUMBERS) \
+  BOTH (nodes, "sub-problems opened; the search over numbers counts those deeper than two") \
+  BOTH (failures, "sub-problems that held no tree below their upper bound") \
+  TESTS (passes, "depth-two passes") \
+  TESTS (known_sides, "sides of depth-two passes that were known") \
+  TESTS (splits, "splits looked at") \
+  TESTS (skipped, "splits skipped by their bound") \
+  TESTS (leaf_costs, "leaf costs evaluated one by one") \
+  TESTS (lookups, "cache look-ups") \
+  TESTS (hits, "cache look-ups that ended a sub-problem") \
+  TESTS (entries, "entries in the cache at the end") \
+  TESTS (wipes, "times the cache was wiped") \
+  TESTS (wiped, "entries wiped") \
+  TESTS (rebuilt, "sub-problems solved again to rebuild the tree") \
+  TESTS (tests, "tests after merging") \
+  TESTS (rows, "rows after taking out contradictory ones") \
+  TESTS (unavoidable, "cost that no tree avoids") \
+  NUMBERS (thresholds, "thresholds solved above depth two") \
+  NUMBERS (pairs, "sub-problems of depth two") \
+  NUMBERS (cuts, "thresholds of depth two evaluated") \
+  NUMBERS (sweeps, "columns swept for the best stump") \
+  NUMBERS (columns, "columns that are not constant") \
+  BOTH (improvements, "better trees found at the root") \
+  TESTS (batches, "calls of the user's leaf cost") \
+  BOTH (peak_memory, "most bytes allocated") \
+  BOTH (build_microseconds, "time until the search began") \
+  BOTH (solve_microseconds, "time of the search")
+
+struct statistics {
+#define FIELD(NAME, HELP) int64_t NAME;
+  STATISTICS (FIELD, FIELD, FIELD)
+#undef FIELD
+};
+
+void statistics_add (struct statistics *, const struct statistics *);
+int32_t statistics_count (enum program);
+int statistics_read (const struct statistics *, enum program, int32_t index, const char **name, double *value,
+                     const char **help);
+
+#endif

@@ -1,0 +1,548 @@
+/* The best tree of depth two, by staircases.
+
+   For a column f let L(t) be the least cost of a stump on the rows up to t, and R(t) on the rest. L never falls and R
+   never rises as t grows, and moving rows changes either by at most their worth. So the cuts between two that are
+   evaluated, a and b, cost at least L(a) + R(b), and a cut that costs c rules out all cuts that are less than c - upper
+   away from it. What is left is bisected, all columns in turn, from coarse to fine. The same holds for the stumps on
+   each single column, so that most columns need no sweep near a cut where they were swept.
+
+   Support is left out of these bounds, since a smaller set may need a worse tree to keep it; it is checked, row by row,
+   where a cut would improve the best tree. (Staircases: after Brita, van der Linden and Demirovic, 2025.) */
+#include "numeric/child.h"
+
+#include <string.h>
+
+struct search {
+  struct numeric_worker *worker;
+  treeml_numeric *solver;
+  struct numeric_child *child;
+  const struct numeric_part *part;
+  int64_t price, leaves, upper, lowest;
+  int root;
+  int64_t next_report, polls; /* next_report is a number of sweeps */
+  struct numeric_found *found;
+};
+
+static int64_t least (int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t greatest (int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* The cost of a cut whose sides have these costs as leaves and as stumps. */
+static int64_t join (const struct search *search, const int64_t leaf[2], const int64_t stump[2]) {
+  int64_t one[2], two[2];
+  for (int s = 0; s < 2; s++) {
+    one[s] = leaf[s] + search->price;
+    two[s] = least (one[s], stump[s] + 2 * search->price);
+  }
+  if (search->leaves >= 4)
+    return two[0] + two[1];
+  return least (one[0] + two[1], two[0] + one[1]);
+}
+
+static int64_t between (const struct search *search, const struct numeric_interval *open) {
+  const struct numeric_point *a = &search->child->point[open->left], *b = &search->child->point[open->right];
+  const int64_t leaf[2] = {a->leaf[0], b->leaf[1]}, stump[2] = {a->stump[0], b->stump[1]};
+  return join (search, leaf, stump);
+}
+
+static int grow (struct arena *arena, void **array, int64_t used, int64_t *room, size_t size) {
+  const int64_t more = *room ? 2 * *room : 256;
+  void *grown = arena_allocate (arena, (size_t) more, size);
+  if (!grown)
+    return 0;
+  if (used)
+    memcpy (grown, *array, (size_t) used * size);
+  arena_release (arena, *array);
+  *array = grown;
+  *room = more;
+  return 1;
+}
+
+static int32_t add_point (struct search *search) {
+  struct numeric_child *child = search->child;
+  const size_t costs = 2 * (size_t) search->solver->columns * sizeof *child->cost;
+  if (child->points == child->point_room) {
+    int64_t room = child->point_room;
+    void *points = child->point, *cost = child->cost;
+    const int fine = grow (&search->solver->arena, &points, child->points, &room, sizeof *child->point);
+    child->point = points;
+    room = child->point_room;
+    if (!fine || !grow (&search->solver->arena, &cost, child->points, &room, costs))
+      return -1;
+    child->cost = cost;
+    child->point_room = room;
+  }
+  return (int32_t) child->points++;
+}
+
+static int push (struct search *search, int32_t column, int32_t left, int32_t right, int64_t low, int64_t high) {
+  struct numeric_child *child = search->child;
+  if (low > high)
+    return 1;
+  struct numeric_interval open = {.column = column, .left = left, .right = right, .low = low, .high = high};
+  const int64_t bound = between (search, &open);
+  if (bound >= search->upper) {
+    search->lowest = least (search->lowest, bound);
+    return 1;
+  }
+  if (child->queued == child->queue_room) {
+    void *queue = child->queue;
+    const int fine = grow (&search->solver->arena, &queue, child->queued, &child->queue_room, sizeof *child->queue);
+    child->queue = queue;
+    if (!fine)
+      return 0;
+  }
+  child->queue[child->queued++] = open;
+  return 1;
+}
+
+/* The cut nearest to the middle at which the code changes; 0 if there is none. */
+static int64_t middle (const struct search *search, const struct numeric_interval *open) {
+  const void *own = search->child->own[open->column];
+  const int cell = search->solver->kernel->cell;
+  const int64_t at = open->low + (open->high - open->low) / 2, code = numeric_cell (own, cell, at);
+  if (numeric_cell (own, cell, at - 1) != code)
+    return at;
+  int64_t low = 0, high = at; /* first row with this code */
+  while (low < high) {
+    const int64_t half = (low + high) / 2;
+    if (numeric_cell (own, cell, half) < code)
+      low = half + 1;
+    else
+      high = half;
+  }
+  const int64_t before = low;
+  low = at + 1, high = search->child->rows; /* first row with a larger code */
+  while (low < high) {
+    const int64_t half = (low + high) / 2;
+    if (numeric_cell (own, cell, half) <= code)
+      low = half + 1;
+    else
+      high = half;
+  }
+  const int before_fits = before >= open->low, after_fits = low <= open->high;
+  if (before_fits && after_fits)
+    return at - before < low - at ? before : low;
+  return before_fits ? before : after_fits ? low : 0;
+}
+
+static void sweep (struct search *search, int column, int order, int64_t code, struct numeric_sides *sides) {
+  treeml_numeric *solver = search->solver;
+  const struct numeric_kernel *kernel = solver->kernel;
+  const struct numeric_lanes *lanes = &search->child->lanes[order];
+  const void *codes = numeric_child_codes (search->worker, column, order);
+  search->worker->statistics.sweeps++;
+  if (!codes) {
+    numeric_stop_search (solver, TREEML_MEMORY);
+    sides->cost[0] = sides->cost[1] = 0;
+    return;
+  }
+  search->worker->until_clock -= search->child->rows;
+  if (search->child->goal == numeric_goal_two)
+    kernel->stump_two (lanes, codes, code, sides);
+  else if (search->child->by_label)
+    kernel->stump_labels (lanes, codes, code, sides);
+  else if (search->child->goal == numeric_goal_many)
+    kernel->stump_many (lanes, codes, code, sides);
+  else
+    kernel->stump_squared (lanes, codes, code, sides);
+}
+
+/* The costs of the two sides of a cut as leaves, and their worths. */
+static void begin_sides (struct search *search, int column, int64_t position, struct numeric_sides *sides,
+                         int64_t leaf[2]) {
+  treeml_numeric *solver = search->solver;
+  struct numeric_child *child = search->child;
+  int64_t *sums = search->worker->sums, *rest = sums + solver->planes;
+  numeric_child_worths (search->worker, column);
+  const int64_t all = numeric_child_worth (child, column, child->rows);
+  sides->top[0] = numeric_child_worth (child, column, position);
+  sides->top[1] = all - sides->top[0];
+  sides->unit = solver->unit;
+  sides->wanted = 3;
+  sides->square[0] = child->square ? child->square[column][position] : 0;
+  sides->square[1] = child->square ? child->square[column][child->rows] - sides->square[0] : 0;
+  numeric_child_sums (search->worker, column, position, sums);
+  for (int32_t k = 0; k < child->planes; k++)
+    rest[k] = child->lanes[column].sum[k] - sums[k];
+  leaf[0] = numeric_leaf (child->goal, child->planes, sums, sides->top[0], sides->square[0], solver->unit);
+  leaf[1] = numeric_leaf (child->goal, child->planes, rest, sides->top[1], sides->square[1], solver->unit);
+}
+
+/* Evaluates a cut between two points; returns the new point, or -1. Columns that cannot hold the best stump are not
+   swept: their costs are then lower bounds, which is sufficient. */
+static int32_t evaluate (struct search *search, const struct numeric_interval *open, int64_t position) {
+  treeml_numeric *solver = search->solver;
+  struct numeric_child *child = search->child;
+  const int32_t columns = solver->columns, made = add_point (search);
+  const int by_label = child->by_label && child->planes <= 8;
+  if (made < 0)
+    return -1;
+  struct numeric_point *point = &child->point[made];
+  const struct numeric_point *a = &child->point[open->left], *b = &child->point[open->right];
+  const int64_t *cost_a = &child->cost[(int64_t) open->left * 2 * columns];
+  const int64_t *cost_b = &child->cost[(int64_t) open->right * 2 * columns];
+  int64_t *cost = &child->cost[(int64_t) made * 2 * columns];
+  const int64_t code = numeric_code (child->own[open->column], solver->kernel->cell, position - 1);
+  struct numeric_sides sides;
+  begin_sides (search, open->column, position, &sides, point->leaf);
+  const int64_t here = numeric_child_worth (child, open->column, position);
+  const int64_t from_a = here - numeric_child_worth (child, open->column, a->position);
+  const int64_t to_b = numeric_child_worth (child, open->column, b->position) - here;
+  point->position = position;
+  int32_t *turn = child->turn, first = a->column[0], second = b->column[1];
+  point->stump[0] = point->leaf[0];
+  point->stump[1] = point->leaf[1];
+  point->column[0] = first;
+  point->column[1] = second;
+  for (int32_t i = 0, place = 2; i < columns; i++) {
+    if (i == first)
+      turn[0] = i;
+    else if (i == second)
+      turn[1] = i;
+    else
+      turn[place++ - (first == second)] = i;
+  }
+  /* A side that costs more than this closes the half of the interval that needs it, and the cut itself. */
+  int64_t enough[2] = {NUMERIC_NONE, NUMERIC_NONE};
+  if (!search->price && search->leaves >= 4) {
+    enough[0] = search->upper - b->stump[1];
+    enough[1] = search->upper - a->stump[0];
+  }
+  for (int32_t i = 0; i < columns; i++) {
+    const int32_t g = turn[i];
+    const int64_t low[2] = {greatest (cost_a[g], cost_b[g] - to_b),
+                            greatest (cost_b[columns + g], cost_a[columns + g] - from_a)};
+    const int open_sides = !solver->options.lazy ? 3
+                                                 : (low[0] < least (enough[0], point->stump[0])) |
+                                                       (low[1] < least (enough[1], point->stump[1])) << 1;
+    sides.wanted = open_sides;
+    if (open_sides)
+      sweep (search, open->column, g, code, &sides);
+    if (search->worker->until_clock <= 0 && numeric_poll (search->worker))
+      return -1;
+    /* A side that is not open needs no better bound; sweeps of labels skip it. */
+    for (int s = 0; s < 2; s++) {
+      if (!open_sides || (by_label && !(open_sides >> s & 1))) {
+        cost[s * columns + g] = low[s];
+        point->stump[s] = least (point->stump[s], low[s]);
+        continue;
+      }
+      cost[s * columns + g] = sides.cost[s];
+      if (sides.cost[s] < point->stump[s]) {
+        point->stump[s] = sides.cost[s];
+        point->column[s] = g;
+      }
+    }
+  }
+  search->worker->statistics.cuts++;
+  return made;
+}
+
+/* The cost of the cut with support enforced on every leaf. */
+static int64_t exact_value (struct search *search, int column, int64_t code) {
+  const struct numeric_part *part = search->part;
+  struct numeric_filter filter[2] = {{column, code, 0}, {part->column, part->cut, part->side}};
+  const int filters = part->column < 0 ? 1 : 2;
+  int64_t one[2], two[2];
+  for (int s = 0; s < 2; s++) {
+    filter[0].side = s;
+    one[s] = numeric_best_stump (search->worker, part->set, filter, filters, 1, -1).value;
+    two[s] = numeric_best_stump (search->worker, part->set, filter, filters, 2, -1).value;
+  }
+  const int64_t value = search->leaves >= 4 ? two[0] + two[1] : least (one[0] + two[1], two[0] + one[1]);
+  return least (value, NUMERIC_NONE);
+}
+
+static void consider (struct search *search, int column, int64_t code, int64_t value, const int32_t stump[2]) {
+  struct numeric_found better = {.kind = 2, .column = column, .cut = code, .stump = {stump[0], stump[1]}};
+  if (value >= search->upper)
+    return;
+  if (search->solver->options.support > 1) {
+    search->lowest = least (search->lowest, value);
+    value = exact_value (search, column, code);
+    if (value >= search->upper)
+      return;
+    better.stump[0] = better.stump[1] = -1;
+  }
+  search->upper = value;
+  *search->found = better;
+}
+
+/* Updates all cuts of an interval after its middle was evaluated. */
+static int divide (struct search *search, const struct numeric_interval *open, int32_t made) {
+  struct numeric_child *child = search->child;
+  const struct numeric_point *point = &child->point[made];
+  const int64_t value = join (search, point->leaf, point->stump), position = point->position;
+  consider (search, open->column, numeric_code (child->own[open->column], search->solver->kernel->cell, position - 1),
+            value, point->column);
+  int64_t slack = value - search->upper, low = position - 1, high = position + 1;
+  if (slack >= 0) {
+    search->lowest = least (search->lowest, search->upper);
+    if (!child->worth) {
+      low = position - 1 - least (slack, child->rows);
+      high = position + 1 + least (slack, child->rows);
+    } else {
+      const int64_t *worth = child->worth[open->column], here = worth[position];
+      int64_t from = open->low - 1, to = position; /* the last cut beyond the slack */
+      while (from + 1 < to) {
+        const int64_t half = (from + to) / 2;
+        if (here - worth[half] > slack)
+          from = half;
+        else
+          to = half;
+      }
+      low = from;
+      from = position, to = open->high + 1;
+      while (from + 1 < to) {
+        const int64_t half = (from + to) / 2;
+        if (worth[half] - here > slack)
+          to = half;
+        else
+          from = half;
+      }
+      high = to;
+    }
+  }
+  return push (search, open->column, open->left, made, open->low, least (low, open->high)) &&
+         push (search, open->column, made, open->right, greatest (high, open->low), open->high);
+}
+
+/* Adds the two ends of every column: no rows on one side, all rows on the other. */
+static int add_ends (struct search *search, int64_t *leaf, int64_t *stump) {
+  treeml_numeric *solver = search->solver;
+  struct numeric_child *child = search->child;
+  const int32_t columns = solver->columns;
+  child->points = 0;
+  for (int s = 0; s < 2; s++) {
+    const int32_t end = add_point (search);
+    if (end < 0)
+      return 0;
+    memset (&child->cost[(int64_t) end * 2 * columns], 0, 2 * (size_t) columns * sizeof *child->cost);
+    child->point[end] = (struct numeric_point) {.position = s ? child->rows : 0};
+  }
+  struct numeric_sides sides;
+  int64_t leaves[2];
+  begin_sides (search, 0, child->rows, &sides, leaves);
+  int64_t best = leaves[0];
+  int32_t column = 0;
+  for (int32_t g = 0; g < columns; g++) {
+    sweep (search, g, g, solver->levels[g] - 1, &sides);
+    if (search->worker->until_clock <= 0 && numeric_poll (search->worker))
+      return 0;
+    child->cost[columns + g] = child->cost[2 * columns + g] = sides.cost[0];
+    if (sides.cost[0] < best) {
+      best = sides.cost[0];
+      column = g;
+    }
+  }
+  for (int s = 0; s < 2; s++) {
+    struct numeric_point *end = &child->point[s];
+    end->leaf[!s] = leaves[0];
+    end->stump[!s] = best;
+    end->column[0] = end->column[1] = column;
+  }
+  *leaf = leaves[0];
+  *stump = best;
+  return 1;
+}
+
+/* The cuts that leave enough rows on both sides. */
+static void supported (struct search *search, int32_t column, int64_t *low, int64_t *high) {
+  treeml_numeric *solver = search->solver;
+  const struct numeric_part *part = search->part;
+  const int64_t support = solver->options.support;
+  *low = 1;
+  *high = search->child->rows - 1;
+  if (support <= 1 && !solver->count)
+    return;
+  if (!solver->count) {
+    *low = support;
+    *high = search->child->rows - support;
+    return;
+  }
+  const int32_t *order = part->set->order[column];
+  int64_t count = 0, position = 0, all = 0;
+  for (int64_t i = 0; i < part->set->rows; i++)
+    if (part->column < 0 || (solver->rank[part->column][order[i]] > part->cut) == part->side)
+      all += solver->count[order[i]];
+  *low = search->child->rows;
+  *high = 0;
+  for (int64_t i = 0; i < part->set->rows; i++)
+    if (part->column < 0 || (solver->rank[part->column][order[i]] > part->cut) == part->side) {
+      count += solver->count[order[i]];
+      position++;
+      if (count >= support && position < *low)
+        *low = position;
+      if (all - count >= support)
+        *high = position;
+    }
+  *high = least (*high, search->child->rows - 1);
+}
+
+/* Takes a leaf or a stump if it is better than the best tree so far. */
+static void consider_stump (struct search *search, int64_t value, int64_t leaves, int32_t column) {
+  if (value >= search->upper)
+    return;
+  const struct numeric_part *part = search->part;
+  if (search->solver->options.support > 1) {
+    const struct numeric_filter filter = {part->column, part->cut, part->side};
+    column = -1;
+    value = numeric_best_stump (search->worker, part->set, &filter, part->column >= 0, leaves, -1).value;
+    if (value >= search->upper)
+      return;
+  }
+  search->upper = value;
+  *search->found = (struct numeric_found) {.kind = 1, .stump = {column, column}};
+}
+
+static void report (struct search *search) {
+  if (!search->root || search->upper >= atomic_load (&search->solver->best_value) || !search->found->kind)
+    return;
+  struct numeric_tree tree = {0};
+  if (numeric_depth_two_tree (search->worker, search->part, search->leaves, search->found, &tree))
+    numeric_offer (search->worker, &tree);
+  else
+    numeric_stop_search (search->solver, TREEML_MEMORY);
+  numeric_tree_release (&search->solver->arena, &tree);
+}
+
+/* Evaluates the middles of open intervals, oldest and therefore widest first. */
+static int drain (struct search *search, int64_t *done) {
+  struct numeric_child *child = search->child;
+  while (*done < child->queued && !numeric_stopping (search->solver)) {
+    const struct numeric_interval open = child->queue[(*done)++];
+    const int64_t bound = between (search, &open);
+    if (bound >= search->upper) {
+      search->lowest = least (search->lowest, bound);
+      continue;
+    }
+    const int64_t position = middle (search, &open);
+    if (!position)
+      continue;
+    const int32_t made = evaluate (search, &open, position);
+    if (made < 0 || !divide (search, &open, made))
+      return numeric_stopping (search->solver);
+    /* rarely, because reporting a tree takes as long as several sweeps */
+    if (search->worker->polls > search->polls && search->worker->statistics.sweeps >= search->next_report) {
+      search->polls = search->worker->polls;
+      search->next_report = search->worker->statistics.sweeps + 8 * search->solver->columns;
+      report (search);
+    }
+  }
+  return 1;
+}
+
+static void bisect (struct search *search) {
+  treeml_numeric *solver = search->solver;
+  struct numeric_child *child = search->child;
+  const int together = child->blocks == solver->columns;
+  int64_t done = 0;
+  int fine = 1;
+  child->queued = 0;
+  for (int32_t f = 0; fine && f < solver->columns && !numeric_stopping (solver); f++) {
+    int64_t low, high;
+    supported (search, f, &low, &high);
+    fine = push (search, f, 0, 1, low, high) && (together || drain (search, &done));
+  }
+  fine = fine && drain (search, &done);
+  if (!fine)
+    numeric_stop_search (solver, TREEML_MEMORY);
+  if (!numeric_stopping (solver))
+    return;
+  /* Open intervals may hold anything above their bound, and columns that were not started anything at all. */
+  int64_t open = fine && together ? search->lowest : 0;
+  for (int64_t i = done > 0 ? done - 1 : 0; i < child->queued; i++)
+    open = least (open, between (search, &child->queue[i]));
+  search->lowest = least (search->lowest, open);
+}
+
+struct numeric_outcome numeric_depth_two (struct numeric_worker *worker, const struct numeric_part *part, int64_t depth,
+                                          int64_t leaves, int64_t budget, int root, struct numeric_found *found) {
+  treeml_numeric *solver = worker->solver;
+  struct search search = {.worker = worker,
+                          .solver = solver,
+                          .child = worker->child,
+                          .part = part,
+                          .price = solver->options.leaf_price,
+                          .leaves = leaves,
+                          .upper = budget,
+                          .lowest = NUMERIC_NONE,
+                          .root = root,
+                          .polls = worker->polls,
+                          .found = found};
+  *found = (struct numeric_found) {0};
+  worker->statistics.pairs++;
+  int64_t leaf, stump;
+  if (!numeric_child_build (worker, part) || !add_ends (&search, &leaf, &stump)) {
+    numeric_stop_search (solver, TREEML_MEMORY);
+    return (struct numeric_outcome) {NUMERIC_NONE, 0};
+  }
+  consider_stump (&search, leaf + search.price, 1, -1);
+  int64_t two = leaf + search.price;
+  if (depth >= 1 && leaves >= 2) {
+    two = least (two, stump + 2 * search.price);
+    consider_stump (&search, two, 2, worker->child->point[0].column[0]);
+  }
+  search.lowest = two;
+  if (depth >= 2 && leaves >= 3) {
+    if (search.upper > 3 * search.price)
+      bisect (&search);
+    else
+      search.lowest = least (two, 3 * search.price);
+  }
+  if (root)
+    report (&search);
+  if (!found->kind) {
+    worker->statistics.failures++;
+    return (struct numeric_outcome) {NUMERIC_NONE, search.lowest};
+  }
+  return (struct numeric_outcome) {search.upper, least (search.lowest, search.upper)};
+}
+
+/* A leaf or a stump below a node, as a separate tree. */
+static int64_t add_stump (struct arena *arena, struct numeric_tree *tree, const struct numeric_stump *stump) {
+  const int64_t node = numeric_tree_add (arena, tree, stump->column, (int32_t) stump->cut);
+  if (node < 0 || stump->column < 0)
+    return node;
+  const int64_t yes = numeric_tree_add (arena, tree, -1, 0), no = numeric_tree_add (arena, tree, -1, 0);
+  if (yes < 0 || no < 0)
+    return -1;
+  tree->yes[node] = (int32_t) yes;
+  tree->no[node] = (int32_t) no;
+  return node;
+}
+
+int numeric_depth_two_tree (struct numeric_worker *worker, const struct numeric_part *part, int64_t leaves,
+                            const struct numeric_found *found, struct numeric_tree *tree) {
+  struct arena *arena = &worker->solver->arena;
+  struct numeric_filter filter[2] = {{part->column, part->cut, part->side}, {found->column, found->cut, 0}};
+  const struct numeric_filter *filters = part->column < 0 ? filter + 1 : filter;
+  const int count = part->column < 0 ? 1 : 2;
+  tree->nodes = 0;
+  if (found->kind == 1) {
+    const struct numeric_stump stump =
+        numeric_best_stump (worker, part->set, filter, part->column >= 0, leaves, found->stump[0]);
+    return add_stump (arena, tree, &stump) >= 0;
+  }
+  struct numeric_stump one[2] = {{0}}, two[2];
+  for (int s = 0; s < 2; s++) {
+    filter[1].side = s;
+    if (leaves < 4)
+      one[s] = numeric_best_stump (worker, part->set, filters, count, 1, -1);
+    two[s] = numeric_best_stump (worker, part->set, filters, count, 2, found->stump[s]);
+  }
+  if (leaves < 4) {
+    if (one[0].value + two[1].value <= two[0].value + one[1].value)
+      two[0] = one[0];
+    else
+      two[1] = one[1];
+  }
+  const int64_t node = numeric_tree_add (arena, tree, found->column, (int32_t) found->cut);
+  const int64_t yes = node < 0 ? -1 : add_stump (arena, tree, &two[0]);
+  const int64_t no = yes < 0 ? -1 : add_stump (arena, tree, &two[1]);
+  if (no < 0)
+    return 0;
+  tree->yes[node] = (int32_t) yes;
+  tree->no[node] = (int32_t) no;
+  return 1;
+}

@@ -1,0 +1,594 @@
+/* The best tree of any depth: the cuts of a set, bounded from above by trees and from below by each other.
+
+   For every cut that may still lead to a better tree, two lower bounds are kept, one for each side. A solved cut
+   raises those of the other cuts: of its own column by the staircase (see depth_two.c), and of every other column
+   because removing rows from a set lowers its optimum by at most their worth: if A was solved, then opt (B) >= opt
+   (A) - worth (A without B) for any set B. The next cut to solve is the middle of the longest run of open cuts. At
+   the root, several threads take cuts from the same table. */
+#include "numeric/neighbours.h"
+#include "numeric/solver.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+/* The open cuts of one column. */
+struct column {
+  int32_t cuts, open;
+  int32_t *position; /* for every cut: the number of rows on its yes side */
+  int32_t *alive;    /* the open cuts, ascending */
+  int64_t *low[2];   /* for every cut: lower bounds of its sides */
+  uint8_t *busy;     /* whether it is being solved */
+};
+
+struct node {
+  treeml_numeric *solver;
+  struct numeric_set *set;
+  int64_t depth, leaves[2]; /* depth of the sides, and the most leaves of each */
+  int64_t upper, lowest;
+  int found, root, symmetric;
+  int bounds; /* whether the open cuts are all that is left of the whole problem */
+  struct numeric_tree *tree;
+  struct column *column;
+  struct numeric_neighbour **near; /* solved sides of the cuts of every column, for their neighbours; or NULL */
+  int64_t busy;
+  int32_t first_column; /* a cut to start with, or -1 */
+  int64_t first_cut;
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
+  int shared; /* whether several threads work on it */
+};
+
+struct choice {
+  int32_t column, index;
+  int64_t slack;
+};
+
+struct side {
+  struct numeric_outcome outcome;
+  struct numeric_found found;
+  struct numeric_tree tree;
+};
+
+static int64_t least (int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t greatest (int64_t a, int64_t b) { return a > b ? a : b; }
+
+static void lock (struct node *node) {
+  if (node->shared)
+    pthread_mutex_lock (&node->lock);
+}
+
+static void unlock (struct node *node) {
+  if (node->shared)
+    pthread_mutex_unlock (&node->lock);
+}
+
+/* The cuts of a column that leave enough rows on both sides. */
+static int list_cuts (struct node *node, struct numeric_worker *worker, int32_t f) {
+  treeml_numeric *solver = node->solver;
+  struct column *column = &node->column[f];
+  const int32_t *order = node->set->order[f], *rank = solver->rank[f];
+  const int64_t rows = node->set->rows, support = solver->options.support;
+  int64_t all = 0, count = 0;
+  int32_t cuts = 0;
+  for (int64_t i = 0; i < rows; i++) {
+    all += solver->count ? solver->count[order[i]] : 1;
+    cuts += i && rank[order[i]] != rank[order[i - 1]];
+  }
+  const size_t room = (size_t) cuts + 1;
+  column->position = arena_allocate (&solver->arena, room, sizeof *column->position);
+  column->alive = arena_allocate (&solver->arena, room, sizeof *column->alive);
+  column->low[0] = arena_allocate (&solver->arena, room, sizeof **column->low);
+  column->low[1] = arena_allocate (&solver->arena, room, sizeof **column->low);
+  column->busy = arena_allocate (&solver->arena, room, 1);
+  if (!column->position || !column->alive || !column->low[0] || !column->low[1] || !column->busy)
+    return 0;
+  for (int64_t i = 0; i < rows; i++) {
+    if (i && rank[order[i]] != rank[order[i - 1]] && count >= support && all - count >= support)
+      column->position[column->cuts++] = (int32_t) i;
+    count += solver->count ? solver->count[order[i]] : 1;
+  }
+  return !numeric_spent (worker, 2 * rows);
+}
+
+static void open_cuts (struct node *node) {
+  const int64_t price = node->solver->options.leaf_price;
+  for (int32_t f = 0; f < node->solver->columns; f++) {
+    struct column *column = &node->column[f];
+    column->open = column->cuts;
+    for (int32_t i = 0; i < column->cuts; i++) {
+      column->alive[i] = i;
+      column->low[0][i] = column->low[1][i] = price;
+      column->busy[i] = 0;
+    }
+  }
+}
+
+/* Drops cuts that cannot be better; returns the lowest bound of the others. */
+static int64_t close_cuts (struct node *node) {
+  int64_t bound = node->upper;
+  for (int32_t f = 0; f < node->solver->columns; f++) {
+    struct column *column = &node->column[f];
+    int32_t kept = 0;
+    for (int32_t i = 0; i < column->open; i++) {
+      const int32_t cut = column->alive[i];
+      const int64_t low = column->low[0][cut] + column->low[1][cut];
+      if (low < node->upper || column->busy[cut] == 1) {
+        column->alive[kept++] = cut;
+        bound = least (bound, low);
+      } else
+        node->lowest = least (node->lowest, low);
+    }
+    column->open = kept;
+  }
+  return bound;
+}
+
+static void remove_cut (struct column *column, int32_t cut) {
+  int32_t kept = 0;
+  for (int32_t i = 0; i < column->open; i++)
+    if (column->alive[i] != cut)
+      column->alive[kept++] = column->alive[i];
+  column->open = kept;
+}
+
+static int64_t slack_of (const struct node *node, int32_t f, int32_t first, int32_t last) {
+  const struct column *column = &node->column[f];
+  const int64_t width =
+      numeric_worth (node->set, f, column->position[last]) - numeric_worth (node->set, f, column->position[first]);
+  return width / 2 * node->solver->options.slack / 100;
+}
+
+static int choose (struct node *node, struct choice *choice) {
+  int32_t longest = 0;
+  int64_t first = 0, last = 0;
+  if (node->first_column >= 0) {
+    const int32_t f = node->first_column;
+    struct column *column = &node->column[f];
+    node->first_column = -1;
+    for (int32_t i = 0; i < column->open; i++) {
+      const int32_t cut = column->alive[i];
+      if (node->solver->rank[f][node->set->order[f][column->position[cut] - 1]] == node->first_cut) {
+        *choice = (struct choice) {.column = f, .index = cut, .slack = 0};
+        return 1;
+      }
+    }
+  }
+  for (int32_t f = 0; f < node->solver->columns; f++) {
+    const struct column *column = &node->column[f];
+    for (int32_t i = 0; i < column->open;) {
+      int32_t end = i + 1;
+      if (column->busy[column->alive[i]]) {
+        i = end;
+        continue;
+      }
+      while (end < column->open && column->alive[end] == column->alive[end - 1] + 1 &&
+             !column->busy[column->alive[end]])
+        end++;
+      if (end - i > longest) {
+        longest = end - i;
+        choice->column = f;
+        choice->index = column->alive[i + (end - i) / 2];
+        first = column->alive[i];
+        last = column->alive[end - 1];
+      }
+      i = end;
+    }
+  }
+  if (!longest)
+    return 0;
+  choice->slack = slack_of (node, choice->column, (int32_t) first, (int32_t) last);
+  return 1;
+}
+
+/* The most leaves that a tree of this depth can have, limited so that twice the number does not overflow. */
+static int64_t full (int64_t depth) { return INT64_C (1) << (depth < 61 ? depth : 61); }
+
+/* Whether the bounds of a side can serve its neighbours: every code must be a cut, and leaves must not be limited. */
+static int has_near (const struct node *node, int64_t leaves) {
+  const treeml_numeric *solver = node->solver;
+  return solver->options.near && node->depth > 2 && solver->goal != numeric_goal_squared && !solver->count &&
+         solver->options.support == 1 && leaves >= 2 * full (node->depth);
+}
+
+static void find_near (struct node *node, int32_t f, int32_t position, int s, struct numeric_warm *warm) {
+  *warm = (struct numeric_warm) {0};
+  if (!node->near)
+    return;
+  lock (node);
+  numeric_neighbours_find (node->near[2 * f + s], position, warm->from);
+  unlock (node);
+  for (int i = 0; i < 2; i++)
+    if (warm->from[i] && (warm->from[i]->position > position) != s) {
+      const int64_t here = numeric_worth (node->set, f, position);
+      const int64_t there = numeric_worth (node->set, f, warm->from[i]->position);
+      warm->loss[i] = here > there ? here - there : there - here;
+    }
+}
+
+static void keep_near (struct node *node, int32_t f, int32_t position, int s, struct numeric_warm *warm) {
+  if (!node->near)
+    return;
+  lock (node);
+  for (int i = 0; i < 2; i++)
+    if (warm->from[i])
+      warm->from[i]->used--;
+  if (warm->made) {
+    warm->made->position = position;
+    numeric_neighbours_add (&node->solver->arena, &node->near[2 * f + s], warm->made);
+  }
+  unlock (node);
+}
+
+/* Stores the codes of the cuts of a column and where their bounds are. Returns 0 if out of memory. */
+static int tabulate (const struct node *node, int32_t f, struct numeric_table *table) {
+  const struct column *column = &node->column[f];
+  const int32_t *order = node->set->order[f], *rank = node->solver->rank[f];
+  *table = (struct numeric_table) {.cuts = column->cuts, .low = {column->low[0], column->low[1]}};
+  table->top = rank[order[node->set->rows - 1]];
+  table->code = arena_reserve (&node->solver->arena, (size_t) column->cuts + 1, sizeof *table->code);
+  for (int32_t i = 0; table->code && i < column->cuts; i++)
+    table->code[i] = rank[order[column->position[i] - 1]];
+  return !!table->code;
+}
+
+/* Starts with the bounds of neighbours. Bounds learned here go to the same tables. */
+static void warm_up (struct node *node, struct numeric_warm *warm) {
+  treeml_numeric *solver = node->solver;
+  if (!(warm->made = numeric_neighbours_create (&solver->arena, solver->columns)))
+    return;
+  for (int32_t g = 0; g < solver->columns; g++) {
+    struct numeric_table *table = &warm->made->table[g];
+    const int fine = tabulate (node, g, table);
+    for (int i = 0; fine && i < 2; i++)
+      if (warm->from[i])
+        numeric_neighbours_raise (&warm->from[i]->table[g], warm->loss[i], table);
+    if (!fine)
+      table->cuts = 0;
+  }
+}
+
+/* Solves one side of a cut: its best tree below the budget, or a bound. */
+static struct numeric_outcome solve_side (struct node *node, struct numeric_worker *worker, int32_t f, int64_t cut,
+                                          int s, int64_t budget, struct side *side) {
+  treeml_numeric *solver = node->solver;
+  const struct numeric_part part = {.set = node->set, .column = f, .cut = cut, .side = s};
+  const int64_t depth = least (node->depth, node->leaves[s] - 1);
+  side->tree.nodes = 0;
+  if (depth <= 2) {
+    side->outcome = numeric_depth_two (worker, &part, depth, node->leaves[s], budget, 0, &side->found);
+    return side->outcome;
+  }
+  struct numeric_set set;
+  struct numeric_warm warm;
+  side->outcome = (struct numeric_outcome) {NUMERIC_NONE, 0};
+  if (!numeric_set_split (worker, node->set, f, cut, s, &set)) {
+    numeric_stop_search (solver, TREEML_MEMORY);
+    numeric_set_release (solver, &set);
+    return side->outcome;
+  }
+  const int32_t position = (int32_t) (s ? node->set->rows - set.rows : set.rows);
+  find_near (node, f, position, s, &warm);
+  side->outcome =
+      numeric_search (worker, &set, depth, node->leaves[s], budget, 0, &side->tree, node->near ? &warm : NULL);
+  keep_near (node, f, position, s, &warm);
+  numeric_set_release (solver, &set);
+  return side->outcome;
+}
+
+/* Builds a better tree from its root and the trees found on both sides. */
+static void improve (struct node *node, struct numeric_worker *worker, const struct choice *choice, int64_t cut,
+                     int64_t value, struct side side[2]) {
+  struct arena *arena = &node->solver->arena;
+  const int32_t f = choice->column;
+  for (int s = 0; s < 2; s++) {
+    const struct numeric_part part = {.set = node->set, .column = f, .cut = cut, .side = s};
+    const int64_t leaves = node->depth == 0 ? 1 : node->depth == 1 ? least (node->leaves[s], 2) : node->leaves[s];
+    if (!side[s].tree.nodes && !numeric_depth_two_tree (worker, &part, leaves, &side[s].found, &side[s].tree)) {
+      numeric_stop_search (node->solver, TREEML_MEMORY);
+      return;
+    }
+  }
+  struct numeric_tree *tree = node->tree;
+  tree->nodes = 0;
+  const int64_t root = numeric_tree_add (arena, tree, f, (int32_t) cut);
+  const int64_t yes = root < 0 ? -1 : numeric_tree_append (arena, tree, &side[0].tree);
+  const int64_t no = yes < 0 ? -1 : numeric_tree_append (arena, tree, &side[1].tree);
+  if (no < 0) {
+    numeric_stop_search (node->solver, TREEML_MEMORY);
+    return;
+  }
+  tree->yes[root] = (int32_t) yes;
+  tree->no[root] = (int32_t) no;
+  node->upper = value;
+  node->found = 1;
+  if (node->root)
+    numeric_offer (worker, tree);
+}
+
+/* Raises the bounds of the other cuts of the same column. */
+static void raise_own (struct node *node, int32_t f, int32_t solved, const int64_t bound[2]) {
+  struct column *column = &node->column[f];
+  const int64_t here = numeric_worth (node->set, f, column->position[solved]);
+  for (int32_t i = 0; i < column->open; i++) {
+    const int32_t cut = column->alive[i];
+    const int64_t there = numeric_worth (node->set, f, column->position[cut]);
+    const int64_t fewer = here > there ? here - there : 0, more = there > here ? there - here : 0;
+    column->low[0][cut] = greatest (column->low[0][cut], bound[0] - fewer);
+    column->low[1][cut] = greatest (column->low[1][cut], bound[1] - more);
+  }
+}
+
+/* `inside`: the worth of the rows up to a cut of g that are on the yes side of the solved cut. */
+static inline void raise_cut (struct column *column, int32_t cut, int64_t inside, int64_t rows, const int64_t all[2],
+                              const int64_t bound[2], int symmetric) {
+  const int64_t outside = rows - inside;
+  int64_t yes = bound[0] - (all[0] - inside), no = bound[1] - outside;
+  if (symmetric) {
+    yes = greatest (yes, bound[1] - (all[1] - outside));
+    no = greatest (no, bound[0] - inside);
+  }
+  column->low[0][cut] = greatest (column->low[0][cut], yes);
+  column->low[1][cut] = greatest (column->low[1][cut], no);
+}
+
+static void raise_others (struct node *node, int32_t f, int32_t solved, int64_t code, const int64_t bound[2],
+                          uint64_t *bits, void *room, struct numeric_worker *worker) {
+  treeml_numeric *solver = node->solver;
+  struct numeric_set *set = node->set;
+  const int64_t here = numeric_worth (set, f, node->column[f].position[solved]);
+  const int64_t all[2] = {here, numeric_worth (set, f, set->rows) - here};
+  for (int32_t g = 0; g < solver->columns; g++) {
+    struct column *column = &node->column[g];
+    if (g == f || !column->open)
+      continue;
+    if (numeric_spent (worker, set->rows / 4))
+      return;
+    const void *codes = numeric_set_pair (solver, set, g, f, 0, room);
+    int64_t inside = 0, row = 0;
+    if (solver->unit_worth) {
+      solver->kernel->select (codes, set->rows, code, 0, bits);
+      for (int32_t i = 0; i < column->open; i++) {
+        const int32_t cut = column->alive[i];
+        const int64_t position = column->position[cut];
+        for (; row + 64 <= position; row += 64)
+          inside += __builtin_popcountll (bits[row / 64]);
+        const uint64_t rest = position > row ? bits[row / 64] & ((UINT64_C (1) << (position - row)) - 1) : 0;
+        raise_cut (column, cut, inside + __builtin_popcountll (rest), position, all, bound, node->symmetric);
+      }
+      continue;
+    }
+    const void *worth = set->plane[(int64_t) g * solver->value_planes + solver->planes];
+    const int cell = solver->kernel->cell;
+    for (int32_t i = 0; i < column->open; i++) {
+      const int32_t cut = column->alive[i];
+      for (; row < column->position[cut]; row++)
+        inside += numeric_code (codes, cell, row) <= code ? numeric_cell (worth, cell, row) : 0;
+      raise_cut (column, cut, inside, set->worth[g][row], all, bound, node->symmetric);
+    }
+  }
+}
+
+/* Solves one cut without holding the lock, and records the results. */
+static void solve_cut (struct node *node, struct numeric_worker *worker, const struct choice *choice, int64_t upper,
+                       const int64_t low[2], struct side side[2], uint64_t *bits, void *room) {
+  treeml_numeric *solver = node->solver;
+  const int32_t f = choice->column;
+  struct column *column = &node->column[f];
+  const int64_t position = column->position[choice->index];
+  const int64_t code = solver->rank[f][node->set->order[f][position - 1]];
+  const int first = 2 * position < node->set->rows, second = !first;
+  int64_t bound[2] = {low[0], low[1]}, value[2] = {NUMERIC_NONE, NUMERIC_NONE};
+  struct numeric_outcome outcome =
+      solve_side (node, worker, f, code, first, upper - low[second] + choice->slack, &side[first]);
+  value[first] = outcome.value;
+  bound[first] = greatest (bound[first], outcome.bound);
+  if (!numeric_stopping (solver) && value[first] < NUMERIC_NONE && value[first] + low[second] < upper) {
+    outcome = solve_side (node, worker, f, code, second, upper - value[first] + choice->slack, &side[second]);
+    value[second] = outcome.value;
+    bound[second] = greatest (bound[second], outcome.bound);
+  }
+  worker->statistics.thresholds++;
+  lock (node);
+  if (!numeric_stopping (solver)) {
+    if (value[0] < NUMERIC_NONE && value[1] < NUMERIC_NONE && value[0] + value[1] < node->upper)
+      improve (node, worker, choice, code, value[0] + value[1], side);
+    node->lowest = least (node->lowest, bound[0] + bound[1]);
+    column->busy[choice->index] = 2;
+    column->low[0][choice->index] = bound[0];
+    column->low[1][choice->index] = bound[1];
+    remove_cut (column, choice->index);
+    raise_own (node, f, choice->index, bound);
+    if (solver->options.cross && solver->goal != numeric_goal_squared)
+      raise_others (node, f, choice->index, code, bound, bits, room, worker);
+  }
+  node->busy--;
+  if (node->shared)
+    pthread_cond_broadcast (&node->changed);
+  unlock (node);
+}
+
+static void work (struct node *node, struct numeric_worker *worker) {
+  treeml_numeric *solver = node->solver;
+  struct side side[2] = {0};
+  uint64_t *bits = arena_allocate (&solver->arena, (size_t) node->set->rows / 64 + 2, sizeof *bits);
+  void *room = arena_allocate (&solver->arena, (size_t) node->set->rows + 128, (size_t) solver->kernel->cell);
+  if (!bits || !room)
+    numeric_stop_search (solver, TREEML_MEMORY);
+  while (!numeric_stopping (solver)) {
+    struct choice choice;
+    lock (node);
+    const int64_t bound = close_cuts (node);
+    if (node->bounds)
+      numeric_raise_bound (solver, bound);
+    const int any = choose (node, &choice);
+    if (!any && node->busy && node->shared) {
+      struct timespec until;
+      clock_gettime (CLOCK_REALTIME, &until);
+      until.tv_nsec += 5000000;
+      if (until.tv_nsec >= 1000000000) {
+        until.tv_sec++;
+        until.tv_nsec -= 1000000000;
+      }
+      pthread_cond_timedwait (&node->changed, &node->lock, &until);
+      unlock (node);
+      numeric_poll (worker);
+      continue;
+    }
+    if (!any) {
+      unlock (node);
+      break;
+    }
+    struct column *column = &node->column[choice.column];
+    const int64_t upper = node->upper, low[2] = {column->low[0][choice.index], column->low[1][choice.index]};
+    column->busy[choice.index] = 1;
+    node->busy++;
+    unlock (node);
+    solve_cut (node, worker, &choice, upper, low, side, bits, room);
+    if (worker->until_clock <= 0)
+      numeric_poll (worker);
+  }
+  if (node->bounds && numeric_stopping (solver)) {
+    lock (node);
+    numeric_raise_bound (solver, close_cuts (node));
+    unlock (node);
+  }
+  numeric_tree_release (&solver->arena, &side[0].tree);
+  numeric_tree_release (&solver->arena, &side[1].tree);
+  arena_release (&solver->arena, bits);
+  arena_release (&solver->arena, room);
+}
+
+struct thread {
+  struct node *node;
+  struct numeric_worker worker;
+  pthread_t handle;
+};
+
+static void *run_thread (void *argument) {
+  struct thread *thread = argument;
+  treeml_numeric *solver = thread->node->solver;
+  thread->worker.child = numeric_child_create (solver);
+  if (numeric_worker_create (&thread->worker) && thread->worker.child)
+    work (thread->node, &thread->worker);
+  else
+    numeric_stop_search (solver, TREEML_MEMORY);
+  numeric_child_destroy (solver, thread->worker.child);
+  numeric_worker_destroy (&thread->worker);
+  return NULL;
+}
+
+/* Searches the root with helper threads; everything that they read is made first. */
+static void work_together (struct node *node, struct numeric_worker *worker) {
+  treeml_numeric *solver = node->solver;
+  const int64_t helpers = solver->options.threads - 1;
+  struct thread *thread = arena_allocate (&solver->arena, (size_t) helpers, sizeof *thread);
+  if (!thread || !numeric_set_prepare (worker, node->set)) {
+    arena_release (&solver->arena, thread);
+    numeric_stop_search (solver, TREEML_MEMORY);
+    return;
+  }
+  pthread_mutex_init (&node->lock, NULL);
+  pthread_cond_init (&node->changed, NULL);
+  node->shared = 1;
+  int64_t started = 0;
+  while (started < helpers) {
+    thread[started] = (struct thread) {.node = node, .worker = {.solver = solver, .number = (int) started + 1}};
+    if (pthread_create (&thread[started].handle, NULL, run_thread, &thread[started]))
+      break;
+    started++;
+  }
+  work (node, worker);
+  for (int64_t i = 0; i < started; i++) {
+    pthread_join (thread[i].handle, NULL);
+    statistics_add (&worker->statistics, &thread[i].worker.statistics);
+  }
+  node->shared = 0;
+  pthread_cond_destroy (&node->changed);
+  pthread_mutex_destroy (&node->lock);
+  arena_release (&solver->arena, thread);
+}
+
+/* Bounds that are kept for neighbours are not released. */
+static void release (struct node *node, const struct numeric_neighbour *kept) {
+  struct arena *arena = &node->solver->arena;
+  for (int32_t f = 0; node->column && f < node->solver->columns; f++) {
+    struct column *column = &node->column[f];
+    arena_release (arena, column->position);
+    arena_release (arena, column->alive);
+    arena_release (arena, kept ? NULL : column->low[0]);
+    arena_release (arena, kept ? NULL : column->low[1]);
+    arena_release (arena, column->busy);
+  }
+  arena_release (arena, node->column);
+  for (int64_t i = 0; node->near && i < 2 * (int64_t) node->solver->columns; i++)
+    while (node->near[i]) {
+      struct numeric_neighbour *next = node->near[i]->next;
+      numeric_neighbours_destroy (arena, node->near[i]);
+      node->near[i] = next;
+    }
+  arena_release (arena, node->near);
+}
+
+struct numeric_outcome numeric_search (struct numeric_worker *worker, struct numeric_set *set, int64_t depth,
+                                       int64_t leaves, int64_t budget, int root, struct numeric_tree *tree,
+                                       struct numeric_warm *warm) {
+  treeml_numeric *solver = worker->solver;
+  worker->statistics.nodes++;
+  struct node node = {.solver = solver,
+                      .set = set,
+                      .depth = depth - 1,
+                      .upper = budget,
+                      .lowest = NUMERIC_NONE,
+                      .root = root,
+                      .tree = tree,
+                      .first_column = -1};
+  tree->nodes = 0;
+  if (root && solver->best.nodes && solver->best.column[0] >= 0) {
+    node.first_column = solver->best.column[0];
+    node.first_cut = solver->best.cut[0];
+  }
+  const struct numeric_stump leaf = numeric_best_stump (worker, set, NULL, 0, 1, -1);
+  node.lowest = leaf.value < NUMERIC_NONE ? leaf.value : solver->options.leaf_price;
+  if (leaf.value < node.upper) {
+    if (numeric_tree_add (&solver->arena, tree, -1, 0) < 0)
+      numeric_stop_search (solver, TREEML_MEMORY);
+    node.upper = leaf.value;
+    node.found = 1;
+    if (root)
+      numeric_offer (worker, tree);
+  }
+  node.column = arena_allocate (&solver->arena, (size_t) solver->columns, sizeof *node.column);
+  int fine = node.column && numeric_set_values (worker, set);
+  for (int32_t f = 0; fine && f < solver->columns; f++)
+    fine = list_cuts (&node, worker, f);
+  if (fine && has_near (&node, leaves))
+    fine = !!(node.near = arena_allocate (&solver->arena, 2 * (size_t) solver->columns, sizeof *node.near));
+  if (!fine)
+    numeric_stop_search (solver, TREEML_MEMORY);
+  /* With few leaves, tries every way to distribute them. */
+  const int64_t most = full (depth - 1);
+  for (int64_t yes = least (most, leaves - 1); fine && yes >= 1 && (yes == most || leaves - yes <= most); yes--) {
+    node.leaves[0] = yes;
+    node.leaves[1] = least (most, leaves - yes);
+    node.symmetric = node.leaves[0] == node.leaves[1];
+    node.bounds = root && leaves >= 2 * most;
+    open_cuts (&node);
+    if (warm)
+      warm_up (&node, warm);
+    if (root && solver->options.threads > 1)
+      work_together (&node, worker);
+    else
+      work (&node, worker);
+    if (numeric_stopping (solver) || leaves >= 2 * most)
+      break;
+  }
+  if (numeric_stopping (solver))
+    node.lowest = 0;
+  release (&node, warm ? warm->made : NULL);
+  if (!node.found) {
+    worker->statistics.failures++;
+    return (struct numeric_outcome) {NUMERIC_NONE, node.lowest};
+  }
+  return (struct numeric_outcome) {node.upper, least (node.lowest, node.upper)};
+}

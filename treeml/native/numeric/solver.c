@@ -1,0 +1,554 @@
+/* The public functions of numeric.h: creation, options, the course of a solve, and reading the answer. */
+#include "numeric/child.h"
+#include "simd/select.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { rows_between_clocks = 1 << 20 };
+enum { paused = 100 }; /* a further reason to stop: the search for a first tree has used up its share of the work */
+/* In rows times columns: from `large` on a sample is tried first, and `sampled` is the size of the sample. */
+enum { large = 500000, sampled = 100000 };
+
+int numeric_fail (treeml_numeric *solver, int code, const char *format, ...) {
+  va_list arguments;
+  va_start (arguments, format);
+  vsnprintf (solver->message, sizeof solver->message, format, arguments);
+  va_end (arguments);
+  return solver->code = code;
+}
+
+treeml_numeric *treeml_numeric_create (void) {
+  treeml_numeric *solver = memory_allocate (1, sizeof *solver);
+  if (!solver)
+    return NULL;
+  solver->arena.limit = SIZE_MAX;
+  options_initialize (&solver->options, program_numbers);
+  pthread_mutex_init (&solver->best_lock, NULL);
+  return solver;
+}
+
+void treeml_numeric_destroy (treeml_numeric *solver) {
+  if (!solver)
+    return;
+  numeric_release_data (solver);
+  numeric_tree_release (&solver->arena, &solver->start);
+  numeric_tree_release (&solver->arena, &solver->best);
+  pthread_mutex_destroy (&solver->best_lock);
+  memory_release (solver);
+}
+
+const char *treeml_numeric_message (const treeml_numeric *solver) { return solver ? solver->message : ""; }
+
+int treeml_numeric_set (treeml_numeric *solver, const char *option, int64_t value) {
+  if (!solver)
+    return TREEML_BAD_ARGUMENT;
+  const int code =
+      options_set (&solver->options, program_numbers, option, value, solver->message, sizeof solver->message);
+  if (code)
+    solver->code = code;
+  return code;
+}
+
+int treeml_numeric_get (const treeml_numeric *solver, const char *option, int64_t *value) {
+  return solver ? options_get (&solver->options, program_numbers, option, value) : TREEML_BAD_ARGUMENT;
+}
+
+int32_t treeml_numeric_options (void) { return options_count (program_numbers); }
+
+int treeml_numeric_option (int32_t index, const char **name, int64_t *low, int64_t *high, int64_t *initial,
+                           const char **help) {
+  return options_describe (program_numbers, index, name, low, high, initial, help);
+}
+
+int32_t treeml_numeric_statistics (void) { return statistics_count (program_numbers); }
+
+int treeml_numeric_statistic (const treeml_numeric *solver, int32_t index, const char **name, double *value,
+                              const char **help) {
+  return solver ? statistics_read (&solver->statistics, program_numbers, index, name, value, help)
+                : TREEML_BAD_ARGUMENT;
+}
+
+int treeml_numeric_watch (treeml_numeric *solver, treeml_numeric_progress watch, void *state) {
+  if (!solver)
+    return TREEML_BAD_ARGUMENT;
+  solver->watch = watch;
+  solver->watch_state = state;
+  return TREEML_OK;
+}
+
+/* The last rank whose code is not above the given cut; -1 if there is none. */
+static int32_t rank_of (const treeml_numeric *solver, int32_t column, int32_t cut) {
+  const int32_t kept = solver->alias[column];
+  const int32_t *codes = solver->source[kept] == column ? solver->code_of[kept] : solver->alias_codes[column];
+  int32_t low = 0, high = solver->levels[kept];
+  while (low < high) {
+    const int32_t half = low + (high - low) / 2;
+    if ((codes ? codes[half] : half) <= cut)
+      low = half + 1;
+    else
+      high = half;
+  }
+  return low - 1;
+}
+
+int treeml_numeric_beside (treeml_numeric *solver, int32_t column, int32_t cut, int32_t rows[2]) {
+  if (!solver || !rows || column < 0 || column >= solver->given)
+    return TREEML_BAD_ARGUMENT;
+  if (!numeric_rank_columns (solver, NULL))
+    return numeric_fail (solver, TREEML_OUT_OF_MEMORY, "not enough memory for ranks");
+  const int32_t kept = solver->alias[column];
+  rows[0] = rows[1] = -1;
+  if (kept < 0) {
+    rows[solver->single[column] > cut] = 0;
+    return TREEML_OK;
+  }
+  const int32_t rank = rank_of (solver, column, cut), *order = solver->order[kept];
+  int64_t low = 0, high = solver->rows; /* number of rows up to the cut */
+  while (low < high) {
+    const int64_t half = low + (high - low) / 2;
+    if (solver->rank[kept][order[half]] <= rank)
+      low = half + 1;
+    else
+      high = half;
+  }
+  if (low > 0)
+    rows[0] = order[low - 1];
+  if (low < solver->rows)
+    rows[1] = order[low];
+  return TREEML_OK;
+}
+
+int treeml_numeric_start (treeml_numeric *solver, const int32_t *column, const int32_t *cut, const int32_t *yes,
+                          const int32_t *no, int64_t nodes) {
+  if (!solver)
+    return TREEML_BAD_ARGUMENT;
+  solver->start.nodes = 0;
+  if (!nodes)
+    return TREEML_OK;
+  if (!column || !cut || !yes || !no || nodes < 0 || !solver->rows)
+    return numeric_fail (solver, TREEML_BAD_ARGUMENT,
+                         "a start tree needs columns, cuts and children, and must be set after the data");
+  if (!numeric_rank_columns (solver, NULL))
+    return numeric_fail (solver, TREEML_OUT_OF_MEMORY, "not enough memory for ranks");
+  for (int64_t i = 0; i < nodes; i++) {
+    const int split = column[i] >= 0;
+    if (split && (column[i] >= solver->given || yes[i] <= i || no[i] <= i || yes[i] >= nodes || no[i] >= nodes)) {
+      solver->start.nodes = 0;
+      return numeric_fail (solver, TREEML_BAD_ARGUMENT, "node %lld of the start tree is invalid", (long long) i);
+    }
+    /* A constant column sends all rows one way. Any other column does the same with a cut beyond its ends. */
+    int32_t kept = split ? solver->alias[column[i]] : -1, rank = 0;
+    if (split && kept < 0 && !solver->columns)
+      return solver->start.nodes = 0, TREEML_OK; /* without columns there is only one tree */
+    if (split && kept < 0) {
+      kept = 0;
+      rank = solver->single[column[i]] <= cut[i] ? solver->levels[0] - 1 : -1;
+    } else if (split)
+      rank = rank_of (solver, column[i], cut[i]);
+    const int64_t node = numeric_tree_add (&solver->arena, &solver->start, kept, rank);
+    if (node < 0) {
+      solver->start.nodes = 0;
+      return numeric_fail (solver, TREEML_OUT_OF_MEMORY, "not enough memory for the start");
+    }
+    solver->start.yes[node] = split ? yes[i] : -1;
+    solver->start.no[node] = split ? no[i] : -1;
+  }
+  return TREEML_OK;
+}
+
+void treeml_numeric_interrupt (treeml_numeric *solver) {
+  if (solver)
+    atomic_store (&solver->interrupted, 1);
+}
+
+void numeric_stop_search (treeml_numeric *solver, int why) {
+  int none = 0;
+  atomic_compare_exchange_strong (&solver->stopping, &none, 1 + why);
+}
+
+void numeric_raise_bound (treeml_numeric *solver, int64_t bound) {
+  long long known = atomic_load (&solver->bound);
+  while (bound > known && !atomic_compare_exchange_weak (&solver->bound, &known, bound))
+    ;
+}
+
+static void call_back (treeml_numeric *solver, double now) {
+  pthread_mutex_lock (&solver->best_lock);
+  const int64_t value = atomic_load (&solver->best_value), bound = atomic_load (&solver->bound);
+  const int64_t shown = value < NUMERIC_NONE ? value + solver->base : INT64_MAX;
+  const int better = solver->better;
+  solver->better = 0;
+  if (solver->watch (solver->watch_state, now - solver->began, shown, (bound < value ? bound : value) + solver->base,
+                     better))
+    numeric_stop_search (solver, TREEML_INTERRUPTED);
+  pthread_mutex_unlock (&solver->best_lock);
+}
+
+int numeric_poll (struct numeric_worker *worker) {
+  treeml_numeric *solver = worker->solver;
+  const double now = clock_seconds ();
+  worker->until_clock = rows_between_clocks;
+  worker->polls++;
+  if (atomic_load_explicit (&solver->interrupted, memory_order_relaxed))
+    numeric_stop_search (solver, TREEML_INTERRUPTED);
+  if (now >= solver->deadline)
+    numeric_stop_search (solver, TREEML_TIME);
+  if (worker->allowance && !--worker->allowance)
+    numeric_stop_search (solver, paused);
+  if (!worker->number && solver->watch && now >= solver->next_watch) {
+    solver->next_watch = now + 1e-3 * (double) solver->options.poll_milliseconds;
+    call_back (solver, now);
+  }
+  return numeric_stopping (solver);
+}
+
+int numeric_worker_create (struct numeric_worker *worker) {
+  treeml_numeric *solver = worker->solver;
+  worker->sums = arena_reserve (&solver->arena, 8 * (size_t) solver->planes, sizeof *worker->sums);
+  worker->row = arena_reserve (&solver->arena, (size_t) solver->rows + 1, sizeof *worker->row);
+  worker->most = solver->goal == numeric_goal_many && solver->pure
+                     ? arena_reserve (&solver->arena, (size_t) solver->rows, sizeof *worker->most)
+                     : NULL;
+  return worker->sums && worker->row && (worker->most || solver->goal != numeric_goal_many || !solver->pure);
+}
+
+void numeric_worker_destroy (struct numeric_worker *worker) {
+  arena_release (&worker->solver->arena, worker->sums);
+  arena_release (&worker->solver->arena, worker->row);
+  arena_release (&worker->solver->arena, worker->most);
+}
+
+void numeric_offer (struct numeric_worker *worker, const struct numeric_tree *tree) {
+  treeml_numeric *solver = worker->solver;
+  struct numeric_tree copy = {0};
+  if (!numeric_tree_copy (&solver->arena, &copy, tree)) {
+    numeric_tree_release (&solver->arena, &copy);
+    numeric_stop_search (solver, TREEML_MEMORY);
+    return;
+  }
+  const int64_t value = numeric_tree_finish (solver, &copy);
+  pthread_mutex_lock (&solver->best_lock);
+  if (value < atomic_load (&solver->best_value) && value < solver->upper) {
+    struct numeric_tree old = solver->best;
+    solver->best = copy;
+    copy = old;
+    atomic_store (&solver->best_value, value);
+    solver->better = 1;
+    worker->statistics.improvements++;
+    if (value < solver->enough)
+      numeric_stop_search (solver, TREEML_ENOUGH);
+  }
+  pthread_mutex_unlock (&solver->best_lock);
+  numeric_tree_release (&solver->arena, &copy);
+}
+
+/* The narrowest cells that hold every code and every sum that a sweep computes. */
+static int cell_width (const treeml_numeric *solver) {
+  int64_t levels = 1;
+  for (int32_t f = 0; f < solver->columns; f++)
+    levels = solver->levels[f] > levels ? solver->levels[f] : levels;
+  const int64_t lane = solver->rows / LANES + 2 * BLOCK;
+  const int64_t most = solver->goal == numeric_goal_two ? solver->worth_most : solver->worth_sum;
+  const int64_t times = solver->goal == numeric_goal_two ? lane : 1;
+  const int64_t asked = solver->options.cell / 8;
+  int width = 8;
+  if (solver->goal != numeric_goal_squared) {
+    if (most < INT32_MAX / times)
+      width = 4;
+    if (most < INT16_MAX / times && levels < 65535)
+      width = 2;
+  }
+  return asked > width ? (asked > 4 ? 8 : (int) asked) : width;
+}
+
+static int check (treeml_numeric *solver) {
+  if (!solver->rows)
+    return numeric_fail (solver, TREEML_NO_DATA, "there are no rows");
+  if (solver->goal == numeric_goal_none)
+    return numeric_fail (solver, TREEML_NO_DATA, "there is no goal: set labels, costs or targets first");
+  if (solver->options.leaf_price > INT64_MAX / 16 / (solver->rows + 1))
+    return numeric_fail (solver, TREEML_OVERFLOW, "the price of a leaf times the rows exceeds 2^59");
+  return TREEML_OK;
+}
+
+static int choose_kernel (treeml_numeric *solver) {
+  solver->kernel = simd_numeric_kernel (simd_select (solver->options.kernel, simd_avx512), cell_width (solver));
+  if (!solver->kernel)
+    return numeric_fail (solver, TREEML_BAD_ARGUMENT, "this processor cannot run the kernel asked for");
+  return TREEML_OK;
+}
+
+/* Limits depth and leaves by the number of rows. */
+static void limit_shape (treeml_numeric *solver, int ranked) {
+  int64_t leaves = solver->total_count / solver->options.support;
+  leaves = leaves < solver->rows ? leaves : solver->rows;
+  leaves = leaves < solver->options.leaves ? leaves : solver->options.leaves;
+  leaves = leaves < 1 ? 1 : leaves;
+  int64_t depth = solver->options.depth < leaves - 1 ? solver->options.depth : leaves - 1;
+  if (!solver->columns || !ranked)
+    depth = 0;
+  if (depth < 62 && leaves > INT64_C (1) << depth)
+    leaves = INT64_C (1) << depth;
+  solver->depth = depth;
+  solver->leaves = leaves;
+}
+
+/* Converts a limit on the whole value to one on the value that the search sees. */
+static int64_t beside_base (const treeml_numeric *solver, int64_t limit) {
+  if (limit > INT64_MAX / 2)
+    return NUMERIC_NONE;
+  if (limit < -(INT64_MAX / 2))
+    return -NUMERIC_NONE;
+  return limit - solver->base;
+}
+
+/* Builds a greedy tree of a set, or one that follows a guide, and offers it as a solution. */
+static void try_greedy (struct numeric_worker *worker, struct numeric_set *set, const struct numeric_tree *guide,
+                        struct numeric_tree *tree) {
+  treeml_numeric *solver = worker->solver;
+  tree->nodes = 0;
+  if (numeric_greedy (worker, set, solver->depth, solver->leaves, guide, 0, tree))
+    numeric_offer (worker, tree);
+}
+
+/* For deep trees: a search that is one level less deep runs for a while, and its tree guides all splits except the
+   last two of a path. The limit is an amount of work and not time, so that the same data always give the same tree. */
+static void deepen (struct numeric_worker *worker, struct numeric_set *set) {
+  treeml_numeric *solver = worker->solver;
+  struct numeric_tree tree = {0}, deeper = {0};
+  for (int64_t depth = 3; depth < solver->depth && !numeric_stopping (solver); depth++) {
+    const int64_t most = depth < 62 ? INT64_C (1) << depth : INT64_MAX;
+    worker->allowance = solver->options.deepen;
+    numeric_search (worker, set, depth, solver->leaves < most ? solver->leaves : most, NUMERIC_NONE, 0, &tree, NULL);
+    worker->allowance = 0;
+    int pause = 1 + paused;
+    atomic_compare_exchange_strong (&solver->stopping, &pause, 0);
+    if (!tree.nodes || numeric_stopping (solver))
+      break;
+    numeric_offer (worker, &tree);
+    try_greedy (worker, set, &tree, &deeper);
+  }
+  numeric_tree_release (&solver->arena, &tree);
+  numeric_tree_release (&solver->arena, &deeper);
+}
+
+static void first_trees (struct numeric_worker *worker, struct numeric_set *set) {
+  treeml_numeric *solver = worker->solver;
+  struct numeric_tree tree = {0}, better = {0};
+  if (numeric_tree_add (&solver->arena, &tree, -1, 0) >= 0)
+    numeric_offer (worker, &tree);
+  else
+    numeric_stop_search (solver, TREEML_MEMORY);
+  if (solver->start.nodes)
+    numeric_offer (worker, &solver->start);
+  const int64_t size = set->rows * solver->columns;
+  if (solver->options.greedy && solver->depth > 1 && (solver->depth > 2 || size > 100000) && !numeric_poll (worker)) {
+    if (size > large) {
+      struct numeric_set sample;
+      if (numeric_set_sample (worker, set, size / sampled, &sample))
+        try_greedy (worker, &sample, NULL, &tree);
+      numeric_set_release (solver, &sample);
+    }
+    if (!numeric_stopping (solver))
+      try_greedy (worker, set, NULL, &tree);
+    if (solver->depth > 2 && tree.nodes && !numeric_stopping (solver))
+      try_greedy (worker, set, &tree, &better);
+    if (solver->options.deepen)
+      deepen (worker, set);
+  }
+  numeric_tree_release (&solver->arena, &tree);
+  numeric_tree_release (&solver->arena, &better);
+}
+
+static void search_all (struct numeric_worker *worker, struct numeric_set *set) {
+  treeml_numeric *solver = worker->solver;
+  if (solver->depth == 0 || numeric_poll (worker))
+    return;
+  const int64_t best = atomic_load (&solver->best_value), budget = best < solver->upper ? best : solver->upper;
+  struct numeric_outcome outcome;
+  if (solver->depth <= 2) {
+    const struct numeric_part part = {.set = set, .column = -1};
+    struct numeric_found found;
+    outcome = numeric_depth_two (worker, &part, solver->depth, solver->leaves, budget, 1, &found);
+    if (numeric_stopping (solver))
+      numeric_raise_bound (solver, outcome.bound);
+  } else {
+    struct numeric_tree tree = {0};
+    numeric_search (worker, set, solver->depth, solver->leaves, budget, 1, &tree, NULL);
+    numeric_tree_release (&solver->arena, &tree);
+  }
+}
+
+/* Translates kept columns and ranks to the caller's columns and codes. */
+static void translate (treeml_numeric *solver) {
+  struct numeric_tree *tree = &solver->best;
+  for (int64_t i = 0; i < tree->nodes; i++)
+    if (tree->column[i] >= 0) {
+      if (solver->code_of[tree->column[i]])
+        tree->cut[i] = solver->code_of[tree->column[i]][tree->cut[i]];
+      tree->column[i] = solver->source[tree->column[i]];
+    }
+}
+
+/* Resets the answer, and sets the limits of a solve. */
+static void begin_solve (treeml_numeric *solver, double began) {
+  solver->began = began;
+  /* The final tree is evaluated after the search has stopped; a little of the time is reserved for that. */
+  const double given = 1e-6 * (double) solver->options.microseconds, last = 3e-8 * (double) solver->rows;
+  solver->deadline =
+      solver->options.microseconds == INT64_MAX ? 1e300 : began + given - (last < given / 4 ? last : given / 4);
+  solver->next_watch = began + 1e-3 * (double) solver->options.poll_milliseconds;
+  solver->arena.limit = solver->options.memory == INT64_MAX ? SIZE_MAX : (size_t) solver->options.memory;
+  atomic_store (&solver->arena.until_failure, solver->options.fail_allocation);
+  atomic_store (&solver->stopping, 0);
+  atomic_store (&solver->best_value, NUMERIC_NONE);
+  atomic_store (&solver->bound, 0);
+  solver->better = 0;
+  solver->upper = beside_base (solver, solver->options.upper);
+  solver->enough = beside_base (solver, solver->options.enough);
+}
+
+static void end_solve (treeml_numeric *solver) {
+  atomic_store (&solver->arena.until_failure, 0);
+  solver->arena.limit = SIZE_MAX;
+}
+
+/* Status, reason to stop, and bound after a search. */
+static void conclude (treeml_numeric *solver) {
+  const int stopped = atomic_load (&solver->stopping);
+  const int found = atomic_load (&solver->best_value) < NUMERIC_NONE;
+  if (!stopped) {
+    solver->status = found ? TREEML_OPTIMAL : TREEML_INFEASIBLE;
+    atomic_store (&solver->bound, found ? atomic_load (&solver->best_value) : NUMERIC_NONE);
+  } else {
+    solver->stop = stopped - 1;
+    solver->status = found ? TREEML_FEASIBLE : TREEML_UNKNOWN;
+    if (found && atomic_load (&solver->bound) >= atomic_load (&solver->best_value))
+      atomic_store (&solver->bound, atomic_load (&solver->best_value));
+  }
+}
+
+/* The search itself, between the sorting of the columns and the answer. Returns the time at which it began. */
+static double search_columns (treeml_numeric *solver, struct numeric_worker *worker) {
+  struct numeric_set set = {0};
+  if (numeric_worker_create (worker) && numeric_set_root (solver, &set)) {
+    if (solver->depth > 0 && !(worker->child = numeric_child_create (solver)))
+      numeric_stop_search (solver, TREEML_MEMORY);
+    first_trees (worker, &set);
+  } else
+    numeric_stop_search (solver, TREEML_MEMORY);
+  const double built = clock_seconds ();
+  if (!numeric_stopping (solver))
+    search_all (worker, &set);
+  numeric_child_destroy (solver, worker->child);
+  numeric_set_release (solver, &set);
+  numeric_worker_destroy (worker);
+  return built;
+}
+
+int treeml_numeric_solve (treeml_numeric *solver) {
+  if (!solver)
+    return TREEML_BAD_ARGUMENT;
+  const double began = clock_seconds ();
+  solver->code = TREEML_OK;
+  solver->message[0] = 0;
+  memset (&solver->statistics, 0, sizeof solver->statistics);
+  solver->best.nodes = 0;
+  solver->status = TREEML_UNKNOWN;
+  solver->stop = TREEML_PROVED;
+  if (check (solver))
+    return solver->code;
+  begin_solve (solver, began);
+  if (solver->total_count < solver->options.support) {
+    solver->status = TREEML_INFEASIBLE;
+    end_solve (solver);
+    return TREEML_OK;
+  }
+  struct numeric_worker worker = {.solver = solver, .until_clock = rows_between_clocks};
+  if (!numeric_rank_columns (solver, &worker))
+    numeric_stop_search (solver, TREEML_MEMORY);
+  limit_shape (solver, solver->ranked == solver->given);
+  if (choose_kernel (solver)) {
+    end_solve (solver);
+    return solver->code;
+  }
+  const double built = search_columns (solver, &worker);
+  atomic_store (&solver->interrupted, 0);
+  conclude (solver);
+  if (solver->watch && solver->better)
+    call_back (solver, clock_seconds ());
+  translate (solver);
+  statistics_add (&solver->statistics, &worker.statistics);
+  solver->statistics.columns = solver->columns;
+  solver->statistics.peak_memory = (int64_t) atomic_load (&solver->arena.peak);
+  solver->statistics.build_microseconds = (int64_t) (1e6 * (built - began));
+  solver->statistics.solve_microseconds = (int64_t) (1e6 * (clock_seconds () - built));
+  end_solve (solver);
+  if (solver->status == TREEML_UNKNOWN && solver->stop == TREEML_MEMORY)
+    return numeric_fail (solver, TREEML_OUT_OF_MEMORY, "the memory limit is too low for the search");
+  return TREEML_OK;
+}
+
+int32_t treeml_numeric_status (const treeml_numeric *solver) { return solver ? solver->status : TREEML_UNKNOWN; }
+
+int32_t treeml_numeric_stop (const treeml_numeric *solver) { return solver ? solver->stop : TREEML_PROVED; }
+
+int64_t treeml_numeric_value (const treeml_numeric *solver) {
+  const int64_t value = solver ? atomic_load (&solver->best_value) : NUMERIC_NONE;
+  return value < NUMERIC_NONE ? value + solver->base : INT64_MAX;
+}
+
+int64_t treeml_numeric_bound (const treeml_numeric *solver) {
+  return solver ? atomic_load (&solver->bound) + solver->base : INT64_MIN;
+}
+
+int treeml_numeric_answer (const treeml_numeric *solver, int64_t answer[5]) {
+  if (!solver || !answer)
+    return TREEML_BAD_ARGUMENT;
+  answer[0] = solver->status;
+  answer[1] = solver->stop;
+  answer[2] = treeml_numeric_value (solver);
+  answer[3] = treeml_numeric_bound (solver);
+  answer[4] = solver->best.nodes;
+  return TREEML_OK;
+}
+
+double treeml_numeric_unit (const treeml_numeric *solver) {
+  return solver ? ldexp (solver->unit, -2 * solver->shift) : 1;
+}
+
+/* Like solver_slack: for every leaf that a tree can have, one unit and the error of its quotient; twice, for a bound
+   and a value. */
+int64_t treeml_numeric_slack (const treeml_numeric *solver) {
+  if (!solver || solver->goal != numeric_goal_squared)
+    return 0;
+  int64_t leaves = solver->options.leaves < solver->rows ? solver->options.leaves : solver->rows;
+  if (solver->options.depth < 40 && leaves > INT64_C (1) << solver->options.depth)
+    leaves = INT64_C (1) << solver->options.depth;
+  const double slack = ceil (2 * (double) leaves * (1.25 + solver->error * solver->unit)) + 2;
+  return slack < 0x1p60 ? (int64_t) slack : INT64_C (1) << 60;
+}
+
+int64_t treeml_numeric_nodes (const treeml_numeric *solver) { return solver ? solver->best.nodes : 0; }
+
+int treeml_numeric_tree (const treeml_numeric *solver, int32_t *column, int32_t *cut, int32_t *yes, int32_t *no,
+                         int32_t *label) {
+  if (!solver || !column || !cut || !yes || !no || !label)
+    return TREEML_BAD_ARGUMENT;
+  const struct numeric_tree *best = &solver->best;
+  for (int64_t i = 0; i < best->nodes; i++) {
+    column[i] = best->column[i];
+    cut[i] = best->cut[i];
+    yes[i] = best->yes[i];
+    no[i] = best->no[i];
+    label[i] = best->label[i];
+  }
+  return TREEML_OK;
+}
+
+const char *treeml_numeric_kernel (const treeml_numeric *solver) {
+  return solver && solver->kernel ? solver->kernel->name : "";
+}

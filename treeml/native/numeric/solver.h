@@ -1,0 +1,248 @@
+/* numeric/: the search over columns of numbers with every threshold. numeric.h is the public interface.
+
+   data.c and sort.h turn arrays into ranks, row_set.c and child.h hold sets of rows, depth_two.c finds the best tree
+   of depth two and search.c those of any depth, with the help of neighbours.h; greedy.c finds first trees, leaf.c
+   evaluates leaves exactly, tree.c holds trees, and solver.c is the handle. This header declares what they share. */
+#ifndef TREEML_NUMERIC_SOLVER_H
+#define TREEML_NUMERIC_SOLVER_H
+
+#include "common/arena.h"
+#include "common/clock.h"
+#include "common/memory.h"
+#include "common/options.h"
+#include "common/statistics.h"
+#include "numeric/numeric.h"
+#include "simd/numeric_kernel.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#define NUMERIC_NONE (INT64_MAX / 4) /* the value if there is no tree */
+
+enum numeric_goal { numeric_goal_none, numeric_goal_two, numeric_goal_many, numeric_goal_squared };
+
+/* A tree over the kept columns; column -1 marks a leaf, and node 0 is the root. */
+struct numeric_tree {
+  int32_t *column, *cut, *yes, *no, *label;
+  int64_t nodes, room;
+};
+
+/* Rows in the order of every column and, made when needed, the codes of one column in the order of another. */
+struct numeric_set {
+  int64_t rows;
+  int32_t **order;
+  void **pair;     /* [in the order of g][codes of f] at g * columns + f, or NULL */
+  void **plane;    /* values of the rows in the order of g at g * planes + k */
+  int64_t **worth; /* running sums of the rows' worth, rows + 1 of them; NULL where every row is worth 1 */
+  int complete;    /* whether planes and worths have been made */
+};
+
+struct numeric_worker;
+
+struct treeml_numeric {
+  struct arena arena;
+  struct options options;
+  struct statistics statistics;
+  char message[256];
+  int code;
+
+  int64_t rows;
+  int32_t given;         /* number of given columns */
+  int32_t columns;       /* number of kept columns: neither constant nor equal to another */
+  int32_t *source;       /* for each kept column: its number among the given ones */
+  int32_t *alias;        /* for each given column: the kept column equal to it, or -1 if it is constant */
+  int32_t **alias_codes; /* for each given column equal to another: its own code of every rank */
+  int32_t *single;       /* for each given column: its first code */
+  int32_t **rank;        /* for each kept column: the rank of every row */
+  int32_t **code_of;     /* for each kept column: the code of every rank, or NULL if that is the rank */
+  int32_t *levels;
+  int32_t **order;
+  uint64_t *key;      /* for each kept column: a hash of its ranks */
+  int32_t ranked;     /* number of given columns that are sorted */
+  int32_t **unranked; /* the codes of the others */
+  int64_t *count;     /* how many rows each row represents, or NULL */
+  int64_t total_count;
+
+  enum numeric_goal goal;
+  int32_t classes, planes;
+  int64_t **value; /* a number of every row for each plane; then its worth; then its class, or its square as the bits of
+                      a double */
+  int32_t value_planes;
+  int unit_worth;
+  int labelled; /* whether there are many classes and every row counts the same: planes are made from labels */
+  int pure;     /* whether a row gains its worth from one class and nothing from the others */
+  int64_t base; /* the cost that all trees share and the search does not see */
+  int64_t worth_sum, worth_most;
+  double unit, square_sum;
+  int shift;     /* number of low bits of weight times target that are dropped; the unit accounts for them */
+  double amount; /* the largest amount that the caller adds to losses */
+  double error;  /* how far a leaf may be off before the unit is applied, apart from rounding to units */
+  struct numeric_tree start;
+
+  treeml_numeric_progress watch;
+  void *watch_state;
+
+  /* The state of the search that is running. */
+  const struct numeric_kernel *kernel;
+  int64_t depth, leaves;
+  int64_t upper, enough; /* in the values that the search sees */
+  double began, deadline, next_watch;
+  atomic_int stopping; /* 1 + enum treeml_stop, or 0 */
+  atomic_int interrupted;
+  struct numeric_tree best; /* in the caller's columns and codes once the search has ended */
+  int best_is_given;        /* whether `best` is in the caller's columns and codes */
+  atomic_llong best_value, bound;
+  pthread_mutex_t best_lock;
+  int better; /* since the last call of the progress function */
+  int32_t status, stop;
+};
+
+int numeric_fail (treeml_numeric *, int code, const char *format, ...);
+
+/* Every long loop of a worker calls this. A non-zero result means: return. */
+int numeric_poll (struct numeric_worker *);
+void numeric_stop_search (treeml_numeric *, int why);
+static inline int numeric_stopping (treeml_numeric *solver) {
+  return atomic_load_explicit (&solver->stopping, memory_order_relaxed);
+}
+
+/* Trees. */
+int64_t numeric_tree_add (struct arena *, struct numeric_tree *, int32_t column, int32_t cut); /* -1 if out of memory */
+int64_t numeric_tree_append (struct arena *, struct numeric_tree *,
+                             const struct numeric_tree *); /* its new root, or -1 */
+int numeric_tree_copy (struct arena *, struct numeric_tree *, const struct numeric_tree *);
+void numeric_tree_release (struct arena *, struct numeric_tree *);
+/* Drops splits with an empty side and sets labels; returns the value without `base`, or NUMERIC_NONE if a constraint
+   is violated. */
+int64_t numeric_tree_finish (treeml_numeric *, struct numeric_tree *);
+
+/* Sets. */
+int numeric_set_root (treeml_numeric *, struct numeric_set *);
+/* Returns 0 if out of memory, or if the search is stopping. */
+int numeric_set_split (struct numeric_worker *, const struct numeric_set *, int column, int64_t cut, int side,
+                       struct numeric_set *);
+/* Takes every `step`-th row. */
+int numeric_set_sample (struct numeric_worker *, const struct numeric_set *, int64_t step, struct numeric_set *);
+void numeric_set_release (treeml_numeric *, struct numeric_set *);
+/* Codes of one column in the order of another: stored with the set if `keep`, else written to `room`. */
+const void *numeric_set_pair (treeml_numeric *, struct numeric_set *, int order, int column, int keep, void *room);
+int numeric_set_values (struct numeric_worker *, struct numeric_set *); /* likewise */
+/* Makes everything that searches of the set may need, so that threads only read. */
+int numeric_set_prepare (struct numeric_worker *, struct numeric_set *);
+static inline int64_t numeric_worth (const struct numeric_set *set, int column, int64_t position) {
+  return set->worth ? set->worth[column][position] : position;
+}
+
+/* Leaves. `sums` are those of the planes; `top` and `square` are totals over the rows. */
+int64_t numeric_leaf (enum numeric_goal, int32_t planes, const int64_t *sums, int64_t top, double square, double unit);
+int32_t numeric_label (const treeml_numeric *, const int64_t *sums);
+static inline double numeric_square (const treeml_numeric *solver, int64_t row) {
+  union {
+    int64_t whole;
+    double real;
+  } bits = {solver->value[solver->planes + 1][row]};
+  return bits.real;
+}
+
+/* Adds the gains of a row: of one class only if rows are pure. */
+static inline void numeric_add (const treeml_numeric *solver, int64_t *sums, int32_t row) {
+  if (solver->goal == numeric_goal_many && solver->pure)
+    sums[solver->value[solver->planes + 1][row]] += solver->value[solver->planes][row];
+  else
+    for (int32_t k = 0; k < solver->planes; k++)
+      sums[k] += solver->value[k][row];
+}
+
+/* A leaf, or the best split into two leaves, of the rows that pass all filters. */
+struct numeric_filter {
+  int32_t column;
+  int64_t cut;
+  int side; /* 0: codes up to the cut; 1: larger codes */
+};
+struct numeric_stump {
+  int64_t value;  /* including the price of leaves; NUMERIC_NONE if there is none */
+  int32_t column; /* -1: a leaf */
+  int64_t cut;
+};
+/* `only`: the column of the split, or -1 for any. */
+struct numeric_stump numeric_best_stump (struct numeric_worker *, const struct numeric_set *,
+                                         const struct numeric_filter *, int filters, int64_t leaves, int32_t only);
+
+/* The result of a search of a set. */
+struct numeric_outcome {
+  int64_t value; /* of the best tree below the budget, or NUMERIC_NONE */
+  int64_t bound; /* no tree of these rows, or of more rows, is better, even without a bound on support */
+};
+
+/* Depth two. */
+struct numeric_part { /* the rows of a set on one side of a cut, or all of them */
+  struct numeric_set *set;
+  int32_t column; /* -1 for all rows */
+  int64_t cut;
+  int side;
+};
+struct numeric_found { /* the root of the best tree, from which the rest can be rebuilt */
+  int kind;            /* 0 none, 1 a leaf or a stump, 2 a split at depth two */
+  int32_t column;
+  int64_t cut;
+  int32_t stump[2]; /* the columns of the splits below, or -1 for any */
+};
+struct numeric_outcome numeric_depth_two (struct numeric_worker *, const struct numeric_part *, int64_t depth,
+                                          int64_t leaves, int64_t budget, int root, struct numeric_found *);
+int numeric_depth_two_tree (struct numeric_worker *, const struct numeric_part *, int64_t leaves,
+                            const struct numeric_found *, struct numeric_tree *);
+
+/* Any depth. `warm` holds the bounds of neighbours and receives new ones; or NULL. */
+struct numeric_warm;
+struct numeric_outcome numeric_search (struct numeric_worker *, struct numeric_set *, int64_t depth, int64_t leaves,
+                                       int64_t budget, int root, struct numeric_tree *, struct numeric_warm *warm);
+/* With a guide, a tree over the same rows, its splits are followed except for the last two of a path, which are
+   solved. */
+int numeric_greedy (struct numeric_worker *, struct numeric_set *, int64_t depth, int64_t leaves,
+                    const struct numeric_tree *guide, int64_t at, struct numeric_tree *);
+/* Finishes a tree for all rows, and keeps and reports it if it is better. */
+void numeric_offer (struct numeric_worker *, const struct numeric_tree *);
+void numeric_release_data (treeml_numeric *);
+/* Sorts the columns that are not sorted yet, or only some of them if a search is stopping. Returns 0 if out of
+   memory. */
+int numeric_rank_columns (treeml_numeric *, struct numeric_worker *);
+void numeric_raise_bound (treeml_numeric *, int64_t bound);
+
+struct numeric_child;
+struct numeric_worker {
+  treeml_numeric *solver;
+  struct statistics statistics;
+  int number; /* worker 0 runs in the caller's thread and is the only one to call back */
+  int64_t until_clock, polls;
+  int64_t allowance; /* number of polls after which a search for a first tree ends, or 0 */
+  struct numeric_child *child;
+  int64_t *sums; /* memory for sums of every plane */
+  int32_t *row;  /* memory for every row */
+  int64_t *most; /* likewise */
+};
+
+int numeric_worker_create (struct numeric_worker *); /* 0 if out of memory */
+void numeric_worker_destroy (struct numeric_worker *);
+
+/* Counts work on this many rows outside of sweeps, which is slower. A non-zero result means: return. */
+static inline int numeric_spent (struct numeric_worker *worker, int64_t rows) {
+  worker->until_clock -= 8 * rows;
+  return worker->until_clock <= 0 ? numeric_poll (worker) : numeric_stopping (worker->solver);
+}
+
+/* Loops that visit rows in scattered order poll after this many rows. */
+enum { numeric_block = 1 << 16 };
+
+struct numeric_child *numeric_child_create (treeml_numeric *);
+void numeric_child_destroy (treeml_numeric *, struct numeric_child *);
+
+static inline int64_t numeric_cell (const void *cells, int width, int64_t index) {
+  return width == 2   ? ((const int16_t *) cells)[index]
+         : width == 4 ? ((const int32_t *) cells)[index]
+                      : ((const int64_t *) cells)[index];
+}
+static inline int64_t numeric_code (const void *cells, int width, int64_t index) {
+  return numeric_cell (cells, width, index) + (width == 2 ? 32768 : 0);
+}
+
+#endif

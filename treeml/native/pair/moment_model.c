@@ -1,0 +1,263 @@
+/* The model for squared loss: the loss of every cell follows from its sums of weights and of weighted targets. */
+#include "pair/search.h"
+
+#include <math.h>
+#include <string.h>
+
+static int sums_make (struct worker *worker, struct cell_sums *sums, int with_pairs) {
+  struct arena *arena = &worker->solver->arena;
+  const struct shape *shape = &worker->rows->shape;
+  const size_t channels = (size_t) worker->rows->channels, stride = (size_t) shape->stride;
+  sums->channels = worker->rows->channels;
+  if (with_pairs)
+    sums->real = arena_allocate (arena, channels * (size_t) shape->padded * stride + 64, sizeof *sums->real);
+  sums->real_test = arena_allocate (arena, channels * stride + 64, sizeof *sums->real_test);
+  sums->real_total = arena_allocate (arena, channels, sizeof *sums->real_total);
+  return (sums->real || !with_pairs) && sums->real_test && sums->real_total;
+}
+
+static void sums_release (struct worker *worker, struct cell_sums *sums) {
+  arena_release (&worker->solver->arena, sums->real);
+  arena_release (&worker->solver->arena, sums->real_test);
+  arena_release (&worker->solver->arena, sums->real_total);
+}
+
+static int subproblem_make (struct worker *worker, struct subproblem *problem) {
+  return sums_make (worker, &problem->sums, !problem->spare);
+}
+
+static void subproblem_release (struct worker *worker, struct subproblem *problem) {
+  sums_release (worker, &problem->sums);
+}
+
+static int worker_make (struct worker *worker) {
+  struct arena *arena = &worker->solver->arena;
+  const size_t tests = (size_t) worker->rows->shape.stride + 64;
+  int fits = sums_make (worker, &worker->small_sums, 1);
+  /* A pass needs no worths, and needs the count only if support is bounded. */
+  worker->small_sums.channels = worker->rows->outputs + 1 + (worker->solver->options.support > 1);
+  worker->workspace = arena_allocate (arena, 64 * tests * (size_t) worker->rows->channels, sizeof (double));
+  fits = fits && worker->workspace;
+  for (int side = 0; side < 2; side++) {
+    worker->answer.real_leaf[side] = arena_allocate (arena, tests, sizeof (double));
+    worker->answer.real_best[side] = arena_allocate (arena, tests, sizeof (double));
+    fits = fits && worker->answer.real_leaf[side] && worker->answer.real_best[side];
+  }
+  return fits;
+}
+
+static void worker_release (struct worker *worker) {
+  sums_release (worker, &worker->small_sums);
+  arena_release (&worker->solver->arena, worker->workspace);
+  for (int side = 0; side < 2; side++) {
+    arena_release (&worker->solver->arena, worker->answer.real_leaf[side]);
+    arena_release (&worker->solver->arena, worker->answer.real_best[side]);
+  }
+}
+
+static double squares_of (const struct worker *worker, const int32_t *ids, int32_t count) {
+  double squares = 0;
+  for (int32_t i = 0; i < count; i++)
+    squares += worker->rows->square[ids[i]];
+  return squares;
+}
+
+static void measure (struct worker *worker, struct subproblem *problem) {
+  const struct rows *rows = worker->rows;
+  double *total = problem->sums.real_total;
+  memset (total, 0, (size_t) rows->channels * sizeof *total);
+  for (int32_t i = 0; i < problem->start[1]; i++)
+    for (int32_t channel = 0; channel < rows->channels; channel++)
+      total[channel] += rows->moment[(int64_t) problem->ids[i] * rows->channels + channel];
+  problem->squares = squares_of (worker, problem->ids, problem->start[1]);
+}
+
+/* How much of the squares a mean saves; negative if there are too few rows. */
+static double leaf_gain (const struct worker *worker, const double *total) {
+  const int32_t outputs = worker->rows->outputs;
+  if (worker->solver->options.support > 1 && total[1 + outputs] < (double) worker->solver->options.support)
+    return -1;
+  double gain = 0;
+  for (int32_t output = 1; output <= outputs && total[0] > 0.5; output++)
+    gain += total[output] * total[output] / total[0];
+  return gain;
+}
+
+static int64_t value_of (const struct worker *worker, double squares, double gain, int64_t leaves) {
+  if (gain < 0)
+    return UNREACHABLE;
+  const double left = squares - gain;
+  return (left > 0 ? (int64_t) llrint (left * worker->solver->unit) : 0) + leaves * worker->shared->price;
+}
+
+static int64_t leaf (const struct worker *worker, const struct subproblem *problem) {
+  return value_of (worker, problem->squares, leaf_gain (worker, problem->sums.real_total), 1);
+}
+
+/* Returns 0 if the search was stopped in between; the sums are then incomplete. */
+static int add_rows (struct worker *worker, const int32_t *ids, int32_t count, struct cell_sums *sums) {
+  enum { piece = 64 };
+  const struct rows *rows = worker->rows;
+  const int32_t tests = rows->shape.tests;
+  const int64_t matrix = (int64_t) rows->shape.padded * rows->shape.stride;
+  const int64_t wide = 4000000 / ((int64_t) rows->shape.stride * sums->channels), lines = wide < 16 ? 16 : wide;
+  for (int32_t channel = 0; channel < sums->channels; channel++) {
+    memset (sums->real + channel * matrix, 0, (size_t) matrix * sizeof *sums->real);
+    worker->work += matrix;
+    if (poll_search (worker))
+      return 0;
+  }
+  memset (sums->real_total, 0, (size_t) sums->channels * sizeof *sums->real_total);
+  for (int32_t first = 0; first < count; first += piece) {
+    const int32_t here = count - first < piece ? count - first : piece;
+    for (int64_t from = 0; from < tests; from += lines) {
+      const int64_t to = smaller (from + lines, tests);
+      worker->cells->add_moments (&rows->shape, rows->row_bits, rows->row_bytes, ids + first, here, rows->moment,
+                                  rows->channels, sums, worker->workspace, (int32_t) from, (int32_t) to);
+      worker->work += (to - from) * rows->shape.stride * (here + 16) / 16;
+      if (poll_search (worker))
+        return 0;
+    }
+  }
+  for (int32_t channel = 0; channel < sums->channels; channel++) {
+    worker->cells->mirror_moments (&rows->shape, sums, channel);
+    worker->work += matrix * 2;
+    if (poll_search (worker))
+      return 0;
+  }
+  return 1;
+}
+
+static void sums (struct worker *worker, struct subproblem *problem) {
+  const struct rows *rows = worker->rows;
+  const int32_t tests = rows->shape.tests, channels = rows->channels;
+  memset (problem->sums.real_test, 0, (size_t) channels * (size_t) rows->shape.stride * sizeof (double));
+  for (int32_t i = 0; i < problem->start[1]; i++) {
+    const uint8_t *row = rows->row_bits + problem->ids[i] * rows->row_bytes;
+    const double *moment = rows->moment + (int64_t) problem->ids[i] * channels;
+    for (int32_t test = 0; test < tests; test++)
+      if (row[test >> 3] >> (test & 7) & 1)
+        for (int32_t channel = 0; channel < channels; channel++)
+          problem->sums.real_test[(int64_t) channel * rows->shape.stride + test] += moment[channel];
+  }
+}
+
+static double side_gain (const struct worker *worker, double leaf_saves, double best_saves, int64_t *leaves) {
+  const double price = (double) worker->shared->price / worker->solver->unit;
+  const int splits = best_saves >= 0 && (leaf_saves < 0 || best_saves - leaf_saves > price);
+  *leaves += splits ? 2 : 1;
+  return splits ? best_saves : leaf_saves;
+}
+
+static int64_t root_value (const struct worker *worker, const struct cell_answer *answer, double squares,
+                           int32_t test) {
+  int64_t leaves = 0;
+  const double yes = side_gain (worker, answer->real_leaf[1][test], answer->real_best[1][test], &leaves);
+  const double no = side_gain (worker, answer->real_leaf[0][test], answer->real_best[0][test], &leaves);
+  return yes < 0 || no < 0 ? UNREACHABLE : value_of (worker, squares, yes + no, leaves);
+}
+
+/* Evaluates wide problems in pieces, so that a deadline is kept. Returns 0 if the search was stopped in between. */
+static int ask (struct worker *worker, const struct cell_sums *all, const struct cell_sums *without) {
+  const struct shape *shape = &worker->rows->shape;
+  const int64_t support = worker->solver->options.support;
+  const int64_t wide = 2000000 / ((int64_t) shape->stride * worker->rows->outputs) / 16 * 16,
+                piece = wide < 16 ? 16 : wide;
+  struct cell_question question = {worker->rows->outputs, support > INT32_MAX ? INT32_MAX : (int32_t) support, 0, 0};
+  for (; question.to < shape->tests; question.from = question.to) {
+    question.to = (int32_t) smaller (question.from + piece, shape->tests);
+    worker->cells->moments (shape, &question, all, without, &worker->answer);
+    worker->work += (int64_t) (question.to - question.from) * shape->stride * worker->rows->outputs * 2;
+    if (poll_search (worker))
+      return 0;
+  }
+  return 1;
+}
+
+static double test_count (const struct worker *worker, const struct subproblem *problem, int32_t test) {
+  return problem->sums.real_test[(1 + (int64_t) worker->rows->outputs) * worker->rows->shape.stride + test];
+}
+
+static int idle (const struct worker *worker, const struct subproblem *problem, int32_t test) {
+  const double sum = test_count (worker, problem, test);
+  return sum < 0.5 || sum > problem->sums.real_total[1 + worker->rows->outputs] - 0.5;
+}
+
+static int pairs (struct worker *worker, struct subproblem *problem) {
+  if (!add_rows (worker, problem->ids, problem->start[1], &problem->sums))
+    return 0;
+  if (!ask (worker, &problem->sums, NULL))
+    return 0;
+  for (int32_t test = 0; test < worker->rows->shape.tests; test++)
+    problem->root_value[test] = root_value (worker, &worker->answer, problem->squares, test);
+  return 1;
+}
+
+static int64_t side_leaf (const struct worker *worker, const struct subproblem *problem, int32_t test, int yes) {
+  const struct rows *rows = worker->rows;
+  double total[1024 + 3], squares = 0;
+  for (int32_t channel = 0; channel < rows->channels; channel++) {
+    const double mine = problem->sums.real_test[(int64_t) channel * rows->shape.stride + test];
+    total[channel] = yes ? mine : problem->sums.real_total[channel] - mine;
+  }
+  for (int32_t i = 0; i < problem->start[1]; i++) {
+    const int32_t id = problem->ids[i];
+    if ((rows->row_bits[id * rows->row_bytes + test / 8] >> (test & 7) & 1) == yes)
+      squares += rows->square[id];
+  }
+  return value_of (worker, squares, leaf_gain (worker, total), 1);
+}
+
+static int larger_side (const struct worker *worker, const struct subproblem *problem, int32_t test) {
+  return 2 * test_count (worker, problem, test) >= problem->sums.real_total[1 + worker->rows->outputs];
+}
+
+/* The counterpart of information for numbers: the loss that remains after a stump. */
+static double information (const struct worker *worker, const struct subproblem *problem, int32_t test) {
+  return (double) plus (side_leaf (worker, problem, test, 0), side_leaf (worker, problem, test, 1));
+}
+
+static int64_t best_value (struct worker *worker, const struct cell_sums *all, const struct cell_sums *without,
+                           double squares) {
+  double total[1024 + 3];
+  total[1 + worker->rows->outputs] = 1;
+  for (int32_t channel = 0; channel < worker->small_sums.channels; channel++)
+    total[channel] = all->real_total[channel] - (without ? without->real_total[channel] : 0);
+  int64_t best = value_of (worker, squares, leaf_gain (worker, total), 1);
+  if (!ask (worker, all, without))
+    return UNREACHABLE;
+  for (int32_t test = 0; test < worker->rows->shape.tests; test++)
+    best = smaller (best, root_value (worker, &worker->answer, squares, test));
+  return best;
+}
+
+static int gather (struct worker *worker, const struct subproblem *problem, int32_t test) {
+  const int small_is_yes = !worker->solver->options.small_side || !larger_side (worker, problem, test);
+  side_rows (worker, problem, test, small_is_yes, worker->small_ids, worker->small_start);
+  return small_is_yes;
+}
+
+static enum passed pass (struct worker *worker, struct subproblem *problem, int32_t test, int small_is_yes,
+                         int64_t upper, int64_t *yes, int64_t *no) {
+  const int32_t count = worker->small_start[1];
+  (void) test;
+  (void) upper;
+  if (!add_rows (worker, worker->small_ids, count, &worker->small_sums))
+    return pass_stopped;
+  const double squares = squares_of (worker, worker->small_ids, count);
+  *(small_is_yes ? yes : no) = best_value (worker, &worker->small_sums, NULL, squares);
+  *(small_is_yes ? no : yes) = best_value (worker, &problem->sums, &worker->small_sums, problem->squares - squares);
+  return solver_stopping (worker->solver) ? pass_stopped : pass_exact;
+}
+
+static void similar (struct worker *worker, struct subproblem *problem, int32_t test, int64_t yes, int64_t no) {
+  const struct shape *shape = &worker->rows->shape;
+  const int64_t channel = 2 + worker->rows->outputs;
+  worker->cells->similar_real (shape->tests, problem->sums.real + (channel * shape->padded + test) * shape->stride,
+                               problem->sums.real_test + channel * shape->stride, problem->sums.real_total[channel],
+                               test, worker->solver->unit, yes, no, problem->low_yes, problem->low_no);
+}
+
+const struct model moment_model = {
+    subproblem_make, subproblem_release, worker_make, worker_release, measure, leaf, sums,        pairs,  idle,
+    side_leaf,       information,        gather,      pass,           NULL,    NULL, larger_side, similar};

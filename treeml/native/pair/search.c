@@ -1,0 +1,312 @@
+/* Branch and bound over sub-problems (Aglin et al. 2020), two levels at a time from pair sums.
+
+   A sub-problem is a set of rows and a depth. One pair matrix gives its depth-two value for every root test, which
+   orders the tests. A split of a depth-three problem is one pass of the model, which counts only the smaller side.
+   Every solved split bounds all others: a tree for the rows of one split costs more on the rows of another by at
+   most the weight of the rows that only the other has (the similarity bound of Demirovic et al. 2022, used here
+   between siblings, where all differences are in the weight matrix already). */
+#include "pair/search_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int poll_search (struct worker *worker) {
+  if (solver_stopping (worker->solver))
+    return 1;
+  if (worker->work < 1000000)
+    return 0;
+  worker->work = 0;
+  struct shared *shared = worker->shared;
+  const int64_t offset = worker->rows->offset + worker->solver->offset;
+  return solver_poll (worker->solver, worker->first, atomic_load (&shared->value) + offset,
+                      atomic_load (&shared->bound) + offset, 0);
+}
+
+static int compare_literals (const void *a, const void *b) { return *(const int32_t *) a - *(const int32_t *) b; }
+
+struct key key_of (struct worker *worker, const struct subproblem *problem, int32_t depth) {
+  struct key key = {.hash = {problem->hash[0], problem->hash[1]},
+                    .path = worker->path,
+                    .length = worker->path_length,
+                    .depth = depth};
+#ifdef TREEML_CHECK
+  for (int32_t i = 0; i < problem->start[worker->rows->lists]; i++)
+    key.check += key_check ((uint64_t) problem->ids[i]);
+#endif
+  if (worker->solver->options.cache_kind >= path_cache) {
+    memcpy (worker->path, worker->path_stack, (size_t) worker->path_length * sizeof *worker->path);
+    qsort (worker->path, (size_t) worker->path_length, sizeof *worker->path, compare_literals);
+    key.hash[0] = key.hash[1] = 0;
+    for (int32_t i = 0; i < worker->path_length; i++) {
+      uint64_t x = ((uint64_t) worker->path[i] + 1) * 0x9e3779b97f4a7c15u;
+      x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+      x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+      key.hash[0] += x ^ x >> 31;
+      x = x * 0x9fb21c651e98df25u + 0x632be59bd9b4e019u;
+      key.hash[1] += x ^ x >> 28;
+    }
+  }
+  return key;
+}
+
+void push_path (struct worker *worker, int32_t test, int yes) {
+  worker->path_stack[worker->path_length++] = 2 * test + yes;
+}
+
+void solve (struct worker *worker, int32_t depth, int64_t upper, struct fact *fact);
+
+/* A tree cannot be deeper than the number of its rows allows. */
+int32_t useful_depth (const struct worker *worker, const struct subproblem *problem, int32_t depth) {
+  const int32_t entries = problem->start[worker->rows->lists];
+  return depth < entries ? depth : entries > 1 ? entries - 1 : 0;
+}
+
+/* Solves a child of a problem of `depth`. */
+static void solve_child (struct worker *worker, struct subproblem *parent, int32_t depth, int32_t test, int yes,
+                         int64_t upper, struct fact *fact) {
+  struct subproblem *below = subproblem_at (worker, depth - 1);
+  if (!below) {
+    *fact = (struct fact) {0, UNREACHABLE, is_unknown, 0};
+    return;
+  }
+  load_child (worker, parent, below, test, yes);
+  push_path (worker, test, yes);
+  solve (worker, depth - 1, upper, fact);
+  worker->path_length--;
+}
+
+/* Solves a split of a depth-three problem in one pass, or without one if its sides were met on another path. */
+static void try_pass (struct worker *worker, struct subproblem *problem, int32_t test, int64_t upper, int64_t *low,
+                      int64_t *high) {
+  const uint64_t *code = worker->rows->code;
+  const int small = worker->model->gather (worker, problem, test);
+  uint64_t hash[2][2] = {{0}};
+  int known[2] = {0, 0};
+  if (worker->two->most) {
+    const int32_t count = worker->small_start[worker->rows->lists];
+    for (int32_t i = 0; i < count; i++) {
+      hash[small][0] += code[2 * worker->small_ids[i]];
+      hash[small][1] += code[2 * worker->small_ids[i] + 1];
+    }
+    for (int half = 0; half < 2; half++)
+      hash[!small][half] = problem->hash[half] - hash[small][half];
+    for (int side = 0; side < 2; side++) {
+      int64_t value;
+      known[side] = depth_two_table_find (worker->two, hash[side], &value);
+      if (known[side])
+        low[side] = high[side] = value;
+    }
+    worker->statistics.known_sides += known[0] + known[1];
+  }
+  if ((known[0] && known[1]) || plus (low[0], low[1]) >= upper)
+    return;
+  int64_t exact[2];
+  const enum passed passed = worker->model->pass (worker, problem, test, small, upper, &exact[1], &exact[0]);
+  if (passed == pass_stopped)
+    return;
+  worker->statistics.passes++;
+  for (int side = 0; side < 2; side++) {
+    if (passed == pass_bounds) {
+      low[side] = larger (low[side], exact[side]);
+      continue;
+    }
+    high[side] = low[side] = exact[side];
+    if (worker->two->most && !known[side])
+      depth_two_table_store (&worker->solver->arena, worker->two, hash[side], exact[side]);
+  }
+}
+
+/* Solves one split: bounds for its two sides, exact if they are below what `upper` allows. `low` receives the bounds
+   that can be used for other splits: if support is bounded, a tree for other rows may violate it on these rows, so
+   only bounds that hold for leaves of any size carry over. */
+void try_split (struct worker *worker, struct subproblem *problem, int32_t depth, int32_t useful, int32_t test,
+                int64_t upper, struct fact *fact, int64_t *low) {
+  const struct options *options = &worker->solver->options;
+  int64_t high[2];
+  low[0] = problem->low_no[test];
+  low[1] = problem->low_yes[test];
+  worker->statistics.splits++;
+  high[0] = high[1] = UNREACHABLE;
+  worker->relaxed[0] = low[0];
+  worker->relaxed[1] = low[1];
+  if (useful == pass_depth)
+    try_pass (worker, problem, test, upper, low, high);
+  else {
+    int first = 1;
+    if (options->dynamic)
+      first = low[1] != low[0] ? low[1] > low[0] : worker->model->larger_side (worker, problem, test);
+    for (int turn = 0; turn < 2; turn++) {
+      const int side = turn ? !first : first;
+      if (turn && solver_stopping (worker->solver)) { /* out of time: a leaf completes the tree */
+        high[side] = worker->model->side_leaf (worker, problem, test, side);
+        break;
+      }
+      if (plus (low[0], low[1]) >= upper)
+        break;
+      struct fact child;
+      solve_child (worker, problem, depth, test, side, options->hierarchical ? minus (upper, low[!side]) : UNREACHABLE,
+                   &child);
+      low[side] = larger (low[side], child.lower);
+      high[side] = child.upper;
+    }
+  }
+  *fact = (struct fact) {plus (low[0], low[1]), plus (high[0], high[1]), test, 0};
+  if (worker->shared->support > 1 && useful == pass_depth)
+    memcpy (low, worker->relaxed, sizeof worker->relaxed);
+}
+
+/* Finds the best stump for a problem of depth one. */
+void solve_stump (struct worker *worker, struct subproblem *problem, struct fact *fact) {
+  for (int32_t test = 0; test < worker->rows->shape.tests; test++) {
+    if (worker->model->idle (worker, problem, test))
+      continue;
+    const int64_t value =
+        plus (worker->model->side_leaf (worker, problem, test, 0), worker->model->side_leaf (worker, problem, test, 1));
+    if (value < fact->upper)
+      *fact = (struct fact) {fact->lower, value, test, both_leaves};
+  }
+  fact->lower = fact->upper;
+}
+
+void best_root (const struct worker *worker, const struct subproblem *problem, struct fact *fact) {
+  for (int32_t test = 0; test < worker->rows->shape.tests; test++)
+    if (problem->root_value[test] < fact->upper)
+      *fact = (struct fact) {fact->lower, problem->root_value[test], test, two_stumps};
+}
+
+void adopt (struct fact *fact, const struct fact *known) {
+  fact->lower = larger (fact->lower, known->lower);
+  if (known->split != is_unknown && known->upper < fact->upper)
+    *fact = (struct fact) {fact->lower, known->upper, known->split, known->shallow};
+}
+
+/* A lower bound for an opened problem, from the bounds of its splits. */
+int64_t lowest_split (const struct worker *worker, const struct subproblem *problem, int64_t most) {
+  for (int32_t test = 0; test < worker->rows->shape.tests; test++)
+    most = smaller (most, larger (problem->bound[test], plus (problem->low_yes[test], problem->low_no[test])));
+  return most;
+}
+
+void begin_bounds (const struct worker *worker, struct subproblem *problem) {
+  for (int32_t test = 0; test < worker->rows->shape.tests; test++) {
+    problem->low_yes[test] = problem->low_no[test] = worker->shared->price;
+    problem->bound[test] = worker->model->idle (worker, problem, test) ? UNREACHABLE : INT64_MIN;
+  }
+}
+
+void spread (struct worker *worker, struct subproblem *problem, int32_t useful, int32_t test, int64_t yes, int64_t no) {
+  if (worker->shared->similar && (worker->shared->support <= 1 || useful == pass_depth))
+    worker->model->similar (worker, problem, test, smaller (yes, UNREACHABLE), smaller (no, UNREACHABLE));
+}
+
+/* Searches all splits of an opened problem in one thread, best first. */
+static void search_alone (struct worker *worker, struct subproblem *problem, int32_t depth, int32_t useful,
+                          int64_t leaves, int64_t upper, struct fact *fact) {
+  struct shared *shared = worker->shared;
+  const int at_root = worker->path_length == 0;
+  const int64_t floor = fact->lower;
+  for (int32_t i = 0; i < worker->rows->shape.tests; i++) {
+    const int32_t test = problem->order[i];
+    const int64_t goal = smaller (upper, fact->upper);
+    if (problem->bound[test] >= UNREACHABLE) /* the test does not split these rows */
+      continue;
+    if (plus (problem->low_yes[test], problem->low_no[test]) >= goal) {
+      worker->statistics.skipped++;
+      continue;
+    }
+    if (poll_search (worker))
+      return;
+    struct fact split;
+    int64_t low[2];
+    if (leaves)
+      split_with_leaves (worker, problem, depth, useful, leaves, test, goal, &split, low);
+    else
+      try_split (worker, problem, depth, useful, test, goal, &split, low);
+    problem->bound[test] = split.lower;
+    if (split.upper < fact->upper) {
+      *fact = (struct fact) {floor, split.upper, test, 0};
+      if (at_root)
+        publish (worker, problem, depth, fact);
+      if (fact->upper <= floor)
+        return;
+    }
+    spread (worker, problem, useful, test, low[1], low[0]);
+    if (at_root && depth == shared->whole_depth)
+      atomic_store (&shared->bound, larger (floor, lowest_split (worker, problem, fact->upper)));
+  }
+}
+
+void search_splits (struct worker *worker, struct subproblem *problem, int32_t depth, int32_t useful, int64_t leaves,
+                    int64_t upper, struct fact *fact) {
+  treeml_solver *solver = worker->solver;
+  order_tests (worker, problem, worker->path_length == 0);
+  begin_bounds (worker, problem);
+  if (leaves || !worker->shared->pool || useful <= pass_depth ||
+      !search_with_team (worker, problem, depth, useful, upper, fact))
+    search_alone (worker, problem, depth, useful, leaves, upper, fact);
+  int64_t lowest = lowest_split (worker, problem, fact->upper);
+  if (!solver->options.strong && !solver_stopping (solver) && lowest < fact->upper)
+    lowest = smaller (lowest, upper);
+  fact->lower = larger (fact->lower, lowest);
+}
+
+/* Finds the optimum of the rows of the problem for `depth` if it is below `upper`, otherwise a lower bound that is
+   not. */
+void solve (struct worker *worker, int32_t depth, int64_t upper, struct fact *fact) {
+  treeml_solver *solver = worker->solver;
+  const struct options *options = &solver->options;
+  struct subproblem *problem = worker->problems[depth];
+  const int at_root = worker->path_length == 0;
+  const int64_t leaf = worker->model->leaf (worker, problem), nodes = worker->statistics.nodes++;
+  /* The leaf is always a candidate; a split has to pay for two leaves. */
+  *fact = (struct fact) {smaller (leaf, 2 * worker->shared->price), leaf, leaf < UNREACHABLE ? is_leaf : is_unknown, 0};
+  const int32_t useful = useful_depth (worker, problem, depth);
+  if (!useful || !worker->rows->shape.tests)
+    fact->lower = leaf;
+  if (fact->lower >= leaf || fact->lower >= upper)
+    return;
+  struct key key = key_of (worker, problem, useful);
+  struct fact known;
+  worker->statistics.lookups++;
+  if (cache_find (solver->cache, &key, &known)) {
+    adopt (fact, &known);
+    if (fact->lower >= fact->upper || fact->lower >= upper) {
+      worker->statistics.hits++;
+      return;
+    }
+  }
+  if (options->archive && useful >= pass_depth && worker->shared->similar && worker->shared->support <= 1) {
+    fact->lower = larger (fact->lower, archive_bound (worker, problem, useful));
+    if (fact->lower >= upper)
+      return;
+  }
+  if (useful == 1) {
+    worker->model->sums (worker, problem);
+    solve_stump (worker, problem, fact);
+    return;
+  }
+  if (!worker->model->pairs (worker, problem))
+    return;
+  best_root (worker, problem, fact);
+  if (useful == 2) {
+    fact->lower = fact->upper;
+    return;
+  }
+  if (at_root)
+    publish (worker, problem, depth, fact);
+  if (fact->upper > fact->lower) {
+    const int protect = solver_wipes (solver);
+    if (protect)
+      cache_enter (solver->cache, &key);
+    search_splits (worker, problem, depth, useful, 0, upper, fact);
+    key = key_of (worker, problem, useful); /* keys share one array for their path */
+    if (protect)
+      cache_leave (solver->cache, &key);
+    if (fact->upper > fact->lower)
+      worker->statistics.failures++;
+    if (options->archive)
+      archive_add (worker, problem, useful, fact->lower);
+  }
+  if (options->infeasible || fact->upper <= fact->lower || solver_stopping (solver))
+    cache_store (solver->cache, &key, fact, worker->statistics.nodes - nodes);
+}

@@ -1,0 +1,12 @@
+/* The loops of cells.h for AVX-512. */
+#define CELLS_NAME "avx512"
+#define CELLS_FUNCTION cells_avx512
+#if defined(__AVX512BW__)
+#include <immintrin.h>
+#define CELLS_BYTES 64
+#define LARGER(a, b) ((wholes) _mm512_max_epi32 ((__m512i) (a), (__m512i) (b)))
+#include "simd/cells_body.h"
+#else
+#include "simd/cells.h"
+const struct cells *cells_avx512 (void) { return 0; }
+#endif

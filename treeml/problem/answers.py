@@ -1,0 +1,42 @@
+"""Problem -> the answer of every row to every test, as bits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from treeml.problem.problem import Problem
+
+
+def answer_bits(problem: Problem) -> NDArray[np.bool_]:
+    """tests x rows: does the row answer yes?"""
+    bits = np.empty((len(problem.tests), problem.rows), dtype=bool)
+    for feature in problem.features:
+        codes = feature.codes
+        assert codes is not None, "a feature without codes comes with its bits"
+        block = bits[feature.first_test : feature.first_test + feature.tests]
+        tests = problem.tests[feature.first_test : feature.first_test + feature.tests]
+        missing = codes < 0 if feature.has_missing else None
+        at_most = [j for j, test in enumerate(tests) if test.kind == "at most"]
+        if at_most:
+            bins = np.array([tests[j].values[0] for j in at_most], dtype=np.int32)
+            np.less_equal(codes[None, :], bins[:, None], out=block[: len(at_most)])
+        for j in range(len(at_most), len(tests)):
+            test = tests[j]
+            if test.kind == "true":
+                np.equal(codes, 1, out=block[j])
+            elif test.kind == "level":
+                np.equal(codes, test.values[0], out=block[j])
+            elif test.kind == "missing":
+                np.less(codes, 0, out=block[j])
+            else:
+                chosen = np.zeros(feature.levels + 1, dtype=bool)  # the last place is that of missing values
+                chosen[list(test.values)] = True
+                block[j] = chosen[codes]
+        if missing is not None:
+            for j, test in enumerate(tests):
+                block[j, missing] = test.missing_yes or test.kind == "missing"
+    return bits

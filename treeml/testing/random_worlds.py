@@ -1,0 +1,363 @@
+"""A random generator -> whole specifications with their rows, of every goal, requirement and magnitude."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from random import Random
+
+from treeml.testing.truth import some_values
+from treeml.testing.worlds import (
+    CLASSES,
+    CLUSTERS,
+    NUMBERS,
+    Required,
+    Wanted,
+    Weighted,
+    World,
+    WorldColumn,
+    WorldMeasure,
+)
+
+# -- what there is to ask -----------------------------------------------------------------------------
+
+Parts = Sequence[tuple[str, WorldMeasure]]
+
+
+def _one(name: str, *arguments: str) -> tuple[tuple[str, WorldMeasure], ...]:
+    return (("1", WorldMeasure(name, arguments)),)
+
+
+ERRORS, LEAVES, SPLITS, DEPTH = _one("errors"), _one("leaves"), _one("splits"), _one("depth")
+POSITIVE = '"p"'
+PREDICTED = (("predicted", "p"),)
+SIZE_GOALS: dict[str, tuple[tuple[str, Parts], ...]] = {
+    "leaves": (("minimize", LEAVES),),
+    "splits": (("minimize", SPLITS),),
+    "depth": (("minimize", DEPTH),),
+    "features used": (("minimize", _one("features_used")),),
+    "test cost": (("minimize", _one("test_cost")),),
+    "satisfy": (),
+}
+CLASS_GOALS: dict[str, tuple[tuple[str, Parts], ...]] = {
+    **SIZE_GOALS,
+    "errors": (("minimize", ERRORS),),
+    "error rate": (("minimize", _one("error_rate")),),
+    "accuracy": (("maximize", _one("accuracy")),),
+    "balanced accuracy": (("maximize", _one("balanced_accuracy")),),
+    "recall": (("maximize", _one("recall", POSITIVE)),),
+    "specificity": (("maximize", _one("specificity", POSITIVE)),),
+    "precision": (("maximize", _one("precision", POSITIVE)),),
+    "mistake cost": (("minimize", _one("mistake_cost")),),
+    "count": (("maximize", (("1", WorldMeasure("count", (), PREDICTED, (("actual", "q"),))),)),),
+    "rate": (("minimize", (("1", WorldMeasure("rate", (), PREDICTED, (("g", "a"),))),)),),
+    "parity gap": (("minimize", _one("parity_gap", "g")),),
+    "opportunity gap": (("minimize", _one("opportunity_gap", "g")),),
+    "predictive gap": (("minimize", _one("predictive_gap", "g")),),
+    "odds gap": (("minimize", _one("odds_gap", "g")),),
+    "errors, price": (("minimize", (*ERRORS, ("PRICE", WorldMeasure("leaves")))),),
+    "error rate, price": (("minimize", (*_one("error_rate"), ("PRICE", WorldMeasure("splits")))),),
+    "errors, test cost": (("minimize", (*ERRORS, ("PRICE", WorldMeasure("test_cost")))),),
+    "mistake and test cost": (("minimize", (*_one("mistake_cost"), *_one("test_cost"))),),
+    "errors, depth": (("minimize", (*ERRORS, ("PRICE", WorldMeasure("depth")))),),
+    "errors, features": (("minimize", (*ERRORS, ("PRICE", WorldMeasure("features_used")))),),
+    "accuracy less gap": (("maximize", (*_one("accuracy"), ("-0.3", WorldMeasure("parity_gap", ("g",))))),),
+    "errors then leaves": (("minimize", ERRORS), ("minimize", LEAVES)),
+    "leaves then errors": (("minimize", LEAVES), ("minimize", ERRORS)),
+    "accuracy then depth": (("maximize", _one("accuracy")), ("minimize", DEPTH)),
+    "recall then test cost": (("maximize", _one("recall", POSITIVE)), ("minimize", _one("test_cost"))),
+    "gap then errors then leaves": (("minimize", _one("parity_gap", "g")), ("minimize", ERRORS), ("minimize", LEAVES)),
+}
+
+
+def _loss_goals(losses: dict[str, Parts]) -> dict[str, tuple[tuple[str, Parts], ...]]:
+    goals = dict(SIZE_GOALS)
+    for name, parts in losses.items():
+        goals[name] = (("minimize", parts),)
+        goals[f"{name}, price"] = (("minimize", (*parts, ("PRICE", WorldMeasure("leaves")))),)
+        goals[f"{name}, test cost"] = (("minimize", (*parts, ("PRICE", WorldMeasure("test_cost")))),)
+        goals[f"{name}, depth"] = (("minimize", (*parts, ("PRICE", WorldMeasure("depth")))),)
+        goals[f"{name} then leaves"] = (("minimize", parts), ("minimize", LEAVES))
+    return goals
+
+
+NUMBER_LOSSES: dict[str, Parts] = {
+    "squared loss": _one("squared_loss"),
+    "absolute loss": _one("absolute_loss"),
+    "quantile loss": _one("quantile_loss", "0.3"),
+}
+CLUSTER_LOSSES: dict[str, Parts] = {
+    "cluster loss": _one("cluster_loss", "c0", "c1"),
+    "cluster loss, absolute": _one("cluster_loss", "c0", "c1", "absolute"),
+}
+GOALS = {CLASSES: CLASS_GOALS, NUMBERS: _loss_goals(NUMBER_LOSSES), CLUSTERS: _loss_goals(CLUSTER_LOSSES)}
+
+# A kind of requirement: the senses that it has, and its sum. The limit is drawn near a value that some tree has.
+Kind = tuple[tuple[str, ...], Parts]
+SIZE_REQUIREMENTS: dict[str, Kind] = {
+    "depth": (("<=",), DEPTH),
+    "absurd depth": (("<=",), DEPTH),
+    "depth from below": ((">=",), DEPTH),
+    "leaves": (("<=", ">=", "="), LEAVES),
+    "splits": (("<=",), SPLITS),
+    "support": ((">=",), _one("support")),
+    "support, a share": ((">=",), _one("support")),
+    "test cost": (("<=",), _one("test_cost")),
+    "features used": (("<=", ">=", "="), _one("features_used")),
+    "uses": ((), _one("uses", "c0")),
+    "a sum of sizes": (("<=",), (*LEAVES, ("1.5", WorldMeasure("depth")))),
+}
+CLASS_REQUIREMENTS: dict[str, Kind] = {
+    **SIZE_REQUIREMENTS,
+    "errors": (("<=", ">="), ERRORS),
+    "errors, exactly": (("=",), ERRORS),
+    "error rate": (("<=",), _one("error_rate")),
+    "accuracy": ((">=",), _one("accuracy")),
+    "balanced accuracy": ((">=",), _one("balanced_accuracy")),
+    "recall": ((">=",), _one("recall", POSITIVE)),
+    "specificity": ((">=",), _one("specificity", POSITIVE)),
+    "precision": ((">=", "<="), _one("precision", POSITIVE)),
+    "mistake cost": (("<=",), _one("mistake_cost")),
+    "count": (("<=", ">="), (("1", WorldMeasure("count", (), PREDICTED, (("actual", "q"),))),)),
+    "rate": (("<=", ">="), (("1", WorldMeasure("rate", (), PREDICTED, (("g", "a"),))),)),
+    "a difference of rates": (
+        ("<=",),
+        (
+            ("1", WorldMeasure("rate", (), PREDICTED, (("g", "a"),))),
+            ("-1", WorldMeasure("rate", (), PREDICTED, (("g", "b"),))),
+        ),
+    ),
+    "parity gap": (("<=",), _one("parity_gap", "g")),
+    "parity gap from below": ((">=",), _one("parity_gap", "g")),
+    "opportunity gap": (("<=",), _one("opportunity_gap", "g")),
+    "predictive gap": (("<=",), _one("predictive_gap", "g")),
+    "odds gap": (("<=",), _one("odds_gap", "g")),
+    "purity": ((">=",), _one("purity")),
+    "leaf errors": (("<=",), _one("leaf_errors")),
+    "leaf weight": ((">=",), _one("leaf_weight")),
+    "monotone": ((), _one("monotone", "c0", "increasing")),
+    "monotone, falling": ((), _one("monotone", "c0", "decreasing")),
+    "errors and leaves": (("<=",), (*ERRORS, ("0.5", WorldMeasure("leaves")))),
+}
+REQUIREMENTS = {
+    CLASSES: CLASS_REQUIREMENTS,
+    NUMBERS: {**SIZE_REQUIREMENTS, **{name: (("<=",), parts) for name, parts in NUMBER_LOSSES.items()}},
+    CLUSTERS: {**SIZE_REQUIREMENTS, **{name: (("<=",), parts) for name, parts in CLUSTER_LOSSES.items()}},
+}
+CELLS: tuple[tuple[str, str, str], ...] = tuple(
+    (task, goal, requirement)
+    for task in GOALS
+    for goal in GOALS[task]
+    for requirement in REQUIREMENTS[task]
+    # Clusters are asked for by their loss alone.
+    if task != CLUSTERS or "loss" in goal or "loss" in requirement
+)
+
+
+# -- random worlds ----------------------------------------------------------------------------------
+
+
+def random_world(random: Random, task: str, goal: str, requirement: str) -> World:
+    """A world small enough that every tree of it can be looked at."""
+    rows = random.choice((1, 2, 3, 4, 5, 5, 6, 6, 7, 8, 9))
+    world = World(
+        task, _columns(random, rows, task), _target(random, rows, task), cell=(f"{task}: {goal}", requirement)
+    )
+    if random.random() < 0.5 and task != CLUSTERS:
+        world = replace(world, weight=_numbers(random, rows, positive=True))
+    if task == CLASSES and random.random() < 0.2:
+        world = replace(world, class_weights=(("p", number(random, positive=True)),))
+    return asking(random, world, task, goal, requirement)
+
+
+def asking(random: Random, world: World, task: str, goal: str, requirement: str) -> World:
+    """The world with a goal, the requirement, a limit on the depth that keeps it small, and perhaps one more."""
+    wanted = tuple(Wanted(sense, Weighted(_priced(random, parts))) for sense, parts in GOALS[task][goal])
+    kinds = [requirement]
+    if random.random() < 0.4:
+        kinds.append(random.choice(list(REQUIREMENTS[task])))
+    if requirement == "purity" and random.random() < 0.3:
+        kinds.append("purity")
+    used = " ".join(str(each.what) for each in wanted) + " ".join(kinds)
+    if "test cost" in used or "test_cost" in used:
+        tested = [column.name for column in world.columns if column.name != "g"]
+        world = replace(world, test_costs=tuple((name, number(random, positive=True)) for name in tested))
+    if "mistake" in used:
+        costs = (("p", "q", number(random, positive=True)), ("q", "p", number(random, positive=True)))
+        world = replace(world, mistake_costs=costs)
+    requirements = []
+    if random.random() < 0.9 and not any("depth" in kind for kind in kinds):
+        requirements.append(Required(Weighted(DEPTH), "<=", str(random.choice((1, 2, 2, 3)))))
+    for kind in dict.fromkeys(kinds) if kinds.count("purity") < 2 else kinds:
+        senses, parts = REQUIREMENTS[task][kind]
+        what = Weighted(tuple(parts))
+        sense = random.choice(senses) if senses else ""
+        values = some_values(random, world, what) if sense else ()
+        requirements.append(_required(random, kind, what, sense, values, world.rows))
+    return replace(world, goals=wanted, requirements=tuple(dict.fromkeys(requirements)))
+
+
+def _required(random: Random, kind: str, what: Weighted, sense: str, values: Sequence[Fraction], rows: int) -> Required:
+    if not sense:
+        return Required(what)
+    if kind == "absurd depth":
+        return Required(what, sense, random.choice(("12", "30", "1000", str(2**31), str(2**63), str(10**30))))
+    value = random.choice(list(values) or [Fraction(random.randint(0, 3))])
+    if kind == "support, a share":
+        return Required(what, sense, decimal(value * 100 / rows, random.choice((0, 3))), "%")
+    if kind in ("depth", "depth from below", "leaves", "splits", "features used"):
+        return Required(what, sense, str(int(value)))
+    if kind == "support":
+        return Required(what, sense, str(max(1, int(value))), " rows")
+    if random.random() < 0.1:
+        return Required(what, sense, random.choice((str(2**63), str(10**20), "1e-9", "0.0000000000000001")))
+    return Required(what, sense, near(random, value))
+
+
+def near(random: Random, value: Fraction) -> str:
+    """A value itself where it can be written, or a number of 16 digits beside it: just below, or just above."""
+    if value.denominator == 1 and random.random() < 0.5:
+        return str(value.numerator)
+    digits = random.choice((2, 6, 15, 16, 17))
+    step = Fraction(random.choice((0, 0, 1, -1)), 10**digits)
+    return decimal(max(Fraction(0), value + step), digits)
+
+
+def decimal(value: Fraction, digits: int) -> str:
+    """With so many digits after the point, cut off; never below zero."""
+    whole = int(value * 10**digits)
+    text = f"{whole // 10**digits}.{whole % 10**digits:0{digits}d}" if digits else str(whole)
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+SMALL = ("1", "2", "3", "5")
+SHAPES = {
+    "small": SMALL,
+    "decimals": ("0.1", "0.25", "0.7", "1.3", "2.05"),
+    "floats": ("0.6666666666666666", "0.1428571428571428", "0.30000000000000004", "1.4142135623730951"),
+    "thirds": ("0.3333333333333333", "0.6666666666666667", "1"),
+    "tiny": ("0.000000001", "0.000000002", "0.000000003"),
+    "huge": ("1000000000000000", "999999999999999", "1000000000000001"),
+    "mixed": ("0.000000001", "1", "1000000000", "0.5"),
+    "outlier": ("1", "2", "3", "6", "1000000"),
+}
+
+
+def number(random: Random, positive: bool = False) -> str:
+    """One number of any magnitude."""
+    text = random.choice(SHAPES[random.choice(list(SHAPES))])
+    return text if positive or random.random() < 0.8 else f"-{text}"
+
+
+def _numbers(random: Random, rows: int, positive: bool = False) -> tuple[str, ...]:
+    """Numbers of one shape, as in a column."""
+    shape = SHAPES[random.choice(list(SHAPES))]
+    found = [random.choice(shape) for _ in range(rows)]
+    if not positive and random.random() < 0.3:
+        found = [f"-{text}" if random.random() < 0.5 else text for text in found]
+    return tuple(found)
+
+
+def _priced(random: Random, parts: Parts) -> tuple[tuple[str, WorldMeasure], ...]:
+    prices = ("0.1", "0.5", "1", "2", "0.01714285714285714", "0.3333333333333333", "1e-9", "1000000", "1e15")
+    return tuple((random.choice(prices) if factor == "PRICE" else factor, use) for factor, use in parts)
+
+
+def _columns(random: Random, rows: int, task: str) -> tuple[WorldColumn, ...]:
+    made = []
+    for place in range(2 if task == CLUSTERS else random.choice((1, 2, 2, 3))):
+        name = f"c{place}"
+        kind = "number" if place == 0 or task == CLUSTERS else random.choice(("number", "number", "category"))
+        column = _category(random, name, rows) if kind == "category" else _number_column(random, name, rows)
+        # A missing value has no distance to anything.
+        made.append(_number_column(random, name, rows, whole=True) if task == CLUSTERS and column.missing else column)
+    group = tuple(random.choice(("a", "b")) if row > 1 else "ab"[row] for row in range(rows))
+    return (*made, WorldColumn("g", "category", group)) if task == CLASSES else tuple(made)
+
+
+def _category(random: Random, name: str, rows: int) -> WorldColumn:
+    values = tuple(random.choice("uvx") for _ in range(rows))
+    return WorldColumn(name, "category", values, random.choice(("by levels", "by subsets")))
+
+
+def _number_column(random: Random, name: str, rows: int, whole: bool = False) -> WorldColumn:
+    if random.random() < 0.5:
+        return WorldColumn(name, "number", tuple(random.choice(("0", "1")) for _ in range(rows)))
+    values = list(_numbers(random, rows))
+    missing = ""
+    if random.random() < 0.15 and rows > 1 and not whole:
+        values[random.randrange(1, rows)] = ""
+        missing = random.choice(("separate", "separate", "drop", "median"))
+    rule = random.choice(("", "", "by thresholds", "at 1.5", "by quantiles(3)", "by width(3)"))
+    return WorldColumn(name, "number", tuple(values), rule, missing)
+
+
+def _target(random: Random, rows: int, task: str) -> tuple[str, ...]:
+    if task == CLUSTERS:
+        return ()
+    if task == NUMBERS:
+        return _numbers(random, rows)
+    names = random.choice(("pq", "pq", "pqr"))
+    found = [random.choice(names) for _ in range(rows)]
+    found[0] = "p"
+    if rows > 1:
+        found[1] = "q"
+    return tuple(found)
+
+
+# -- larger worlds, which nobody finishes ------------------------------------------------------------
+
+LARGE: tuple[tuple[str, tuple[tuple[str, Parts], ...], tuple[Required, ...]], ...] = (
+    (CLASSES, CLASS_GOALS["errors"], ()),
+    (CLASSES, CLASS_GOALS["specificity"], (Required(Weighted(_one("recall", POSITIVE)), ">=", "0.95"),)),
+    (CLASSES, CLASS_GOALS["recall"], (Required(Weighted(_one("precision", POSITIVE)), ">=", "0.85"),)),
+    (CLASSES, CLASS_GOALS["errors"], (Required(Weighted(_one("parity_gap", "g")), "<=", "0.02"),)),
+    (CLASSES, CLASS_GOALS["leaves"], (Required(Weighted(_one("accuracy")), ">=", "0.8"),)),
+    (CLASSES, CLASS_GOALS["errors, test cost"], ()),
+    (CLASSES, CLASS_GOALS["errors then leaves"], (Required(Weighted(_one("support")), ">=", "20", " rows"),)),
+    (CLASSES, CLASS_GOALS["accuracy"], (Required(Weighted(_one("purity")), ">=", "0.6666666666666666"),)),
+    (NUMBERS, GOALS[NUMBERS]["squared loss"], ()),
+    (NUMBERS, GOALS[NUMBERS]["absolute loss"], (Required(Weighted(LEAVES), "<=", "6"),)),
+    (NUMBERS, GOALS[NUMBERS]["squared loss, price"], ()),
+)
+
+
+def large_world(random: Random, number_of_rows: int | None = None) -> World:
+    """Hundreds of rows, on which a proof takes minutes; several short limits are tried, and no claim may clash."""
+    place = random.randrange(len(LARGE))
+    task, goals, required = LARGE[place]
+    rows = number_of_rows or random.choice((120, 500, 1000, 2000))
+    hidden = [[random.random() for _ in range(rows)] for _ in range(6)]
+    # The tests are said, since whoever takes columns as they are would else have more of them than others.
+    rule, digits = random.choice((("by thresholds", 1), ("by thresholds", 2), ("by quantiles(8)", 3)))
+    columns = [
+        WorldColumn(f"c{n}", "number", tuple(f"{value:.{digits}f}" for value in values), rule)
+        for n, values in enumerate(hidden)
+    ]
+    group = tuple(random.choice("ab") for _ in range(rows))
+    score = [hidden[0][row] - hidden[1][row] + 0.5 * (group[row] == "a") + random.gauss(0, 0.4) for row in range(rows)]
+    if task == CLASSES:
+        columns.append(WorldColumn("g", "category", group))
+        target = tuple("p" if value > 0.3 else "q" for value in score)
+    else:
+        target = tuple(f"{100 * value:.1f}" for value in score)
+    wanted = tuple(Wanted(sense, Weighted(_priced(random, parts))) for sense, parts in goals)
+    costs = tuple((f"c{n}", str(n + 1)) for n in range(6)) if "test_cost" in str(wanted) else ()
+    depth = Required(Weighted(DEPTH), "<=", str(random.choice((2, 3, 3, 4))))
+    world = World(task, tuple(columns), target, goals=wanted, requirements=(depth, *required), test_costs=costs)
+    return replace(world, cell=("large", str(place)), is_large=True)
+
+
+def forest_world(random: Random) -> World:
+    """A forest of small trees; there is no oracle for it, so that back-ends are held against each other."""
+    rows = random.choice((6, 10, 20))
+    columns = tuple(WorldColumn(f"c{n}", "number", tuple(random.choice("01") for _ in range(rows))) for n in range(3))
+    target = tuple("pq"[row] if row < 2 else random.choice("pq") for row in range(rows))
+    kind = random.choice(("lpboost(penalty = 0.2)", "lpboost(penalty = 0.1)", "hardmargin", "mdboost(penalty = 2)"))
+    wanted = (Wanted("maximize", Weighted(_one("margin"))),)
+    depth = Required(Weighted(DEPTH), "<=", str(random.choice((1, 2))))
+    weight = _numbers(random, rows, positive=True) if random.random() < 0.3 else ()
+    return World(
+        CLASSES, columns, target, weight, goals=wanted, requirements=(depth,), forest=kind, cell=("forest", kind)
+    )

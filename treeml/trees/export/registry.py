@@ -1,0 +1,85 @@
+"""Tree or forest, name of an export -> the text or bytes that the export writes.
+
+Listing names imports no export; an export is imported when it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.metadata import EntryPoint
+
+from treeml.lang.diagnostic import DataError, Diagnostic
+from treeml.lang.plugins import installed
+from treeml.trees.export.contract import Export
+from treeml.trees.forest import Forest
+from treeml.trees.plugin_loading import load_plugin
+from treeml.trees.tree import Tree
+
+GROUP = "treeml.exports"
+
+# The only list of the project's own exports.
+BUILT_IN: Mapping[str, str] = {
+    "text": "treeml.trees.export.own_forms:TEXT",
+    "dot": "treeml.trees.export.own_forms:DOT",
+    "svg": "treeml.trees.export.own_forms:SVG",
+    "json": "treeml.trees.export.own_forms:JSON",
+    "rules": "treeml.trees.export.rules:EXPORT",
+    "sql": "treeml.trees.export.sql:EXPORT",
+    "python": "treeml.trees.export.python:EXPORT",
+    "c": "treeml.trees.export.c:EXPORT",
+    "pmml": "treeml.trees.export.pmml:EXPORT",
+    "onnx": "treeml.trees.export.onnx:EXPORT",
+}
+
+
+def export(model: Tree | Forest, form: str) -> str | bytes:
+    """A tree or a forest in the named form: text, or bytes for a form that is not text, such as ONNX.
+
+    `names` lists the forms. An unknown name raises ValueError; a tree that the form cannot express raises DataError.
+
+    >>> from treeml.export import export
+    >>> print(export(tree, "rules"))
+    IF "age" <= 40.0 THEN "disease" = "no"  # 5 rows
+    IF "age" > 40.0 AND "sex" in ["F"] THEN "disease" = "no"  # 2 rows
+    IF "age" > 40.0 AND "sex" not in ["F"] THEN "disease" = "yes"  # 3 rows
+    <BLANKLINE>
+    """
+    found = get(form)
+    if isinstance(model, Tree):
+        return found.write(model)
+    if found.write_forest is None:
+        raise DataError(
+            Diagnostic(
+                "D492",
+                f"the form `{form}` is for single trees, and this is a forest",
+                place=form,
+                helps=("choose another form: `treeml show --as json`",),
+            )
+        )
+    return found.write_forest(model)
+
+
+def names() -> tuple[str, ...]:
+    """The names of all exports: the project's own, then those of installed packages.
+
+    >>> from treeml.export import names
+    >>> names()[:4]
+    ('text', 'dot', 'svg', 'json')
+    """
+    return (*BUILT_IN, *sorted(set(installed(GROUP)) - set(BUILT_IN)))
+
+
+def get(name: str) -> Export:
+    """The export of this name; ValueError if there is none, DataError if the package that adds it does not load.
+
+    >>> from treeml.export import get
+    >>> get("sql").endings
+    ('.sql',)
+    """
+    if name in BUILT_IN:  # another package cannot replace an export of the project
+        entry: EntryPoint | None = EntryPoint(name, BUILT_IN[name], GROUP)
+    else:
+        entry = installed(GROUP).get(name)
+    if entry is None:
+        raise ValueError(f"no form is called {name!r}: forms are {', '.join(names())}")
+    return load_plugin(entry, Export, "D492", "form")
