@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from treeml.backends.contract import Deadline
 from treeml.lang.diagnostic import DataError, Diagnostic
+from treeml.lang.display import shown
 from treeml.problem.problem import Bound, Problem
 from treeml.problem.terms import Predicted, Sum
 from treeml.problem.tree import Leaf, Node
@@ -52,7 +53,7 @@ def parameters_of(dataset: Dataset, within: float | None = None) -> list[dict[st
     found = measure(instance, Deadline.after(SECONDS if within is None else within))
     tree = greedy_for_bound(problem.asking((), (perfect,)))
     names = [_name(lowered.questions[instance.tests[column][0]]) for column in found.support]
-    support = f"{len(names)} columns: {', '.join(names)}"
+    support = f"{len(names)} columns: {', '.join(map(shown, names))}"
     if not found.is_smallest:
         support += f" (every support set has at least {found.least_support})"
     return [
