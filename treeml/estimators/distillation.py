@@ -225,7 +225,7 @@ def _asked(
         place = {label: number for number, label in enumerate(classes)}
         strange = [label for label in answers.tolist() if label not in place]
         if strange:
-            raise ValueError(f"the model answers {strange[0]!r}, which is none of its classes: {list(classes)!r}")
+            raise ValueError(f"the model answers {strange[0]!r}, which is not one of its classes: {list(classes)!r}")
         column = reading.classes_column(name, np.array([place[label] for label in answers.tolist()]), tuple(classes))
         asked.minimize(priced(measures.error_rate, price))
     asked.predict(name)
