@@ -246,7 +246,7 @@ def test_another_file_is_filled_with_what_was_learned(tmp_path: Path) -> None:
 def test_folds_of_comparisons_learn_alone() -> None:
     columns = gaps(table(4), "a")
     spec = treeml.Model.parse("predict y\ncolumn a : integer, missing median\nminimize errors\nrequire depth <= 2")
-    fold = prepare_fold(spec, columns, (1, 3, 1))
+    fold = prepare_fold(spec, columns, (1, 3, 1), RunOptions())
     known = sorted(columns["a"][i] for i in fold.train.row_numbers if columns["a"][i] is not None)
     filled = {
         value

@@ -52,9 +52,9 @@ class Output:
 
     def diagnostics(self, diagnostics: Iterable[Diagnostic]) -> None:
         """Print messages to standard error."""
-        from treeml.lang.render import render  # imported here: start-up time
-
         for diagnostic in diagnostics:
+            from treeml.lang.render import render  # imported here: start-up time
+
             say(render(diagnostic, self.style), err=True)
             if self.style == "full":
                 click.echo(err=True)

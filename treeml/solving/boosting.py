@@ -14,7 +14,7 @@ from treeml.forests.criterion import Criterion
 from treeml.lang.spec import Method
 from treeml.lang.statements import Statements
 from treeml.solving.forest_result import solve_forest
-from treeml.solving.options import NO_OPTIONS, RunOptions
+from treeml.solving.options import DEFAULT_OPTIONS, RunOptions
 from treeml.solving.pipeline import prepare
 from treeml.solving.result import Result
 from treeml.solving.verify import Verification
@@ -29,7 +29,7 @@ def boost_with(
     y: Any = None,
     *,
     options: Mapping[str, Any] | None = None,
-    run: RunOptions = NO_OPTIONS,
+    run: RunOptions = DEFAULT_OPTIONS,
     on_progress: OnProgress | None = None,
 ) -> Result:
     """The best forest by a criterion that is given as its class, with `options` for it.
@@ -45,7 +45,7 @@ def boost_with(
 
 
 def verify_kept(
-    forest: Forest, model: Statements, data: Any = None, y: Any = None, run: RunOptions = NO_OPTIONS
+    forest: Forest, model: Statements, data: Any = None, y: Any = None, run: RunOptions = DEFAULT_OPTIONS
 ) -> Verification:
     """A stored forest, verified against a model and its rows.
 

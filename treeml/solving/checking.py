@@ -19,13 +19,13 @@ from treeml.lang.source import Source, Span
 from treeml.lang.spec import Spec
 from treeml.lang.statements import Statements
 from treeml.lang.syntax import Include, Name, Negate, Number, Solve, Statement
-from treeml.solving.options import NO_OPTIONS, RunOptions
+from treeml.solving.options import DEFAULT_OPTIONS, RunOptions
 
 Checked = tuple[Spec, tuple[Diagnostic, ...]]
 
 
 def check(
-    statements: Statements, options: RunOptions = NO_OPTIONS, *, data: Any = None, has_target: bool = False
+    statements: Statements, options: RunOptions = DEFAULT_OPTIONS, *, data: Any = None, has_target: bool = False
 ) -> Checked:
     """The spec of this run, and warnings; SpecError lists every mistake.
 
@@ -51,7 +51,7 @@ def check(
 
 
 def check_with_data(
-    statements: Statements, data: Any = None, options: RunOptions = NO_OPTIONS
+    statements: Statements, data: Any = None, options: RunOptions = DEFAULT_OPTIONS
 ) -> tuple[Diagnostic, ...]:
     """Warnings about a specification, alone or with data; SpecError lists every mistake."""
     spec, warnings = check(statements, options, data=data)
@@ -171,8 +171,7 @@ def _node(part: str, value: Any, has_span: bool) -> Any:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         if not isfinite(value):
             raise SpecError(_unreadable(option, value))
-        shown = has_span or value < 0  # a message will point at a negative number
-        return _number(value, "s" if part == "within" else "", _source(option, value) if shown else None)
+        return _number(value, "s" if part == "within" else "", _source(option, value) if has_span else None)
     if part == "backends" and not has_span and isinstance(value, str) and value.isidentifier():
         return (Name(value),)
     return _read(part, option, value)

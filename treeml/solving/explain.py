@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from treeml.backends.contract import Backend, Status, Stop
 from treeml.lang.diagnostic import BackendError, Diagnostic, InfeasibleError, Label, SpecError
-from treeml.solving.options import NO_OPTIONS, RunOptions
+from treeml.solving.options import DEFAULT_OPTIONS, RunOptions
 
 if TYPE_CHECKING:
     from treeml.lang.statements import Statements
@@ -52,7 +52,7 @@ def plan_text(rows: list[dict[str, str]]) -> str:
 
 
 def plan_rows(
-    model: Statements, data: Any = None, y: Any = None, options: RunOptions = NO_OPTIONS
+    model: Statements, data: Any = None, y: Any = None, options: RunOptions = DEFAULT_OPTIONS
 ) -> list[dict[str, str]]:
     """How a model would be solved: the back-end, its steps, and the size of the problem."""
     from treeml.solving.choice import lower, plan
@@ -100,7 +100,9 @@ def params(model: Statements) -> list[dict[str, Any]]:
     return rows
 
 
-def capable_backends(model: Statements, data: Any = None, options: RunOptions = NO_OPTIONS) -> list[dict[str, Any]]:
+def capable_backends(
+    model: Statements, data: Any = None, options: RunOptions = DEFAULT_OPTIONS
+) -> list[dict[str, Any]]:
     """Every back-end: whether it can solve a model, and why not."""
     from treeml.solving.choice import every_plan, lower
     from treeml.solving.pipeline import prepare

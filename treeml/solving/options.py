@@ -33,4 +33,4 @@ class RunOptions:
     proof: Path | None = None  # write the proof that no tree exists to this file
 
 
-NO_OPTIONS = RunOptions()
+DEFAULT_OPTIONS = RunOptions()

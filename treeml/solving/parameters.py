@@ -15,7 +15,7 @@ from treeml.lang.display import shown
 from treeml.problem.problem import Bound
 from treeml.problem.terms import Predicted, Sum
 from treeml.problem.tree import Leaf, Node
-from treeml.solving.options import NO_OPTIONS, RunOptions
+from treeml.solving.options import DEFAULT_OPTIONS, RunOptions
 
 if TYPE_CHECKING:
     from treeml.data.table import Dataset
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 SECONDS = 10.0  # for looking for a smallest support set
 
 
-def parameters(model: Statements, data: Any = None, options: RunOptions = NO_OPTIONS) -> list[dict[str, Any]]:
+def parameters(model: Statements, data: Any = None, options: RunOptions = DEFAULT_OPTIONS) -> list[dict[str, Any]]:
     """The parameters of a model's rows: for each a name, a value and its text."""
     from treeml.solving.pipeline import prepare  # imported here: start-up time
 

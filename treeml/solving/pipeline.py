@@ -29,7 +29,7 @@ from treeml.solving.checking import check
 from treeml.solving.choice import Chosen, lower, plan
 from treeml.solving.conflict import smallest_conflict
 from treeml.solving.feasibility import impossible
-from treeml.solving.options import NO_OPTIONS, RunOptions
+from treeml.solving.options import DEFAULT_OPTIONS, RunOptions
 from treeml.solving.request import Request, make_request
 from treeml.solving.result import Clock, Result, assemble, refuted
 from treeml.solving.rows import bind, load
@@ -45,7 +45,7 @@ def solve(
     model: Statements | Source | str,
     data: Any = None,
     y: Any = None,
-    options: RunOptions = NO_OPTIONS,
+    options: RunOptions = DEFAULT_OPTIONS,
     on_progress: OnProgress | None = None,
 ) -> Result:
     """The best tree or forest: from `data` (a path, a frame, or X with `y`), or from the file that the model names."""
@@ -59,7 +59,7 @@ def prepare(
     model: Statements | Source | str,
     data: Any = None,
     y: Any = None,
-    options: RunOptions = NO_OPTIONS,
+    options: RunOptions = DEFAULT_OPTIONS,
     *,
     reading: ReadingLimits = UNLIMITED,
     keep_table: bool = False,

@@ -14,7 +14,7 @@ from treeml.data.limits import UNLIMITED, ReadingLimits, reading_limits
 from treeml.lang import trust
 from treeml.lang.diagnostic import Diagnostic, SpecError
 from treeml.lang.spec import Method, Spec
-from treeml.solving.options import NO_OPTIONS, RunOptions
+from treeml.solving.options import DEFAULT_OPTIONS, RunOptions
 
 MEMORY_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 
@@ -70,7 +70,7 @@ def _file_state(path: Path) -> tuple[int, int] | None:
 def make_request(
     spec: Spec,
     warnings: tuple[Diagnostic, ...],
-    options: RunOptions = NO_OPTIONS,
+    options: RunOptions = DEFAULT_OPTIONS,
     *,
     is_data_given: bool,
     reading: ReadingLimits = UNLIMITED,

@@ -11,7 +11,7 @@ from treeml.data.table import Dataset
 from treeml.lang.diagnostic import DataError, Diagnostic, RefusedError
 from treeml.lang.spec import Method
 from treeml.lang.statements import Statements
-from treeml.solving.options import NO_OPTIONS, RunOptions
+from treeml.solving.options import DEFAULT_OPTIONS, RunOptions
 from treeml.solving.pipeline import prepare, solve_part
 from treeml.solving.request import Request
 from treeml.solving.result import Result
@@ -41,7 +41,7 @@ def tune(
     model: Statements,
     data: Any = None,
     y: Any = None,
-    options: RunOptions = NO_OPTIONS,
+    options: RunOptions = DEFAULT_OPTIONS,
     *,
     grid: Sequence[Any] | None = None,
     folds: int = 4,

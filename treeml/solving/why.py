@@ -24,7 +24,7 @@ from treeml.problem.problem import Bound
 from treeml.solving.choice import Chosen, lower, plan
 from treeml.solving.conflict import reduced_conflict, without_explanations
 from treeml.solving.feasibility import impossible
-from treeml.solving.options import NO_OPTIONS, RunOptions
+from treeml.solving.options import DEFAULT_OPTIONS, RunOptions
 from treeml.solving.pipeline import prepare
 from treeml.solving.request import Request
 from treeml.solving.result import plain
@@ -94,7 +94,7 @@ def why(
     model: Statements,
     data: Any = None,
     y: Any = None,
-    options: RunOptions = NO_OPTIONS,
+    options: RunOptions = DEFAULT_OPTIONS,
     nearest: Sequence[str] = (),
 ) -> Why:
     """Why no tree exists, if none does; for the requirements in `nearest`, the nearest values at which one exists."""

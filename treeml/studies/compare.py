@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from treeml.lang.diagnostic import BackendError, Diagnostic
-from treeml.solving.options import NO_OPTIONS, RunOptions
+from treeml.solving.options import DEFAULT_OPTIONS, RunOptions
 from treeml.studies.comparison.contradictions import contradictions
 from treeml.studies.comparison.jobs import Case, Job, jobs_of
 from treeml.studies.comparison.record import Record, has_failed, has_tree, is_proof, is_refused
@@ -105,7 +105,7 @@ def compare(
     backends: Sequence[str] | None = None,
     *,
     y: Any = None,
-    options: RunOptions = NO_OPTIONS,
+    options: RunOptions = DEFAULT_OPTIONS,
     parallel: int = 1,
     repeat: int = 1,
     on_progress: OnProgress | None = None,
@@ -120,7 +120,7 @@ def prepare(
     cases: Sequence[Case],
     backends: Sequence[str] | None = None,
     *,
-    options: RunOptions = NO_OPTIONS,
+    options: RunOptions = DEFAULT_OPTIONS,
     parallel: int = 1,
     repeat: int = 1,
 ) -> list[Job]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from treeml.backends.contract import Stop
 from treeml.lang.diagnostic import BackendError, Diagnostic, SpecError
 from treeml.lang.statements import Statements
-from treeml.solving.options import NO_OPTIONS, RunOptions
+from treeml.solving.options import DEFAULT_OPTIONS, RunOptions
 from treeml.studies.comparison.jobs import Case, Job
 from treeml.studies.comparison.record import Record, of_end
 
@@ -38,7 +38,7 @@ def sweep(
     jobs: int = 1,
     cluster: str | None = None,
     journal: Journal | None = None,
-    options: RunOptions = NO_OPTIONS,
+    options: RunOptions = DEFAULT_OPTIONS,
 ) -> Iterator[Record]:
     """The record of every combination as it finishes; those in the journal come first and are not run again."""
     planned = plan_sweep(
@@ -61,7 +61,7 @@ def plan_sweep(
     folds: int = 0,
     carries: bool = False,
     jobs: int = 1,
-    options: RunOptions = NO_OPTIONS,
+    options: RunOptions = DEFAULT_OPTIONS,
 ) -> list[Job]:
     """Every combination as a job; a mistake in any of them is reported before the first one runs."""
     from treeml.studies.compare import prepare

@@ -11,7 +11,7 @@ from typing import Any
 from treeml.lang.diagnostic import Diagnostic
 from treeml.lang.numerals import readable
 from treeml.lang.statements import Statements
-from treeml.solving.options import NO_OPTIONS, RunOptions
+from treeml.solving.options import DEFAULT_OPTIONS, RunOptions
 from treeml.studies.bench.suites import SUITES, SuiteEntry, entries
 from treeml.studies.compare import CANNOT_WRITE, FAILED, Comparison, prepare, run
 from treeml.studies.comparison.contradictions import contradictions
@@ -42,7 +42,7 @@ def bench(
     output: Path | None = None,
     resume: bool = False,
     quiet: bool = False,
-    options: RunOptions = NO_OPTIONS,
+    options: RunOptions = DEFAULT_OPTIONS,
 ) -> Benched:
     """Run the named suites, or all of them; one line per data set, depth and back-end."""
     journal = None if output is None else Journal(output, resume)

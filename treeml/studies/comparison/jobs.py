@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from treeml.lang import trust
 from treeml.lang.diagnostic import BackendError, Diagnostic, SpecError
-from treeml.solving.options import NO_OPTIONS, RunOptions
+from treeml.solving.options import DEFAULT_OPTIONS, RunOptions
 from treeml.studies.comparison.record import Record
 from treeml.system.confinement import open_within
 from treeml.system.reading import open_plain, read_opened, read_plain, refuse_special
@@ -115,7 +115,7 @@ def jobs_of(
     return jobs
 
 
-def checked_spec(case: Case, options: RunOptions = NO_OPTIONS) -> Spec:
+def checked_spec(case: Case, options: RunOptions = DEFAULT_OPTIONS) -> Spec:
     from treeml.solving.checking import check
 
     return check(case.model, options, data=case.data, has_target=case.y is not None)[0]
