@@ -1,12 +1,12 @@
-"""Random worlds -> claims of every back-end that do not hold, each with files that show it again.
+"""Random worlds -> false claims of back-ends, each with files that reproduce it.
 
     python -m treeml.testing.attack --minutes 60 --seed 1
 
-Every goal meets every requirement at least once, in a shuffled order, and every back-end that takes the pair is held
-against the oracle of `truth.py` and against all others. Between them come worlds of hundreds of rows under limits from
-0 to 2 seconds, whose claims must not clash with a tree that any run found, and forests. What is looked for: a false
-"optimal", "infeasible" or bound, an answer that does not verify, an exception that is no message, a process that dies
-or does not come back. Problems without a text are tried by `fuzz.py`.
+Every goal is combined with every requirement at least once, in random order, and every back-end that takes the pair is
+compared with the oracle of `truth.py` and with all others. In between come forests, and worlds of hundreds of rows with
+time limits from 0 to 2 seconds, whose claims must not contradict a tree that any run found. Faults are: a false
+"optimal", "infeasible" or bound, an answer that fails verification, an exception that is not a diagnostic, and a
+process that dies or hangs. `fuzz.py` does the same for problems without a text.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from treeml.testing.random_worlds import CELLS, forest_world, large_world, rando
 from treeml.testing.truth import Truth, truth
 from treeml.testing.worlds import World
 
-USUAL = ("", "native", "cpsat", "mip", "maxsat", "sat", "oracle", "parameterized")  # "": whoever is chosen
+USUAL = ("", "native", "cpsat", "mip", "maxsat", "sat", "oracle", "parameterized")  # "": the default choice
 VARIANTS = (
     "native(kernel = binary)",
     "native(kernel = numeric)",
@@ -50,19 +50,19 @@ VARIANTS = (
 LARGE_BACKENDS = ("", "native", "native(threads = 2)", "cpsat", "mip", "maxsat")
 FOREST_BACKENDS = ("", "native", "cpsat", "mip", "maxsat")
 LIMITS = (0.0, 0.05, 0.2, 0.5, 1.0, 2.0)
-SECONDS_TO_RETURN = 90.0  # beyond its limit, on a busy machine; whoever needs longer hangs
-ROUNDED = "rounded to multiples"  # a note: what is solved are other numbers, and the user is told
+SECONDS_TO_RETURN = 90.0  # after its limit, on a busy machine; a run that needs longer counts as hanging
+ROUNDED = "rounded to multiples"  # part of a note that tells the user that numbers were rounded
 SHRINK_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class AttackClaim:
-    """What one run says. `kind` is solved, refused, rejected (the spec or the data), broken or lost."""
+    """The result of one run. `kind` is solved, refused, rejected (the spec or the data), broken or lost."""
 
     backend: str
     kind: str
     status: str = ""
-    values: tuple[Fraction, ...] | None = None  # of the goals, in the user's sense, as verified
+    values: tuple[Fraction, ...] | None = None  # of the goals as the user states them, verified
     bound: float | None = None
     tolerance: float = 0.0  # relative to the larger of 1 and the value
     said: str = ""
@@ -76,7 +76,7 @@ class Fault:
     world: World
     runs: tuple[tuple[str, float], ...]  # back-ends and their seconds
     reason: str
-    kind: str  # what has to stay the same while the world is made smaller
+    kind: str  # must stay the same while the world is shrunk
 
 
 @dataclass
@@ -117,7 +117,7 @@ class AttackTally:
 
 
 def claim_of(text: str, table: str, backend: str, within: float) -> AttackClaim:
-    """What a back-end says of a world; exceptions that are no messages are what is looked for."""
+    """The claim of a back-end about a world; an exception that is not a diagnostic is a fault."""
     # imported here: start-up time
     from treeml.backends.contract import Status
     from treeml.lang.diagnostic import InfeasibleError, RefusedError, SpecError
@@ -158,7 +158,7 @@ def claim_of(text: str, table: str, backend: str, within: float) -> AttackClaim:
 
 
 class Runner:
-    """A process that solves, and is replaced when it dies or does not come back."""
+    """A process that solves; it is replaced if it dies or hangs."""
 
     def __init__(self) -> None:
         self.context = get_context("spawn")
@@ -176,7 +176,7 @@ class Runner:
             if self.channel.poll(within + SECONDS_TO_RETURN):
                 answer: AttackClaim = self.channel.recv()
                 return answer
-            said = f"it did not come back within {within + SECONDS_TO_RETURN:g} s"
+            said = f"it did not return within {within + SECONDS_TO_RETURN:g} s"
         except (EOFError, OSError):
             self.process.join(5)
             said = f"its process ended with code {self.process.exitcode}"
@@ -199,11 +199,11 @@ def _serve(channel: Any) -> None:
             return
 
 
-# -- what cannot be -----------------------------------------------------------------------------------
+# -- contradictions -----------------------------------------------------------------------------------
 
 
 def faults(world: World, claims: Sequence[AttackClaim], known: Truth | None) -> Iterator[Fault]:
-    """Whatever is wrong with the claims, alone, against the truth, and against each other."""
+    """All faults of the claims: each alone, against the truth, and against each other."""
     for claim in claims:
         if claim.kind in ("broken", "lost"):
             yield Fault(world, (_run(claim),), f"{_name(claim)} {claim.kind}: {claim.said}", claim.said[:24])
@@ -236,7 +236,7 @@ def _against_truth(world: World, claim: AttackClaim, known: Truth) -> str | None
 
 
 def _clashes(world: World, claims: Sequence[AttackClaim]) -> Iterator[tuple[str, AttackClaim, AttackClaim]]:
-    """A tree of one run against what another says of all trees."""
+    """Contradictions between a tree of one run and what another run claims about all trees."""
     trees = [claim for claim in claims if claim.values is not None]
     for claim in claims:
         for tree in trees:
@@ -270,7 +270,7 @@ def _equal(values: tuple[Fraction, ...], others: tuple[Fraction, ...], tolerance
 
 
 def _beyond(world: World, claim: AttackClaim, value: Fraction) -> bool:
-    """Does the bound exclude the value? It is a float, of which the last digits are not meant."""
+    """Does the bound exclude the value? The bound is a float, so its last digits do not count."""
     assert claim.bound is not None
     sign = -1 if world.goals[0].sense == "maximize" else 1
     slack = (Fraction(claim.tolerance) + Fraction(1, 10**12)) * max(Fraction(1), abs(value))
@@ -289,11 +289,11 @@ def _text(values: tuple[Fraction, ...] | None) -> str:
     return "nothing" if values is None else ", ".join(str(value) for value in values) or "no goal"
 
 
-# -- smaller, and kept ----------------------------------------------------------------------------------
+# -- shrinking and storing ----------------------------------------------------------------------------------
 
 
 def shrunk(fault: Fault, again: Callable[[World, Sequence[tuple[str, float]]], Iterator[Fault]]) -> Fault:
-    """The same kind of fault in a smaller world, as long as time allows."""
+    """The same kind of fault in a smaller world, shrunk while time allows."""
     ends = monotonic() + SHRINK_SECONDS
     if fault.world.is_large:
         return fault
@@ -325,7 +325,7 @@ def _smaller(world: World) -> Iterator[World]:
 
 
 def store(fault: Fault, folder: Path) -> Path:
-    """The spec, the rows, and a script that shows the fault."""
+    """Write the spec, the rows, and a script that reproduces the fault."""
     world = fault.world
     mark = sha256((world.text() + world.table() + fault.reason).encode()).hexdigest()[:8]
     place = folder / f"{'-'.join(world.cell).replace(' ', '_').replace(':', '').replace(',', '')[:60]}-{mark}"
@@ -347,7 +347,7 @@ def store(fault: Fault, folder: Path) -> Path:
 
 
 def worlds(seed: int) -> Iterator[World]:
-    """Without end: all pairs of a goal and a requirement in a shuffled order, again and again, and others between."""
+    """Endless: all pairs of a goal and a requirement in random order, repeatedly, with others in between."""
     random = Random(seed)
     number = 0
     while True:
@@ -363,7 +363,7 @@ def worlds(seed: int) -> Iterator[World]:
 
 
 def runs_of(world: World, random: Random, usual: Sequence[str]) -> list[tuple[str, float]]:
-    """Who is asked, and for how long."""
+    """The back-ends to run, and for how long."""
     if world.is_large:
         chosen = [backend for backend in LARGE_BACKENDS if not usual or backend in usual]
         return [(backend, limit) for backend in chosen for limit in random.sample(LIMITS, 2)]
@@ -381,7 +381,7 @@ def attack(
     tell: Callable[[str], object] = sys.stdout.write,
     most: int | None = None,
 ) -> int:
-    """How many faults were found in so many minutes; `most` ends it after so many worlds."""
+    """Attack for this many minutes, or until `most` worlds were tried; returns the number of faults."""
     ends, tally, runner, found = monotonic() + 60 * minutes, AttackTally(), Runner(), 0
     random = Random(seed)
 
