@@ -1,7 +1,7 @@
-"""improve(a, b): a tree mended one exact subtree at a time, by other back-ends (Schidler and Szeider 2021).
+"""improve(a, b): a tree improved one exact subtree at a time, by other back-ends (Schidler and Szeider 2021).
 
-`improve by subtrees(...)` in a specification is this back-end around those of `solve with`. It begins with the tree of
-`start from`, or with a greedy one, and never returns a worse tree.
+`improve by subtrees(...)` in a specification is this back-end, wrapped around those of `solve with`. It starts with the
+tree of `start from`, or with a greedy one, and never returns a worse tree.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class ImproveBackend(BackendBase):
         options.pop("backends", None)
         settings = ImproveSettings(**options)
         if start is not None:
-            start = node_of(grow(start, problem, np.arange(problem.rows)))  # without sides that no row reaches
+            start = node_of(grow(start, problem, np.arange(problem.rows)))  # without branches that no row reaches
         if start is None or not meets_all(problem, start):
             grown = CartBackend().solve(problem, replace(limits, options={}))
             if grown.tree is None:

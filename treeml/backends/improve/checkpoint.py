@@ -1,7 +1,7 @@
-"""The state of an improvement <-> a file, so that it can go on where it was stopped.
+"""The state of an improvement <-> a file, so that it can be resumed after it was stopped.
 
-The file is replaced as a whole, so one that was cut off by a crash is never seen. It holds the tree, what was tried in
-vain, and a number made of the rows and goals, so that a file of another problem is refused.
+The file is replaced atomically, so a crash never leaves a truncated one. It holds the tree, what was tried without
+success, and a hash of the rows and goals, so that a file of another problem is refused.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Saved:
 
 
 def fingerprint(problem: Problem) -> str:
-    """A number for the rows, the tests, the goals and the bounds."""
+    """A hash of the rows, the tests, the goals and the bounds."""
     state = blake2b(digest_size=16)
     for feature in problem.features:
         state.update(f"{feature.name}/{feature.kind}/{feature.first_test}/{feature.tests}".encode())
@@ -70,7 +70,7 @@ def write(path: str, problem_number: str, root: Vertex, rounds: int, settled: di
 
 
 def read(path: str, problem_number: str, problem: Problem) -> Saved | None:
-    """What was saved; None if there is no file. What does not fit the problem is refused."""
+    """The saved state; None if there is no file. A state that does not match the problem is refused."""
     try:
         text = read_text(path)
     except FileNotFoundError:

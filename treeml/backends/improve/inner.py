@@ -19,33 +19,33 @@ from treeml.problem.problem import Bound, Feature, Problem, Test
 from treeml.problem.terms import Depth, Predicted, Sum
 from treeml.problem.tree import Leaf, Node, Split
 
-WORDS_PER_SECOND = 15 * 10**7  # of the native search, so that its effort is counted and not timed
-MOST_MEMORY = 1 << 29  # bytes of one native search, where no limit is given
+WORDS_PER_SECOND = 15 * 10**7  # of the native search: its effort is counted, not timed, so that runs repeat
+MOST_MEMORY = 1 << 29  # bytes of one native search, if no limit is given
 SLACKS: tuple[int | None, ...] = (0, 1, 2, 3, 5, 8, 12, 20, 40, None)  # of the native search, one after the other
 
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """What came of a local instance: a tree over the problem's tests, a proof that there is none, or neither."""
+    """The result for a local instance: a tree over the problem's tests, a proof that there is none, or neither."""
 
     tree: Node | None = None
     is_proof: bool = False
-    why: str = ""  # the reason where it is neither
+    why: str = ""  # the reason if it is neither
 
 
 class Inner(Protocol):
-    """Solves local instances. `levels` is how often it is worth asking again with more effort."""
+    """Solves local instances. `levels` is the number of effort levels worth trying."""
 
     levels: int
-    weighs: bool  # minds the weights of classes? (otherwise it gets safe subtrees only)
+    weighs: bool  # respects the weights of classes? (otherwise it gets safe subtrees only)
 
     def shallower(self, instance: LocalInstance, level: int, deadline: Deadline) -> Tried:
-        """A tree for the instance that makes the whole shallower at its place, as shallow as it can find."""
+        """A tree for the instance that makes the whole tree shallower there, as shallow as it can find."""
 
 
 @dataclass(slots=True)
 class NativeInner:
-    """The native search: exact where it comes to its end, and guided by the subtree that is there."""
+    """The native search: exact if it finishes, and guided by the current subtree."""
 
     patience: float
     memory: int | None = None
@@ -86,17 +86,17 @@ def _weighted_depth(tree: shallow.Flat, instance: LocalInstance) -> int:
 
 @dataclass(slots=True)
 class ByBackend:
-    """Any back-end: it is asked for a tree without errors one level shallower, and again, until there is none."""
+    """Any back-end: it is asked for an error-free tree that is one level shallower, repeatedly, until there is none."""
 
     backends: tuple[tuple[Backend, Mapping[str, Any]], ...]
     limits: Limits
     patience: float
     levels: int = 1
     weighs: bool = False
-    failures: list[str] = field(default_factory=list)  # back-ends that failed, in their own words
+    failures: list[str] = field(default_factory=list)  # error messages of back-ends that failed
 
     def shallower(self, instance: LocalInstance, level: int, deadline: Deadline) -> Tried:
-        tried = Tried(why="nobody takes it")
+        tried = Tried(why="no back-end takes it")
         for backend, options in self.backends:
             tried = self._by(backend, options, instance, deadline)
             if tried.tree is not None or tried.is_proof:
@@ -114,7 +114,7 @@ class ByBackend:
             try:
                 answer = run(made, replace(self.limits, deadline=until, options=dict(options)))
             except (BackendError, MemoryError) as error:
-                # One solver that fails in one round costs that round: the tree is as good as it was.
+                # A solver that fails costs one round only: the tree stays as good as it was.
                 self.failures.append(f"{backend.name}: {error}")
                 return Tried(best, why="failed")
             if answer.stop is Stop.INTERRUPTED:
@@ -128,7 +128,7 @@ class ByBackend:
 
 
 def local_problem(instance: LocalInstance, depth: int) -> Problem:
-    """The instance as a problem of its own: any tree without errors of at most this depth."""
+    """The instance as a problem of its own: any error-free tree of at most this depth."""
     rows, classes = len(instance.rows), len(instance.weights)
     cost = np.ones((rows, classes), dtype=np.int64)
     cost[np.arange(rows), instance.labels] = 0
