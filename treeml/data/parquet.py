@@ -1,8 +1,8 @@
-"""The bytes of a Parquet file -> a frame, once its metadata say that it fits.
+"""The bytes of a Parquet file -> a frame, after its metadata show that it fits in memory.
 
-Runs and dictionaries let a small file decode to any size, so the rows and the sizes that its footer states are counted
-before a single page is decoded. Under a memory limit the headers of the pages are asked too, since nothing holds a
-footer to the truth. Both are Thrift in its compact form, of which this module reads just enough.
+Run-length and dictionary encoding let a small file decode to any size, so rows and sizes are read from its footer
+before any page is decoded. With a memory limit the headers of the pages are checked too, since a footer may be wrong.
+Both are in Thrift's compact format, of which this module reads just enough.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from treeml.data.file_error import file_mistake
 from treeml.data.limits import PIECE, ReadingLimits
 from treeml.lang.source import Span
 
-# Bytes that a value of each physical type takes once it is decoded; texts take their own length besides.
+# Bytes per decoded value of each physical type; texts also need their own length.
 _WIDTHS = {0: 1, 1: 4, 2: 8, 3: 12, 4: 4, 5: 8, 6: 16, 7: 16}
 _TEXTS = (6, 7)
 _DEEPEST = 32
@@ -27,7 +27,7 @@ _DEEPEST = 32
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """What a file decodes to."""
+    """The size of a decoded file."""
 
     rows: int
     columns: int
@@ -35,7 +35,7 @@ class Size:
 
 
 def read_parquet(name: str, content: bytes, span: Span | None, limits: ReadingLimits) -> pl.DataFrame:
-    """Decode a file, unless it would not fit."""
+    """Decode a file if it fits the limits."""
     try:
         size = decoded_size(content, ask_pages=limits.memory is not None)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError, struct.error, UnicodeDecodeError):
@@ -55,7 +55,7 @@ def read_parquet(name: str, content: bytes, span: Span | None, limits: ReadingLi
 
 
 def decoded_size(content: bytes, *, ask_pages: bool) -> Size:
-    """The size that the footer states, or with `ask_pages` the headers of the pages where they state more."""
+    """The size according to the footer, or with `ask_pages` according to the page headers if they state more."""
     if content[-4:] != b"PAR1" or len(content) < 12:
         raise ValueError("no footer")
     length = struct.unpack("<I", content[-8:-4])[0]
@@ -92,7 +92,7 @@ def _headers(content: bytes, about: dict[int, Any]) -> Iterator[dict[int, Any]]:
 
 
 def _page(header: dict[int, Any]) -> tuple[int, int]:
-    """Values and bytes of a page; a dictionary has no values of the column."""
+    """Values and bytes of a page; a dictionary page holds no values of the column."""
     about = header.get(5) or header.get(8) or {}
     return _whole(about.get(1, 0)), _whole(header[2])
 

@@ -21,7 +21,7 @@ class Severity(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A place, and the fact that holds there."""
+    """A span of the text, and what is wrong or true there."""
 
     span: Span
     text: str = ""
@@ -37,7 +37,7 @@ class Diagnostic:
     notes: tuple[str, ...] = ()
     helps: tuple[str, ...] = ()
     fix: tuple[Fix, ...] = ()
-    place: str = ""  # used where there is no span: a data file, the command line
+    place: str = ""  # used if there is no span: a data file, the command line
     severity: Severity = Severity.ERROR
 
     @property
@@ -67,15 +67,15 @@ class SpecError(ValueError):
 
 
 class DataError(SpecError):
-    """The data, or the data under this spec, are wrong."""
+    """The data are wrong, or do not fit the spec."""
 
 
 class RefusedError(SpecError):
-    """No back-end, or not the one asked for, takes this problem."""
+    """No back-end supports this problem, or the requested one does not."""
 
 
 class InfeasibleError(SpecError):
-    """It was proved that no tree meets the requirements."""
+    """No tree meets the requirements, and this is proved."""
 
     exit_code = 3
 
@@ -87,6 +87,6 @@ class InfeasibleError(SpecError):
 
 
 class BackendError(SpecError):
-    """A back-end failed, or its answer did not verify."""
+    """A back-end failed, or its answer could not be verified."""
 
     exit_code = 5

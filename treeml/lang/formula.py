@@ -25,7 +25,7 @@ class Formula:
 
     node: Expression
 
-    __array_ufunc__: ClassVar[None] = None  # numpy leaves `np.float64(2) * leaves` to us
+    __array_ufunc__: ClassVar[None] = None  # makes numpy call __rmul__ for `np.float64(2) * leaves`
 
     def __add__(self, other: Any) -> Formula:
         return Formula(Binary("+", self.node, expression(other)))
@@ -112,7 +112,7 @@ class Constraint:
 
 @dataclass(frozen=True, slots=True)
 class MethodFormula:
-    """A called thing with options: a back-end, a way to binarize, to validate, to start, to report."""
+    """A name with options: a back-end, or a method of `binarize`, `validate`, `start` or `report`."""
 
     node: Call | Name
 
@@ -127,7 +127,7 @@ class MethodFormula:
 
 @dataclass(frozen=True, slots=True)
 class MeasureWithArguments:
-    """A measure that speaks of a column, a class or conditions: call it with them."""
+    """A measure that needs a column, a class or conditions: call it with them."""
 
     measure: Measure
 
@@ -147,7 +147,7 @@ class MeasureWithArguments:
 
 
 def measure(name: str) -> Formula | MeasureWithArguments:
-    """A measure by its name: itself, or what makes it from its arguments."""
+    """A measure by name: a formula, or a function of its arguments if it has any."""
     entry = MEASURES[name]
     return MeasureWithArguments(entry) if entry.parameters else Formula(Name(name))
 
@@ -163,7 +163,7 @@ def param(name: str) -> Formula:
 
 
 def between(low: Any, middle: Any, high: Any) -> Constraint:
-    """`low <= middle <= high`, which Python itself cannot say of measures."""
+    """`low <= middle <= high`; Python cannot build such a chain of comparisons from measures."""
     return Constraint(Relation((expression(low), expression(middle), expression(high)), ("<=", "<=")))
 
 
@@ -205,7 +205,7 @@ def method(name: str, *arguments: Any, **options: Any) -> MethodFormula:
 
 
 def expression(value: Any) -> Expression:
-    """What can stand in a sum: a formula or a number."""
+    """The node of a formula or a number, which can be part of a sum."""
     if isinstance(value, Formula):
         return value.node
     if isinstance(value, MeasureWithArguments):
@@ -218,7 +218,7 @@ def expression(value: Any) -> Expression:
 
 
 def condition(value: Any) -> Expression:
-    """What can be required: a comparison, or a measure that is true or false."""
+    """The node of something that can be required: a comparison, or a measure that is true or false."""
     if isinstance(value, Constraint):
         return value.node
     if isinstance(value, bool):
@@ -253,7 +253,7 @@ def duration(value: Any) -> Expression:
 
 
 def identifier(name: str, what: str) -> str:
-    """The name, if it can stand without backquotes, as the names of params, requirements and methods must."""
+    """The name, if it needs no backquotes; names of params, requirements and methods must not."""
     if not isinstance(name, str) or not is_bare(name):
         raise ValueError(f"{name!r} cannot name {what}: use letters, digits and _, and no digit first")
     return name
@@ -297,7 +297,7 @@ def _number(value: Any, unit: str = "") -> Number | Negate | Binary:
 
 
 def _plain_fraction(value: Rational) -> Fraction:
-    """Out of Python's own whole numbers, which never overflow, whatever library the value is from."""
+    """A fraction of Python integers, which never overflow, whatever library the value comes from."""
     return Fraction(int(value.numerator), int(value.denominator))
 
 
@@ -332,7 +332,7 @@ def _measure_arguments(entry: Measure, arguments: tuple[Any, ...], named: Mappin
 
 
 def _paired(entry: Measure, arguments: tuple[Any, ...]) -> list[tuple[Parameter, Any]]:
-    """Which parameter each positional argument is; a repeated one takes all that are left."""
+    """The parameter of each positional argument; a repeated parameter takes all that are left."""
     pairs: list[tuple[Parameter, Any]] = []
     parameters = list(entry.parameters)
     for value in arguments:
@@ -389,7 +389,7 @@ def methods(names: Iterable[str | MethodFormula]) -> tuple[Call | Name, ...]:
 
 
 def as_method(value: str | MethodFormula, *arguments: Any, **options: Any) -> MethodFormula:
-    """A method given by its name and options, or as a whole."""
+    """A method, given as it is or by its name and options."""
     if isinstance(value, MethodFormula):
         if arguments or options:
             raise TypeError(f"give the options of `{value}` inside tml.method(...)")
