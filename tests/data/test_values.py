@@ -59,7 +59,7 @@ def test_a_single_value_is_no_column(value: Any, kind: str) -> None:
 
 @pytest.mark.parametrize("value", [{1, 2, 3, 4}, {1: 2, 3: 4, 5: 6, 7: 8}])
 def test_what_has_no_order_is_no_column(value: Any) -> None:
-    assert message({"a": value, "y": Y}).startswith("error[D420]: `a` has no order, so it is no column\n")
+    assert message({"a": value, "y": Y}).startswith("error[D420]: `a` has no order, so it is not a column\n")
 
 
 @pytest.mark.parametrize("series", [pd.Series(Y, name="y"), pl.Series("y", Y)])

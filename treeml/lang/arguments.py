@@ -18,7 +18,7 @@ Found = tuple[tuple[Any, ...], tuple[Span | tuple[Span | None, ...] | None, ...]
 
 
 def argument_values(measure: Measure, call: Call, params: Params, findings: Findings) -> Found | None:
-    """Values and their places, in the order of the measure's parameters; None when a mistake was reported."""
+    """Values and their spans, in the order of the measure's parameters; None if a mistake was reported."""
     if any(parameter.kind == "conditions" for parameter in measure.parameters):
         return _conditions(measure, call, params, findings)
     if call.given:
@@ -74,7 +74,7 @@ def _example(parameter: Parameter) -> str:
 
 
 def _assigned(measure: Measure, call: Call, findings: Findings) -> list[tuple[Parameter, list[Argument]]] | None:
-    """Every argument given to a parameter: by name, or in order; a repeated one takes all that nobody else wants."""
+    """Assign every argument to a parameter, by name or in order; a repeated parameter takes all that are left."""
     slots: dict[str, list[Argument]] = {parameter.name: [] for parameter in measure.parameters}
     positional: list[Argument] = []
     for argument in call.arguments:
@@ -186,7 +186,7 @@ def _class(measure: Measure, node: Expression, params: Params, findings: Finding
 
 
 def label(node: Expression, params: Params) -> str | None:
-    """A class or a level as its text: 1, 1.0 and "1" are all `1`; a param stands for its value."""
+    """The text of a class or level: 1, 1.0 and "1" all read `1`; a param is replaced by its value."""
     if isinstance(node, String):
         return node.text
     if isinstance(node, Name):

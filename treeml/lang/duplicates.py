@@ -1,4 +1,4 @@
-"""All statements -> complaints about what is said twice, naming both places."""
+"""All statements -> errors about what is stated twice, pointing at both places."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from treeml.lang.syntax import (
     WeightClass,
 )
 
-Said = tuple[str, str, Span | None]  # the title of the complaint; the same key for two statements that clash; where
+Said = tuple[str, str, Span | None]  # the title of the error; a key that clashing statements share; the span
 
 
 def report_duplicates(statements: Sequence[Statement], findings: Findings) -> None:
@@ -41,7 +41,6 @@ def report_duplicates(statements: Sequence[Statement], findings: Findings) -> No
             if key not in first:
                 first[key] = span
                 continue
-            # Nodes without places, as a builder makes them, are still named in the title.
             findings.error(
                 "N205",
                 title,

@@ -1,7 +1,7 @@
-"""What is predicted and what is measured -> complaints where the two do not fit.
+"""The target and the measures -> errors if they do not fit together.
 
 Measures of classes, of numbers, of clusters and of ensembles cannot be mixed. Without data the type of the target is
-known only if it is declared or if `is` names a class; `data/bind.py` asks again when the rows are there.
+known only if it is declared or if `is` names a class; `data/bind.py` checks again when the rows are known.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def report_tasks(
     has_target: bool,
     findings: Findings,
 ) -> None:
-    """`has_target` says that the target comes with the data, so that no `predict` is needed."""
+    """`has_target`: the target comes with the data, so that no `predict` is needed."""
     uses = _uses(goals, requirements)
     predict = next((statement for statement in statements if isinstance(statement, Predict)), None)
     rules = {
@@ -221,7 +221,7 @@ def _is_margin_alone(goals: Sequence[CheckedGoal]) -> bool:
 
 
 def _report_improved_ensemble(ensemble: Ensemble | None, statements: Sequence[Statement], findings: Findings) -> None:
-    """A tree to begin with, or to mend, is one tree."""
+    """`start` and `improve` apply to one tree only."""
     for statement in statements:
         if ensemble is not None and isinstance(statement, (Improve, Start)):
             word = "improve" if isinstance(statement, Improve) else "start"

@@ -3,10 +3,11 @@
     python -m treeml.testing.attack --minutes 60 --seed 1
 
 Every goal is combined with every requirement at least once, in random order, and every back-end that takes the pair is
-compared with the oracle of `truth.py` and with all others; a pair whose spec is rejected is drawn again. In between come
-forests, and worlds of hundreds of rows with time limits from 0 to 2 seconds, whose claims must not contradict a long run
-or a tree that any run found. Faults are: a false "optimal", "infeasible" or bound, an answer that fails verification, an
-exception that is not a diagnostic, and a process that dies or hangs. `fuzz.py` does the same for problems without a text.
+compared with the oracle of `truth.py` and with all others; a pair whose spec is rejected is drawn again. In between
+come forests, and worlds of hundreds of rows with time limits from 0 to 2 seconds, whose claims must not contradict a
+long run or a tree that any run found. Faults are: a false "optimal", "infeasible" or bound, an answer that fails
+verification, an exception that is not a diagnostic, and a process that dies or hangs. `fuzz.py` does the same for
+problems without a text.
 """
 
 from __future__ import annotations

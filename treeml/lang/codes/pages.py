@@ -21,7 +21,7 @@ LETTERS = {
 
 
 def pages() -> Iterator[tuple[str, str]]:
-    """File names and texts."""
+    """The name and the text of every file."""
     yield "README.md", _index()
     for entry in CATALOGUE.values():
         yield f"{entry.code}.md", _page(entry)
