@@ -96,7 +96,7 @@ def test_infeasible_or_unbounded_is_infeasible_only_where_columns_are_bounded(so
 
 
 def test_an_unknown_status_is_a_failure() -> None:
-    with pytest.raises(ValueError, match="CP-SAT ends with the status SURE, of which nothing is known"):
+    with pytest.raises(ValueError, match="CP-SAT ended with the unknown status SURE"):
         row_of("CP-SAT", "SURE")
 
 

@@ -1,4 +1,4 @@
-"""Program -> Outcome by Gurobi, where it is installed and licensed."""
+"""Program -> SolverOutcome, by Gurobi, if it is installed and licensed."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     Whole = NDArray[np.int64]
 
 NAME = "Gurobi"
-FINEST = 1e-9  # the least tolerance of reduced costs that Gurobi takes; its own is 1e-6
-MOST_COLUMNS = MOST_ROWS = 2_000  # of the licence that comes with the package
+FINEST = 1e-9  # the smallest tolerance of reduced costs that Gurobi accepts; its default is 1e-6
+MOST_COLUMNS = MOST_ROWS = 2_000  # the limits of the licence that comes with the package
 
 
 def missing() -> str | None:
-    """None if it can run here, or what to do."""
+    """None if it can run here, otherwise how to install it."""
     from importlib.util import find_spec
 
     if find_spec("gurobipy") is None:
@@ -34,7 +34,7 @@ def missing() -> str | None:
 
 
 def takes(columns: int, rows: int) -> None:
-    """Raises Unsupported where the licence does not take a model of this size; it is asked for with an empty model."""
+    """Raises Unsupported if the licence does not allow a model of this size."""
     if max(columns, rows) > min(MOST_COLUMNS, MOST_ROWS) and _is_size_limited():
         raise Unsupported(
             "solver = gurobi",
