@@ -298,6 +298,25 @@ def test_an_interrupt_that_escapes_leaves_the_start() -> None:
     assert (answer.status, answer.stop, answer.objective) == (Status.FEASIBLE, Stop.INTERRUPTED, (0,))
 
 
+def test_an_interrupt_while_a_solver_is_imported_is_no_failure() -> None:
+    class Imports(Plain):
+        def solve(self, *arguments: object, **named: object) -> Answer:  # type: ignore[override]
+            try:
+                raise KeyboardInterrupt
+            except KeyboardInterrupt:
+                raise ImportError("initialization failed")  # noqa: B904
+
+    class Lacks(Plain):
+        def solve(self, *arguments: object, **named: object) -> Answer:  # type: ignore[override]
+            raise ImportError("initialization failed")
+
+    answer = run(Plan(xor(), Imports(), ()), start=BEST)
+    assert (answer.status, answer.stop) == (Status.FEASIBLE, Stop.INTERRUPTED)
+    assert run(Plan(xor(), Lacks(), ()), Limits(deadline=Deadline.after(0))).status is Status.UNKNOWN
+    with pytest.raises(BackendError):
+        run(Plan(xor(), Lacks(), ()))
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [({"limt": 3}, "did you mean `limit`?"), ({"limit": "much"}, "a whole number"), ({"limit": 0}, "at least 1")],

@@ -34,6 +34,11 @@ def run(
         answer = _start_or_nothing(plan.problem, start)
     except SpecError:
         raise
+    except ImportError as error:
+        # Ctrl-C while a solver's C++ module is being imported surfaces as an ImportError of that module.
+        if not limits.deadline.passed and not isinstance(error.__context__, KeyboardInterrupt):
+            raise BackendError(_failed(plan.backend, error)) from error
+        answer = _start_or_nothing(plan.problem, start)
     except Contradiction as contradiction:
         raise BackendError(_unverified(plan.backend, "B514", str(contradiction))) from contradiction
     except UnfoundedClaim as unfounded:
