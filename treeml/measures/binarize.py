@@ -111,7 +111,7 @@ class _Grid:
         return Question(self.column, "at most", int(cut) if self.whole and cut == int(cut) else cut, (), missing_yes)
 
     def _meaning(self, j: int) -> tuple[str, tuple[int, ...], bool]:
-        """Kind, values and missing side of the j-th test: first all with missing on the no side, then on the yes side."""
+        """Kind, values and missing side of the j-th test: missing on the no side first, then on the yes side."""
         if self.has_missing and j == self.tests - 1:
             return "missing", (), True
         plain = self.tests
