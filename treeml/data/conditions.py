@@ -48,7 +48,7 @@ def positive_class(dataset: Dataset, use: Use) -> int:
         "D451",
         f"`{use.measure}` needs to know which class is the positive one",
         use.span,
-        "speaks of the positive class",
+        "depends on the positive class",
         helps=(f"name it: predict {dataset.spec.target or 'target'} is {quoted(dataset.classes[-1:])}",),
     )
 

@@ -86,7 +86,7 @@ def unusable(name: str, kind: str, missing: NDArray[np.bool_], findings: Inferen
 
 
 def _no_test(name: str, kind: str) -> str:
-    return f"`{name}` holds {kind} values, which no test can be made of; turn it into numbers to use it"
+    return f"`{name}` holds {kind} values, which cannot be tested; turn it into numbers to use it"
 
 
 def _from_truths(series: pl.Series, declared: ColumnSpec, findings: InferenceNotes) -> Column:

@@ -254,7 +254,7 @@ def positive_unsaid(spec: Spec, table: Table, use: Use, classes: Sequence[Any]) 
         "D451",
         f"`{use.measure}` needs to know which class is the positive one",
         use.span,
-        "speaks of the positive class",
+        "depends on the positive class",
         table,
         (f"the classes of `{spec.target or table.target}` are {listed(texts)}",),
         (f'name it: `predict {target} is "{texts[-1]}"`',) if texts else (),

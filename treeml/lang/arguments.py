@@ -179,7 +179,7 @@ def _class(measure: Measure, node: Expression, params: Params, findings: Finding
         findings.error(
             "T308",
             f"`{measure.name}` wants a class",
-            (node.span, "this names no class"),
+            (node.span, "not a class"),
             help=f'write the class in quotes: `{measure.name}("yes")`',
         )
     return text
@@ -309,7 +309,7 @@ def _condition(measure: Measure, argument: Argument, params: Params, findings: F
     if value is None or (comparison != "=" and isinstance(value, str)):
         findings.error(
             "T308",
-            f"`{subject}` is compared with something that is no {'number' if comparison != '=' else 'value'}",
+            f"`{subject}` is compared with something that is not a {'number' if comparison != '=' else 'value'}",
             (
                 node.span or place,
                 "a number is needed" if comparison != "=" else "a class, a level or a number is needed",

@@ -157,7 +157,7 @@ def _examine(
 
 def _shown(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
     """The diagnostics, with the general text of the catalogue for mistakes in files whose lines are not shown."""
-    return [_told(found) if _is_hidden(found) else found for found in diagnostics]
+    return [_without_lines(found) if _is_hidden(found) else found for found in diagnostics]
 
 
 def _is_hidden(found: Diagnostic) -> bool:
@@ -165,7 +165,7 @@ def _is_hidden(found: Diagnostic) -> bool:
     return not found.code.startswith("A") and any(label.span.source.hidden for label in found.labels)
 
 
-def _told(found: Diagnostic) -> Diagnostic:
+def _without_lines(found: Diagnostic) -> Diagnostic:
     from treeml.lang.codes import CATALOGUE
 
     hidden = next(label.span.source for label in found.labels if label.span.source.hidden)

@@ -250,7 +250,7 @@ def _costs(statements: Sequence[Statement], scope: Scope, found: ColumnFields) -
             if predicted == actual and value:
                 scope.findings.warning(
                     "L707",
-                    f"predicting `{actual}` when it is `{actual}` is no mistake, but costs {decimal(value)}",
+                    f"predicting `{actual}` when it is `{actual}` is not a mistake, but costs {decimal(value)}",
                     (statement.span, "a right answer that costs"),
                     help=f"was another class meant? write `cost predict {_value_text(statement.predicted)} when ...`",
                 )

@@ -31,13 +31,13 @@ from treeml.lang.syntax import (
     WeightClass,
 )
 
-Said = tuple[str, str, Span | None]  # the title of the error; a key that clashing statements share; the span
+Fact = tuple[str, str, Span | None]  # the title of the error; a key that clashing statements share; the span
 
 
 def report_duplicates(statements: Sequence[Statement], findings: Findings) -> None:
     first: dict[str, Span | None] = {}
     for statement in statements:
-        for title, key, span in _said(statement):
+        for title, key, span in _facts(statement):
             if key not in first:
                 first[key] = span
                 continue
@@ -66,7 +66,7 @@ _HELPS = {
 }
 
 
-def _said(statement: Statement) -> Iterator[Said]:
+def _facts(statement: Statement) -> Iterator[Fact]:
     span = statement.span
     match statement:
         case Data():

@@ -96,7 +96,7 @@ class _Resolver:
                 "N209",
                 f'"{include.path}" includes itself' if not inner else f'"{include.path}" is included in a circle',
                 (include.span, "would read this file again" if not inner else "is being read already"),
-                *((span, "by way of this") for span in inner),
+                *((span, "through this include") for span in inner),
                 help="put what the files share into a file of its own, and include that",
             )
             return True
@@ -163,7 +163,7 @@ class _Resolver:
         )
         self.findings.error(
             "A806",
-            f'"{include.path}" is no specification',
+            f'"{include.path}" is not a specification',
             (include.span, "included here"),
             note=(f"{mistakes} of its statements cannot be read" if mistakes > 1 else "it cannot be read", why),
             help="name a file that holds a specification",

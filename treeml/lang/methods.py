@@ -275,7 +275,7 @@ def _option(owner: str, rule: MethodRule, node: Expression, scope: Scope) -> Any
         if isinstance(node, String) and node.text:
             return node.text
         example = f"write `{rule.name} = {rule.example}`"
-        scope.findings.error("T309", f"{rule.what} of `{owner}` is a text", (node.span, "is none"), help=example)
+        scope.findings.error("T309", f"{rule.what} of `{owner}` is a text", (node.span, "not a text"), help=example)
         return None
     value = constant(node, scope, _subject(owner, rule))
     if value is None:

@@ -257,7 +257,7 @@ def _too_many(source: Source) -> Diagnostic:
     return Diagnostic(
         "S100",
         f"more than {MAXIMUM_MISTAKES - 1} mistakes; the rest of the file was not read",
-        helps=("mend the first ones and check again",),
+        helps=("correct the first ones and check again",),
         place=source.name,
     )
 

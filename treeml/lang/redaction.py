@@ -70,7 +70,7 @@ def _reason(spec: Spec, path: Path | None, is_table: bool) -> str:
     if not inside:
         return f"{path.name} lies outside the folder of the specification"
     if is_table and path.suffix not in _TABLES and (path.suffix or path.name.startswith(".")):
-        return f"{path.name} is not called as tables are"
+        return f"{path.name} does not have the ending of a table"
     return ""
 
 

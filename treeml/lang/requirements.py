@@ -290,7 +290,7 @@ def _strictness_fits(bound: RequirementBound, scope: Scope) -> bool:
     if _share_of_rows(bound):
         scope.findings.error(
             "T302",
-            f"a share of the rows is no whole number, so `{operator}` has no exact meaning",
+            f"a share of the rows is not a whole number, so `{operator}` has no exact meaning",
             (bound.place, "rounded up to rows once the data are known"),
             help=f"write `{bound.text} {bound.sense}= {bound.limit}`",
         )

@@ -76,7 +76,7 @@ def counts(use: Use) -> str:
     if use.measure in ("accuracy", "balanced_accuracy"):
         return "counts rows whose class is right"
     if task == "classes":
-        return "counts rows by their class" if unit != "truth" else "speaks of the positive class"
+        return "counts rows by their class" if unit != "truth" else "depends on the positive class"
     return {"numbers": "adds up distances between numbers", "clusters": "needs no target"}.get(
         task, "measures a forest"
     )
@@ -116,7 +116,7 @@ def _report_no_target(by_task: Mapping[str, Use], statements: Sequence[Statement
         what = "weight" if isinstance(about_classes, WeightClass) else "cost"
         findings.error(
             "T313",
-            f"this {what} speaks of classes, but nothing is predicted",
+            f"this {what} refers to classes, but nothing is predicted",
             (about_classes.span, "which column has these classes?"),
             help="name the column to predict: `predict disease`",
         )
@@ -227,9 +227,9 @@ def _report_improved_ensemble(ensemble: Ensemble | None, statements: Sequence[St
             word = "improve" if isinstance(statement, Improve) else "start"
             findings.error(
                 "T319",
-                f"`{word}` is about one tree, but a forest is asked for",
+                f"`{word}` applies to one tree, but a forest is asked for",
                 (ensemble.span, "asks for a forest"),
-                (statement.span, "speaks of one tree"),
+                (statement.span, "applies to one tree"),
                 help=(f"remove `{word}`", "for one tree, remove the `ensemble` statement"),
             )
 
@@ -244,7 +244,7 @@ def _report_classes_of_numbers(
         if isinstance(statement, (WeightClass, MistakeCost)):
             findings.error(
                 "T301",
-                f"`{number.text}` needs a number, but this speaks of classes",
+                f"`{number.text}` needs a number, but this refers to classes",
                 (statement.span, "names a class"),
                 (number.span, counts(number)),
                 help=HELPS["classes"],

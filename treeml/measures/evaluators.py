@@ -56,7 +56,7 @@ def outcome_of(tree: Tree, dataset: Dataset) -> TreeOutcome:
     if unknown:
         refuse(
             "D465",
-            f"the tree predicts `{label_text(unknown[0])}`, which is no class of {dataset.table.source}",
+            f"the tree predicts `{label_text(unknown[0])}`, which is not a class of {dataset.table.source}",
             None,
             f"its classes are {', '.join(numbers)}",
         )

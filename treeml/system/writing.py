@@ -2,8 +2,8 @@
 
 Every file that TreeML writes as a whole goes through here. A link is followed: the file that it points to is replaced,
 and the link stays. A pipe, a device or a terminal is written into, since replacing it would destroy it. The same holds
-for files that the process already has open, under names such as /dev/stdout: one may be a log that is appended to. A
-path from the text of a spec is `Confined`: it stays in the folder of the spec and replaces only files that TreeML wrote.
+for files that the process already has open, under names such as /dev/stdout: one may be a log that is appended to.
+A path from the text of a spec is `Confined`: it stays in its folder and replaces only files that TreeML wrote.
 """
 
 from __future__ import annotations
