@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ValidatedPart:
     """One tree, measured on the rows that it was trained on and on rows that it was not."""
 
     rows: int  # that were held out
@@ -45,7 +45,7 @@ class Part:
 @dataclass(frozen=True, slots=True)
 class Validation:
     method: str  # as the spec says it: folds(5), holdout(20%), or the name of a file
-    parts: tuple[Part, ...]
+    parts: tuple[ValidatedPart, ...]
 
     def mean(self, measure: str) -> float:
         """The mean over the parts, on the rows held out."""
@@ -82,7 +82,7 @@ def validated(result: Result, dataset: Dataset, request: Request, solve: SolvePa
     if isinstance(asked, Method):
         return replace(result, validation=cross_validated(dataset, asked, request, solve))
     other = _other_file(dataset, asked, request)
-    part = Part(other.rows, result.status.value, scores(model, dataset), scores(model, other))
+    part = ValidatedPart(other.rows, result.status.value, scores(model, dataset), scores(model, other))
     return replace(result, validation=Validation(asked, (part,)))
 
 
@@ -122,7 +122,7 @@ def scores(tree: Tree | Forest, dataset: Dataset) -> dict[str, float]:
     return found
 
 
-def _solved(dataset: Dataset, train: Rows, test: Rows, request: Request, solve: SolvePart) -> Part:
+def _solved(dataset: Dataset, train: Rows, test: Rows, request: Request, solve: SolvePart) -> ValidatedPart:
     """The tree for some rows, measured there and on the others."""
     from treeml.data.subset import held_out, take
 
@@ -134,7 +134,7 @@ def _solved(dataset: Dataset, train: Rows, test: Rows, request: Request, solve: 
     model = result.forest or result.tree
     if model is None:
         raise DataError(_no_tree(result, len(train), request))
-    return Part(len(test), result.status.value, scores(model, part), scores(model, held_out(dataset, test)))
+    return ValidatedPart(len(test), result.status.value, scores(model, part), scores(model, held_out(dataset, test)))
 
 
 def splits(dataset: Dataset, method: Method, request: Request) -> Iterator[tuple[Rows, Rows]]:
