@@ -15,7 +15,7 @@ import numpy as np
 
 from treeml.backends.improve.growth import Vertex, flat_of, node_of_flat
 from treeml.lang.diagnostic import DataError, Diagnostic
-from treeml.native.shallow import Flat
+from treeml.native.shallow import FlatShallowTree
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Node
 from treeml.system.reading import read_text
@@ -91,7 +91,7 @@ def read(path: str, problem_number: str, problem: Problem) -> Saved | None:
 
 
 def _tree(value: dict[str, Any], problem: Problem) -> Node:
-    flat = Flat(*(np.array(value[name], dtype=np.int32) for name in ("test", "yes", "no", "label")))
+    flat = FlatShallowTree(*(np.array(value[name], dtype=np.int32) for name in ("test", "yes", "no", "label")))
     size = len(flat.test)
     if size == 0 or any(len(getattr(flat, name)) != size for name in ("yes", "no", "label")):
         raise ValueError("its tree is incomplete")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from treeml.native.shallow import Flat
+from treeml.native.shallow import FlatShallowTree
 from treeml.problem.evaluate import answers
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Leaf, Node, Split
@@ -125,7 +125,7 @@ def node_of(vertex: Vertex) -> Node:
     return made[0]
 
 
-def flat_of(vertex: Vertex, stop: frozenset[int] = frozenset()) -> Flat:
+def flat_of(vertex: Vertex, stop: frozenset[int] = frozenset()) -> FlatShallowTree:
     """The subtree as arrays, parents before children; vertices whose `id` is in `stop` count as leaves."""
     test: list[int] = []
     yes: list[int] = []
@@ -145,10 +145,10 @@ def flat_of(vertex: Vertex, stop: frozenset[int] = frozenset()) -> Flat:
         if not ends:
             one, other = each.sides
             todo += [(other, no, number), (one, yes, number)]
-    return Flat(*(np.array(part, dtype=np.int32) for part in (test, yes, no, label)))
+    return FlatShallowTree(*(np.array(part, dtype=np.int32) for part in (test, yes, no, label)))
 
 
-def node_of_flat(flat: Flat, attach: list[Node] | None = None) -> Node:
+def node_of_flat(flat: FlatShallowTree, attach: list[Node] | None = None) -> Node:
     """A tree in arrays as a tree over tests; leaf label i becomes attach[i] if that is given."""
     made: dict[int, Node] = {}
     for number in range(len(flat.test) - 1, -1, -1):

@@ -73,7 +73,7 @@ class NativeInner:
         return Tried(is_proof=answer == shallow.NONE, why="memory" if answer == shallow.MEMORY else "effort")
 
 
-def _weighted_depth(tree: shallow.Flat, instance: LocalInstance) -> int:
+def _weighted_depth(tree: shallow.FlatShallowTree, instance: LocalInstance) -> int:
     depth = np.zeros(len(tree.test), dtype=np.int64)
     deepest = 0
     for number, test in enumerate(tree.test):

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from treeml.backends.improve import support
 from treeml.backends.improve.growth import Rows, Vertex, flat_of, node_of, node_of_flat
-from treeml.native.shallow import Flat
+from treeml.native.shallow import FlatShallowTree
 from treeml.problem.evaluate import answers
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Node
@@ -37,7 +37,9 @@ class LocalInstance:
     labels: NDArray[np.int32]
     weights: tuple[int, ...]  # of every class
     below: tuple[Node, ...]  # of every class
-    guide: Flat | None  # the subtree itself, its tests as indices into `tests`; None if one of them is not in `tests`
+    guide: (
+        FlatShallowTree | None
+    )  # the subtree itself, its tests as indices into `tests`; None if one of them is not in `tests`
     depth: int  # of the subtree, without the parts that were cut off
     weighted_depth: int
     is_whole: bool  # every leaf of it is a leaf of the tree
@@ -47,10 +49,10 @@ class LocalInstance:
         """Is the whole tree no deeper whenever the subtree is no deeper, whatever the classes of its leaves?"""
         return all(self.depth <= self.weighted_depth - weight for weight in self.weights)
 
-    def replacement(self, tree: Flat) -> Node:
+    def replacement(self, tree: FlatShallowTree) -> Node:
         """A tree for the instance, its tests as indices into `tests`, with the cut parts attached again."""
         numbers = np.append(self.tests, -1).astype(np.int32)  # -1 marks a leaf
-        return node_of_flat(Flat(numbers[tree.test], tree.yes, tree.no, tree.label), list(self.below))
+        return node_of_flat(FlatShallowTree(numbers[tree.test], tree.yes, tree.no, tree.label), list(self.below))
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,14 +217,14 @@ def _instance(
     )  # fmt: skip
 
 
-def _guide(root: Vertex, cut: frozenset[int], tests: NDArray[np.intp]) -> Flat | None:
+def _guide(root: Vertex, cut: frozenset[int], tests: NDArray[np.intp]) -> FlatShallowTree | None:
     """The subtree with its tests as indices into `tests`; None if one of them is not in `tests`."""
     flat = flat_of(root, cut)
     places = {int(test): number for number, test in enumerate(tests)}
     if any(int(test) not in places for test in flat.test if test >= 0):
         return None
     numbers = np.array([places[int(test)] if test >= 0 else -1 for test in flat.test], dtype=np.int32)
-    return Flat(numbers, flat.yes, flat.no, flat.label)
+    return FlatShallowTree(numbers, flat.yes, flat.no, flat.label)
 
 
 def _collapsed(instance: LocalInstance) -> LocalInstance:
