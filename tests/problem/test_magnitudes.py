@@ -292,8 +292,8 @@ def test_sentences_of_a_plan() -> None:
     assert made.sentences == (
         "no tree here is deeper than 2, so depth is bounded by 2",
         "`purity >= 0.6666666666666666` is compared with 2/3: no value here lies between",
-        "`leaves <= 1e30` holds of every tree",
-        "`errors <= 1e30` holds of every tree",
+        "`leaves <= 1e30` holds for every tree",
+        "`errors <= 1e30` holds for every tree",
         "a common factor is taken out of the goal minimize errors",
     )
     assert [each.limit for each in made.problem.bounds] == [2, Fraction(2, 3)]

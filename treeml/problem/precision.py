@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treeml.problem.constants import exact_sum
-from treeml.problem.terms import Loss, Predicted, Sum, Term, TestCost
+from treeml.problem.terms import Loss, Sum, Term, TestCost
 
 CLOSE = Fraction(1, 10**9)  # a proof up to this relative difference is reported like an exact one
 _MOST_BITS = 1_000  # beyond this, differences are too small for any arithmetic used here
@@ -62,7 +62,7 @@ def narrowed(total: Sum, value: Fraction) -> Sum | None:
     None if that changes little, or if a part of the sum may be negative.
     """
     value -= total.constant
-    if any(factor < 0 or isinstance(term, Predicted) for factor, term in total.parts):
+    if any(factor < 0 or not term.is_never_negative() for factor, term in total.parts):
         return None
     parts: list[tuple[Fraction, Term]] = []
     changed = False

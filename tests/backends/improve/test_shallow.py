@@ -7,7 +7,7 @@ import pytest
 from deep_worlds import chain, faultless, labels_of, random_rows
 
 from treeml.backends.contract import Status
-from treeml.backends.improve.growth import flat_of, grow, node_of_flat
+from treeml.backends.improve.vertices import flat_of, grow, node_of_flat
 from treeml.backends.oracle.backend import OracleBackend
 from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.run import run

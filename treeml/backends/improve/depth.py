@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treeml.backends.contract import Deadline
-from treeml.backends.improve.growth import Vertex, deepest_path, grow
 from treeml.backends.improve.inner import Inner
 from treeml.backends.improve.instance import LocalInstance, Reach, cut_instance, whole_instance
+from treeml.backends.improve.vertices import Vertex, deepest_path, grow
 from treeml.problem.problem import Problem
 
 

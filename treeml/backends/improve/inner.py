@@ -25,7 +25,7 @@ SLACKS: tuple[int | None, ...] = (0, 1, 2, 3, 5, 8, 12, 20, 40, None)  # of the 
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class LocalResult:
     """The result for a local instance: a tree over the problem's tests, a proof that there is none, or neither."""
 
     tree: Node | None = None
@@ -39,7 +39,7 @@ class Inner(Protocol):
     levels: int
     weighs: bool  # respects the weights of classes? (otherwise it gets safe subtrees only)
 
-    def shallower(self, instance: LocalInstance, level: int, deadline: Deadline) -> Tried:
+    def shallower(self, instance: LocalInstance, level: int, deadline: Deadline) -> LocalResult:
         """A tree for the instance that makes the whole tree shallower there, as shallow as it can find."""
 
 
@@ -52,7 +52,7 @@ class NativeInner:
     levels: int = len(SLACKS)
     weighs: bool = True
 
-    def shallower(self, instance: LocalInstance, level: int, deadline: Deadline) -> Tried:
+    def shallower(self, instance: LocalInstance, level: int, deadline: Deadline) -> LocalResult:
         work = int(self.patience * WORDS_PER_SECOND / 2 ** max(0, self.levels - 1 - level - 2))
         found = None
         try:
@@ -67,10 +67,10 @@ class NativeInner:
                     found = solver.tree()
                     depth = _weighted_depth(found, instance) - 1
         except MemoryError:
-            return Tried(why="memory")
+            return LocalResult(why="memory")
         if found is not None:
-            return Tried(instance.replacement(found))
-        return Tried(is_proof=answer == shallow.NONE, why="memory" if answer == shallow.MEMORY else "effort")
+            return LocalResult(instance.replacement(found))
+        return LocalResult(is_proof=answer == shallow.NONE, why="memory" if answer == shallow.MEMORY else "effort")
 
 
 def _weighted_depth(tree: shallow.FlatShallowTree, instance: LocalInstance) -> int:
@@ -95,36 +95,38 @@ class ByBackend:
     weighs: bool = False
     failures: list[str] = field(default_factory=list)  # error messages of back-ends that failed
 
-    def shallower(self, instance: LocalInstance, level: int, deadline: Deadline) -> Tried:
-        tried = Tried(why="no back-end takes it")
+    def shallower(self, instance: LocalInstance, level: int, deadline: Deadline) -> LocalResult:
+        tried = LocalResult(why="no back-end takes it")
         for backend, options in self.backends:
             tried = self._by(backend, options, instance, deadline)
             if tried.tree is not None or tried.is_proof:
                 break
         return tried
 
-    def _by(self, backend: Backend, options: Mapping[str, Any], instance: LocalInstance, deadline: Deadline) -> Tried:
+    def _by(
+        self, backend: Backend, options: Mapping[str, Any], instance: LocalInstance, deadline: Deadline
+    ) -> LocalResult:
         best: Node | None = None
         depth = instance.depth - 1
         while depth >= 0:
             made = plan(local_problem(instance, depth), backend, options)
             if not isinstance(made, Plan):
-                return Tried(best, why=made[0].because)
+                return LocalResult(best, why=made[0].because)
             until = Deadline(min(deadline.at, Deadline.after(self.patience).at))
             try:
                 answer = run(made, replace(self.limits, deadline=until, options=dict(options)))
             except (BackendError, MemoryError) as error:
                 # A solver that fails costs one round only: the tree stays as good as it was.
                 self.failures.append(f"{backend.name}: {error}")
-                return Tried(best, why="failed")
+                return LocalResult(best, why="failed")
             if answer.stop is Stop.INTERRUPTED:
                 raise KeyboardInterrupt
             if answer.tree is None:
                 proved = best is None and answer.status is Status.INFEASIBLE
-                return Tried(best, proved, "" if proved else answer.stop.value)
+                return LocalResult(best, proved, "" if proved else answer.stop.value)
             best = _replacement(answer.tree, instance)
             depth = _depth(answer.tree) - 1
-        return Tried(best)
+        return LocalResult(best)
 
 
 def local_problem(instance: LocalInstance, depth: int) -> Problem:

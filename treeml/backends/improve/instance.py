@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treeml.backends.improve import support
-from treeml.backends.improve.growth import Rows, Vertex, flat_of, node_of, node_of_flat
+from treeml.backends.improve.vertices import Rows, Vertex, flat_of, node_of, node_of_flat
 from treeml.native.shallow import FlatShallowTree
 from treeml.problem.evaluate import answers
 from treeml.problem.problem import Problem

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from treeml.backends.improve.growth import Rows, Vertex, node_of
+from treeml.backends.improve.vertices import Rows, Vertex, node_of
 from treeml.backends.planning.lowerings import spread_bound
 from treeml.problem.evaluate import evaluate_sum
 from treeml.problem.problem import Bound, Feature, Goal, Problem

@@ -17,12 +17,12 @@ import numpy as np
 from treeml.backends.contract import Answer, Backend, Deadline, Limits, OnProgress, Progress, Status, Stop
 from treeml.backends.improve import checkpoint
 from treeml.backends.improve.depth import Settled, Shallower
-from treeml.backends.improve.growth import Vertex, grow, node_of
-from treeml.backends.improve.growth import replace as put
 from treeml.backends.improve.inner import ByBackend, NativeInner
 from treeml.backends.improve.instance import Reach
 from treeml.backends.improve.limits import reach_of
-from treeml.backends.improve.pieces import Mended
+from treeml.backends.improve.subtrees import BetterSubtrees
+from treeml.backends.improve.vertices import Vertex, grow, node_of
+from treeml.backends.improve.vertices import replace as put
 from treeml.problem.evaluate import Routed, evaluate_sum, meets
 from treeml.problem.problem import Goal, Problem
 from treeml.problem.terms import Depth, Predicted, Sum
@@ -117,7 +117,7 @@ class _Rounds:
         sound = all(meets(bound, self.problem, routed.tree, routed) for bound in self.problem.bounds)
         if sound and self.value(routed.tree) <= self.value(node_of(self.root)):
             self.root, self.rounds, self.settled.known = tree, saved.rounds, saved.settled
-            self.notes.append(f"went on with the checkpoint {path} after {saved.rounds} rounds")
+            self.notes.append(f"resumed from the checkpoint {path} after {saved.rounds} rounds")
 
     def value(self, tree: Node) -> tuple[Fraction, ...]:
         routed = Routed(self.problem, tree)
@@ -146,13 +146,13 @@ class _Rounds:
             found.append(self.shallower(native))
         if len(self.problem.goals) > len(found):
             levels, rows = self.settings.depth or 3, self.settings.rows or 5000
-            found.append(Mended(self.keeping(), self.inners, self.limits, levels, rows, self.settings.patience))
+            found.append(BetterSubtrees(self.keeping(), self.inners, self.limits, levels, rows, self.settings.patience))
         return found
 
     def shallower(self, native: bool) -> Shallower:
         if native:
             if self.inners[0][1]:
-                self.notes.append("native's options do not concern its search for shallower subtrees")
+                self.notes.append("native's options do not apply to its search for shallower subtrees")
             inner: NativeInner | ByBackend = NativeInner(self.settings.patience, self.limits.memory)
             deepest = self.settings.depth or self.problem.rows
             most = self.settings.rows or self.problem.rows
@@ -263,7 +263,7 @@ def _troubles(searches: list[_Search]) -> list[str]:
         inner = search.inner if isinstance(search, Shallower) else search
         failures = getattr(inner, "failures", [])
         if failures:
-            notes.append(f"{len(failures)} local searches failed and were passed over, the first: {failures[0]}")
+            notes.append(f"{len(failures)} local searches failed and were skipped, the first: {failures[0]}")
         refused = getattr(inner, "refused", [])
         if refused:
             notes.append(f"requirements were checked on whole trees only, because {refused[0]}")

@@ -119,7 +119,7 @@ def _plan(reductions: _Reductions, backend: Backend, options: Mapping[str, Any] 
             Step("the largest of several sums is minimized by asking for less until there is no tree", descend)
         )
     if spreads and (any("Largest" in total.kinds() for total in _sums(lowered))):
-        steps.append(rewriting("the largest of several sums is at most a limit where each of them is", spread))
+        steps.append(rewriting("a limit on the largest of several sums becomes a limit on each of them", spread))
     asked = [rescaled(spread(stage) if spreads else stage, can.carries) for stage in stages(lowered, can)]
     steps.append(rescaling(can.carries, asked))
     own = [refusal for made in asked for refusal in _size_or_own_refusals(backend, made.problem, options)]

@@ -135,7 +135,7 @@ def _settled(bound: Bound, problem: Problem, carries: Carries | None) -> Iterato
     if other is limit:
         yield bound, ""
     elif other is None:
-        yield None, f"{_called(bound)} holds of every tree"
+        yield None, f"{_called(bound)} holds for every tree"
     else:
         sentence = f"{_called(bound)} is compared with {other}: no value here lies between"
         if isinstance(term, Depth) and sense == "<=":
@@ -235,7 +235,7 @@ def _settled_sum(bound: Bound, problem: Problem, carries: Carries | None) -> Ite
         if other is limit:
             yield bound, ""
         elif other is None:
-            yield None, f"{_called(bound)} holds of every tree"
+            yield None, f"{_called(bound)} holds for every tree"
         else:
             sentence = f"{_called(bound)} is compared with {other}: no value here lies between"
             yield replace(bound, limit=other + bound.sum.constant), sentence
@@ -248,9 +248,9 @@ def _settled_sum(bound: Bound, problem: Problem, carries: Carries | None) -> Ite
     for sense in ("<=", ">=") if bound.sense == "=" else (bound.sense,):
         line = _line(pair, limit) if sense == "<=" else _line(pair.turned(), -limit)
         if line is None:
-            yield None, f"{_called(bound)} holds of every tree"
+            yield None, f"{_called(bound)} holds for every tree"
         else:
-            sentence = f"{_called(bound)} is kept in smaller numbers that allow the same values of its two parts"
+            sentence = f"{_called(bound)} is rewritten in smaller numbers that allow the same values of its two parts"
             yield Bound(line[0], "<=", line[1], bound.name), sentence
 
 
@@ -386,8 +386,8 @@ def _priced(goal: Goal, problem: Problem, carries: Carries | None) -> tuple[Goal
         return goal, None, sentence
     other = replace(goal, sum=pair.in_steps(worth.denominator, worth.numerator))
     sentence = (
-        f"in {_named(goal)} one step of the shorter part is taken to be worth {worth} of the other, "
-        "which orders all trees as the factors given do"
+        f"in {_named(goal)} one step of the shorter part counts as {worth} steps of the other, "
+        "which orders all trees as the given factors do"
     )
     return other, Price(pair, worth.denominator, worth.numerator), sentence
 

@@ -411,7 +411,7 @@ DATA = (
         "a checkpoint that cannot be used",
         "A checkpoint belongs to the very rows, goals and requirements that it was written for.",
         'improve by subtrees(checkpoint = "deep.json")        # written for other data',
-        "Remove the file to start again, or name another one.",
+        "Remove the file to start over, or name another one.",
     ),
     CodeEntry(
         "D490",

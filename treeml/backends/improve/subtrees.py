@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treeml.backends.contract import Answer, Backend, Deadline, Limits, Status, Stop
-from treeml.backends.improve.growth import Vertex, grow, node_of
 from treeml.backends.improve.local_terms import Context, localize
+from treeml.backends.improve.vertices import Vertex, grow, node_of
 from treeml.backends.planning.lowerings import spread_bound
 from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.run import run
@@ -32,7 +32,7 @@ SHAPE = (Depth, Leaves, Support)
 
 
 @dataclass(slots=True)
-class Mended:
+class BetterSubtrees:
     """Repeated search for a better subtree."""
 
     problem: Problem
