@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from treeml.native import border, cover
-from treeml.native.numeric import FlatShallowTree as NumericFlat
-from treeml.native.numeric import NumericSolver
+from treeml.native.numeric import FlatThresholdTree, NumericSolver
 from treeml.native.roots import best_under_roots
 from treeml.native.shallow import FlatShallowTree, Shallow
 from treeml.native.solver import Solver
@@ -245,7 +244,7 @@ LARGE = 2**32  # 0 if truncated to 32 bits
         (lambda: NumericSolver(CODES).set(depth=2**64), OverflowError, "depth must fit in 64 bits"),
         (lambda: NumericSolver(CODES).ranks(LARGE), OverflowError, "column must fit in 32 bits"),
         (
-            lambda: NumericSolver(CODES).start(NumericFlat([LARGE], [0], [0], [0], [0])),
+            lambda: NumericSolver(CODES).start(FlatThresholdTree([LARGE], [0], [0], [0], [0])),
             OverflowError,
             "start tree must fit",
         ),
