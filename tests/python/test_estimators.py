@@ -317,7 +317,7 @@ def test_clone_pickle_and_json_keep_everything(estimator: Any, people: tuple[pd.
         assert again.fit(X, y).objective_ == fitted.objective_
     with pytest.raises(ValueError, match="from_json"):
         other.from_json(text)
-    with pytest.raises(ValueError, match="no estimator"):
+    with pytest.raises(ValueError, match="not an estimator"):
         type(fitted).from_json("{}")
 
 
