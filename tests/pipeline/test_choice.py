@@ -1,4 +1,4 @@
-"""Which back-end solves: the one asked for, the first of several that can, or the first of the stated order."""
+"""Which back-end solves a spec: the one named, the first capable one of several, or the first in the default order."""
 
 from __future__ import annotations
 

@@ -333,7 +333,7 @@ Entries = tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]  # rows
 def _packed(
     count: int, entries: Sequence[Entries]
 ) -> tuple[int, NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
-    """How HiGHS takes so many rows: how many entries, where each row begins, their columns, their values."""
+    """Entries as HiGHS takes rows: their number, the start of every row, their columns and their values."""
     row, column, value = (np.concatenate(part) for part in zip(*entries, strict=True))
     order = np.lexsort((column, row))
     starts = np.searchsorted(row[order], np.arange(count))

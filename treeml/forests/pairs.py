@@ -1,8 +1,9 @@
-"""Prices -> good trees, of depth three at most the best under every root, by counting pairs of tests.
+"""Prices -> good trees by counting pairs of tests; up to depth three, the best tree under every root.
 
-A tree is worth what its leaves gain at the prices, and the sums over all pairs of tests tell the best subtree of depth
-two (Demirovic et al. 2022; `treeml/native/roots/`). Numbers are whole and small enough for doubles to be exact. One
-tree for every root comes for the price of the best, and several columns a round save many rounds.
+The value of a tree is what its leaves gain at the prices, and sums over all pairs of tests give the best subtree of
+depth two (Demirovic et al. 2022; `treeml/native/roots/`). The numbers are whole and small enough for doubles to be
+exact. Finding the best tree under every root costs no more than finding the best tree, and several columns in each
+round save many rounds.
 """
 
 from __future__ import annotations

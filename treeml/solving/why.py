@@ -83,7 +83,7 @@ class Why:
         lines.append("")
         if not one:
             all_needed = "without any one of them there is a tree"
-            lines.append(all_needed if self.is_minimal else "of some it is not known whether they are needed")
+            lines.append(all_needed if self.is_minimal else "some of them may not be needed for the conflict")
         if self.others:
             lines.append("no part is played by " + ", ".join(f"`{_written(other)}`" for other in self.others))
         lines += [_near(r, self.nearest[r.name]) for r in (*self.conflict, *self.others) if r.name in self.nearest]
