@@ -86,6 +86,7 @@ def has_easy_tree(problem: Problem, goals: tuple[Goal, ...], limits: Limits) -> 
 
     This shows for most satisfiable requirements that they are satisfiable, at any depth and without a solver.
     """
+    # imported here: start-up time
     from treeml.backends.heuristics.cart import CartBackend
 
     if any(meets_all(problem, Leaf(label)) for label in range(problem.classes) or (-1,)):
@@ -167,6 +168,7 @@ def _extreme(
     backend: Backend, problem: Problem, quantity: RequiredSum, sense: str, limits: Limits
 ) -> Fraction | Status:
     """The least (for >=: the greatest) value over all trees, or INFEASIBLE, or UNKNOWN."""
+    # imported here: start-up time
     from treeml.backends.planning.plan import Plan, plan
     from treeml.backends.run import run
 
@@ -272,6 +274,7 @@ def _steps(total: Sum) -> Iterator[Fraction | None]:
 
 def asked_of(backend: Backend, problem: Problem, limits: Limits) -> Answer | None:
     """The answer of the back-end to this problem, by a plan; None if the back-end cannot solve it."""
+    # imported here: start-up time
     from treeml.backends.planning.plan import Plan, plan
     from treeml.backends.run import run
 

@@ -61,6 +61,7 @@ class CpSatBackend(SolverBackend):
     }  # fmt: skip
 
     def choose_encoding(self, problem: Problem, task: IntegerTask, options: Mapping[str, Any]) -> EncodingChoice:
+        # imported here: start-up time
         from treeml.backends.solvers.encodings.cover.cover import takes_cover
         from treeml.backends.solvers.encodings.encoding_choice import (
             cover_or,
@@ -87,6 +88,7 @@ class CpSatBackend(SolverBackend):
         return f"CP-SAT has a limit of its own, which is approximate; and {super().memory_note(options)}"
 
     def run(self, search: SolveState, encoding: str, start: Node | None) -> Stop:
+        # imported here: start-up time
         from treeml.backends.solvers.encodings.clauses.order import build_order
         from treeml.backends.solvers.encodings.cover.cover_search import solve_cover
         from treeml.backends.solvers.encodings.cpsat.constraints import build_rows
@@ -109,7 +111,7 @@ class CpSatBackend(SolverBackend):
             return solve_cover(search, start, solver, write if path else None)
         search.offer(start)
         if task.depth < 0:
-            return search.no_tree(Evidence("counting", "no tree is so shallow"))
+            return search.no_tree(Evidence("counting", "the depth limit is negative"))
         questions = read_questions(problem, binary=encoding == "rows")
         search.begin_with(first_trees(questions, task, limits.deadline))
 

@@ -77,6 +77,7 @@ class MipBackend(SolverBackend):
     }  # fmt: skip
 
     def choose_encoding(self, problem: Problem, task: IntegerTask, options: Mapping[str, Any]) -> EncodingChoice:
+        # imported here: start-up time
         from treeml.backends.solvers.encodings.cover.cover import couples, takes_cover
         from treeml.backends.solvers.encodings.encoding_choice import (
             cover_or,
@@ -127,6 +128,7 @@ class MipBackend(SolverBackend):
         return f"{own.get(solver, 'HiGHS has no limit of its own')}; {super().memory_note(options)}"
 
     def run(self, search: SolveState, encoding: str, start: Node | None) -> Stop:
+        # imported here: start-up time
         from treeml.backends.solvers.encodings.cover.cover_search import solve_cover
         from treeml.backends.solvers.encodings.mip.binoct import build_binoct
         from treeml.backends.solvers.encodings.mip.flow import build_flow
@@ -151,7 +153,7 @@ class MipBackend(SolverBackend):
             return solve_cover(search, start, run, write if path else None)
         search.offer(start)
         if task.depth < 0:
-            return search.no_tree(Evidence("counting", "no tree is so shallow"))
+            return search.no_tree(Evidence("counting", "the depth limit is negative"))
         questions = read_questions(problem, binary=True)
         search.begin_with(first_trees(questions, task, limits.deadline))
         build = build_binoct if encoding == "binoct" else build_flow
@@ -180,6 +182,6 @@ def _weight(rule: LeafRule) -> int:
 def _too_large(feature: str) -> Unsupported:
     return Unsupported(
         feature,
-        f"its sums reach beyond {LARGEST_ROW:,}, where floats do not tell one unit from the next",
+        f"its sums reach beyond {LARGEST_ROW:,}, beyond which floats cannot separate one unit from the next",
         "use cpsat, which counts exactly",
     )

@@ -63,14 +63,14 @@ def takes_nodes(task: IntegerTask) -> None:
     for form in task.forms:
         for part in parts_of(form):
             if part.losses:
-                raise Unsupported("a loss", "models of nodes count, they do not average", "use the cover encoding")
+                raise Unsupported("a loss", "models over nodes support counts, not averages", "use the cover encoding")
 
 
 def takes_shares(task: IntegerTask) -> None:
     """Raises Unsupported if a purity limit needs larger numbers than a row of a model may hold."""
     if task.largest_share > LARGEST_ENTRY:
         raise Unsupported(
-            "a purity of so many digits beside such weights", TOO_LARGE, "round the purity or the weights"
+            "a purity limit with this many digits and such large weights", TOO_LARGE, "round the purity or the weights"
         )
 
 

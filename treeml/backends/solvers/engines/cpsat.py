@@ -181,6 +181,7 @@ def _outcome(solver: Any, model: Any, status: Any, variables: list[Any], stopped
 
 def write_file(model: Any, path: str) -> None:
     """Writes the model as a protocol buffer: as text if the name ends in .txt, otherwise in binary."""
+    # imported here: start-up time
     from treeml.system.confinement import MARK
     from treeml.system.writing import replaced_by
 

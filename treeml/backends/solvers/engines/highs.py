@@ -67,6 +67,7 @@ def solve_program(
 
 def write_file(program: Program, path: str) -> None:
     """Writes the program as LP or MPS, by the ending of the name."""
+    # imported here: start-up time
     import highspy
 
     from treeml.system.confinement import MARK

@@ -396,7 +396,7 @@ class _Quantities:
         terms: Terms = []
         constant = sign * form.offset
         if form.losses:
-            raise Unsupported("a loss", "clauses count, they do not average", "the cover encoding takes it")
+            raise Unsupported("a loss", "clauses support counts, not averages", "the cover encoding takes it")
         if form.predicted is not None:
             more, fixed = self._predicted(sign * self.model.questions.summed(form.predicted))
             terms += more

@@ -126,7 +126,7 @@ def takes_cover(problem: Problem, task: IntegerTask, whole: bool = False) -> Non
                 moved_targets(loss, problem.rows)
                 if factor < 0:
                     raise Unsupported(
-                        "a squared loss that is to be large", "it is rounded down, which is only safe where it costs"
+                        "maximizing a squared loss", "it is rounded down, which is safe only if it is minimized"
                     )
             else:
                 total += abs(factor) * _spread(loss)
@@ -186,5 +186,5 @@ def moved_targets(loss: Loss, rows: int) -> Whole:
                for o in range(outputs)]  # fmt: skip
     moved = loss.targets - np.array(centers, np.int64)
     if int(weight.max(initial=0)) * int(np.abs(moved).max(initial=0)) ** 2 * max(1, rows) * outputs >= 2**62:
-        raise Unsupported("targets of this size", "their squares are beyond whole numbers of 64 bits", "round them")
+        raise Unsupported("targets of this size", "their squares do not fit in 64-bit integers", "round them")
     return moved

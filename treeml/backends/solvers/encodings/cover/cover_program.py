@@ -197,6 +197,7 @@ def read_tree(cover: Cover, columns: CoverColumns, values: Whole) -> Node:
 
 def columns_of(cover: Cover, columns: CoverColumns, tree: Node, bits: Bits) -> Whole | None:
     """The tree as values of the columns, to start a solver; None if the columns do not contain the tree."""
+    # imported here: start-up time
     from treeml.native.cover import pack_bits
 
     if cover.pairs is not None:

@@ -246,7 +246,7 @@ class _LiteralQuantities:
     def value(self, form: Form, small: bool, large: bool) -> Any:
         """The form as an expression; `small` and `large` say in which directions it must be exact."""
         if form.losses:
-            raise Unsupported("a loss", "rows count, they do not average", "the cover encoding takes it")
+            raise Unsupported("a loss", "models over rows support counts, not averages", "the cover encoding takes it")
         rows = self.rows
         total: Any = form.offset
         if form.predicted is not None:

@@ -282,7 +282,7 @@ class _FlowQuantities:
 
     def value(self, form: Form, small: bool, large: bool) -> tuple[Terms, int]:
         if form.losses:
-            raise Unsupported("a loss", "flows count, they do not average", "the cover formulation takes it")
+            raise Unsupported("a loss", "flows support counts, not averages", "the cover formulation takes it")
         model, terms, constant = self.model, [], form.offset
         if form.predicted is not None:
             cost = model.questions.summed(form.predicted)
