@@ -20,9 +20,9 @@ from treeml.backends.solvers.engines.statuses import (
     TABLES,
     Meaning,
     accuracy_for,
+    callback_bound,
     outcome_of,
     row_of,
-    told_bound,
     whole_bound,
 )
 
@@ -101,9 +101,9 @@ def test_an_unknown_status_is_a_failure() -> None:
 
 
 def test_what_a_callback_passes_counts_by_its_row() -> None:
-    assert told_bound("CP-SAT", "bound_callback", None) is None
-    assert told_bound("CP-SAT", "UNKNOWN", 0) is None
-    known = told_bound("CP-SAT", "bound_callback", 5)
+    assert callback_bound("CP-SAT", "bound_callback", None) is None
+    assert callback_bound("CP-SAT", "UNKNOWN", 0) is None
+    known = callback_bound("CP-SAT", "bound_callback", 5)
     assert known is not None
     assert known.least == 5
 

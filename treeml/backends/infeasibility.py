@@ -222,7 +222,7 @@ def _simplest(low: Fraction, high: Fraction) -> Fraction:
 
 def _value(backend: Backend, problem: Problem, total: Sum, limits: Limits) -> Fraction | Status:
     """The value of the sum for some tree of the problem, or INFEASIBLE, or UNKNOWN."""
-    answer = asked_of(backend, problem, limits)
+    answer = planned_answer(backend, problem, limits)
     if answer is None or answer.status is Status.UNKNOWN:
         return Status.UNKNOWN
     return Status.INFEASIBLE if answer.tree is None else evaluate_sum(total, problem, answer.tree)
@@ -272,7 +272,7 @@ def _steps(total: Sum) -> Iterator[Fraction | None]:
             yield None
 
 
-def asked_of(backend: Backend, problem: Problem, limits: Limits) -> Answer | None:
+def planned_answer(backend: Backend, problem: Problem, limits: Limits) -> Answer | None:
     """The answer of the back-end to this problem, by a plan; None if the back-end cannot solve it."""
     # imported here: start-up time
     from treeml.backends.planning.plan import Plan, plan

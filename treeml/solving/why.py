@@ -12,7 +12,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from treeml.backends.contract import Deadline, Limits, Status
-from treeml.backends.infeasibility import RequiredSum, asked_of, filtered, has_easy_tree, nearest, with_names
+from treeml.backends.infeasibility import RequiredSum, filtered, has_easy_tree, nearest, planned_answer, with_names
 from treeml.lang.diagnostic import Diagnostic, RefusedError, SpecError
 from treeml.problem.problem import Bound, Problem
 from treeml.solving.report import readable
@@ -90,7 +90,7 @@ def why(dataset: Dataset, request: Request, chosen: Chosen, begun: float, names:
             )
         )
     limits = request.limits(begun, chosen.method)
-    answer = asked_of(backend, problem.asking((), problem.bounds), limits)
+    answer = planned_answer(backend, problem.asking((), problem.bounds), limits)
     status = Status.UNKNOWN if answer is None else answer.status
     if status is not Status.INFEASIBLE:
         known = Status.OPTIMAL if answer is not None and answer.tree is not None else Status.UNKNOWN
@@ -127,7 +127,7 @@ def _smallest(chosen: Chosen, limits: Limits, start: list[str]) -> tuple[list[st
     def verdict(part: Problem) -> Status:
         if has_easy_tree(part, problem.goals, limits):
             return Status.OPTIMAL
-        found = asked_of(backend, part, quiet)
+        found = planned_answer(backend, part, quiet)
         return Status.UNKNOWN if found is None else found.status
 
     if not start or verdict(with_names(problem, start)) is not Status.INFEASIBLE:

@@ -30,11 +30,11 @@ class ClauseBackend(SolverBackend):
 
     def choose_encoding(self, problem: Problem, task: IntegerTask, options: Mapping[str, Any]) -> EncodingChoice:
         # imported here: start-up time
-        from treeml.backends.solvers.encodings.encoding_choice import fitting_literals, takes_nodes
+        from treeml.backends.solvers.encodings.encoding_choice import check_node_model, checked_literals
 
-        takes_nodes(task)
+        check_node_model(task)
         encoding = options.get("encoding", "order")
-        size = fitting_literals(problem, task, binary=encoding == "binary")
+        size = checked_literals(problem, task, binary=encoding == "binary")
         said = "columns as they are" if encoding == "order" else "every test by itself, as asked for"
         return EncodingChoice(encoding, f"{said}, about {size:,} literals")
 
@@ -114,7 +114,7 @@ def prepare(search: SolveState, start: Node | None) -> OrderModel | Stop:
     except EncodingTooLarge as large:
         search.notes.append(f"{large} do not fit in the memory allowed")
         return Stop.MEMORY
-    search.is_built(model.clauses.top, len(model.clauses.clauses))
+    search.record_build(model.clauses.top, len(model.clauses.clauses))
     return model
 
 

@@ -62,26 +62,28 @@ class CpSatBackend(SolverBackend):
 
     def choose_encoding(self, problem: Problem, task: IntegerTask, options: Mapping[str, Any]) -> EncodingChoice:
         # imported here: start-up time
-        from treeml.backends.solvers.encodings.cover.cover import takes_cover
+        from treeml.backends.solvers.encodings.cover.cover import check_cover
         from treeml.backends.solvers.encodings.encoding_choice import (
-            cover_or,
-            fitting_literals,
+            check_node_model,
+            check_purity_size,
+            checked_literals,
+            cover_or_other,
             is_whole,
             node_encoding,
-            takes_nodes,
-            takes_shares,
         )
 
         wanted = options.get("encoding", "auto")
         if wanted in ("rows", "order"):
-            takes_nodes(task)
-            takes_shares(task)
-            size = fitting_literals(problem, task, binary=wanted == "rows")
+            check_node_model(task)
+            check_purity_size(task)
+            size = checked_literals(problem, task, binary=wanted == "rows")
             return EncodingChoice(wanted, f"asked for; about {size:,} literals")
         whole = is_whole(options)
-        encoding, because = cover_or(problem, task, wanted == "cover", lambda: node_encoding(problem, task), whole)
+        encoding, because = cover_or_other(
+            problem, task, wanted == "cover", lambda: node_encoding(problem, task), whole
+        )
         if encoding == "cover":
-            takes_cover(problem, task, whole)
+            check_cover(problem, task, whole)
         return EncodingChoice(encoding, because)
 
     def memory_note(self, options: Mapping[str, Any]) -> str:
@@ -125,8 +127,8 @@ class CpSatBackend(SolverBackend):
 
         if encoding == "rows":
             model = build_rows(problem, task, questions, limits.deadline)
-            search.is_built()
+            search.record_build()
             return search_rows(search, model, run)
         order = build_order(problem, task, questions, limits.deadline)
-        search.is_built(order.clauses.top, len(order.clauses.clauses))
+        search.record_build(order.clauses.top, len(order.clauses.clauses))
         return search_order(search, order, run)

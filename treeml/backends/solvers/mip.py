@@ -78,13 +78,13 @@ class MipBackend(SolverBackend):
 
     def choose_encoding(self, problem: Problem, task: IntegerTask, options: Mapping[str, Any]) -> EncodingChoice:
         # imported here: start-up time
-        from treeml.backends.solvers.encodings.cover.cover import couples, takes_cover
+        from treeml.backends.solvers.encodings.cover.cover import check_cover, couples
         from treeml.backends.solvers.encodings.encoding_choice import (
-            cover_or,
+            check_node_model,
+            cover_or_other,
             flow_columns,
             flow_encoding,
             is_whole,
-            takes_nodes,
         )
         from treeml.backends.solvers.encodings.mip.binoct import class_weights
         from treeml.backends.solvers.encodings.node_questions import read_questions
@@ -104,22 +104,22 @@ class MipBackend(SolverBackend):
             )
         _refuse_large_rows(problem, task)
         if wanted in ("flow", "binoct"):
-            takes_nodes(task)
+            check_node_model(task)
             flow_encoding(problem, task)
             if wanted == "binoct":
                 class_weights(problem, task, read_questions(problem, binary=True))
             choice = EncodingChoice(wanted, f"asked for; about {flow_columns(problem, task):,} columns")
         else:
-            encoding, because = cover_or(
+            encoding, because = cover_or_other(
                 problem, task, wanted == "cover" or huge, lambda: flow_encoding(problem, task), whole
             )
             choice = EncodingChoice(encoding, because)
         if choice.encoding == "cover":
-            takes_cover(problem, task, whole)
+            check_cover(problem, task, whole)
         elif max((task.largest_share, *map(_weight, task.leaf_rules))) > LARGEST_ROW:
             raise _too_large("a condition on leaves")
         elif options.get("solver") == "gurobi":
-            gurobi.takes(flow_columns(problem, task), 0)
+            gurobi.check_licence(flow_columns(problem, task), 0)
         return choice
 
     def memory_note(self, options: Mapping[str, Any]) -> str:

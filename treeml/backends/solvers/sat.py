@@ -184,7 +184,7 @@ def _ask(search: SolveState, model: FaultlessModel) -> Node | None:
     import numpy as np
 
     proof = search.limits.options.get("proof", "")
-    search.is_built(model.clauses.top, len(model.clauses.clauses))
+    search.record_build(model.clauses.top, len(model.clauses.clauses))
     if model.clauses.contradiction:
         if proof:
             write_proof(search, model.clauses, proof, ["0"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from treeml.backends.solvers.encodings.cover.cover import estimate_cells, estimate_states, takes_pairs
+from treeml.backends.solvers.encodings.cover.cover import estimate_cells, estimate_states, prices_pairs
 from treeml.backends.solvers.encodings.integer_task import TOO_LARGE, IntegerTask, parts_of
 from treeml.backends.solvers.unsupported import Unsupported
 from treeml.problem.problem import Problem
@@ -21,7 +21,7 @@ def is_whole(options: Mapping[str, Any]) -> bool:
     return bool(options.get("write")) or not options.get("presolve", True)
 
 
-def cover_or(
+def cover_or_other(
     problem: Problem, task: IntegerTask, wanted: bool, other: Callable[[], str], whole: bool = False
 ) -> tuple[str, str]:
     """`cover` if it is wanted or its tables fit, otherwise the result of `other`; and the reason."""
@@ -33,7 +33,7 @@ def cover_or(
         return "cover", f"{size}, within {_about(MOST_CELLS)} and {_about(MOST_WORK)}"
     size = f"the tables of a cover would hold {_about(cells)} numbers, filled in {_about(work)} steps"
     try:
-        takes_nodes(task)
+        check_node_model(task)
         kind = other()
     except Unsupported as unsupported:
         raise Unsupported(
@@ -51,14 +51,14 @@ def _about(number: int) -> str:
 def cover_work(problem: Problem, task: IntegerTask, whole: bool = False) -> int:
     """Steps of counting: pairs of tests by words of rows, or rows by tests, for every state."""
     tests = len(problem.tests)
-    if takes_pairs(task, whole):
+    if prices_pairs(task, whole):
         each = 1 + problem.rows // 64 + 8 * max(1, problem.classes)
         return estimate_states(tests, task.depth - 1) * tests * tests * each // 2
     forms = 1 + len(task.requirements)
     return estimate_states(tests, task.depth) * tests * problem.rows * max(1, problem.classes) * forms // 16
 
 
-def takes_nodes(task: IntegerTask) -> None:
+def check_node_model(task: IntegerTask) -> None:
     """Raises Unsupported for what models over the nodes of a complete tree cannot express."""
     for form in task.forms:
         for part in parts_of(form):
@@ -66,7 +66,7 @@ def takes_nodes(task: IntegerTask) -> None:
                 raise Unsupported("a loss", "models over nodes support counts, not averages", "use the cover encoding")
 
 
-def takes_shares(task: IntegerTask) -> None:
+def check_purity_size(task: IntegerTask) -> None:
     """Raises Unsupported if a purity limit needs larger numbers than a row of a model may hold."""
     if task.largest_share > LARGEST_ENTRY:
         raise Unsupported(
@@ -83,7 +83,7 @@ def node_literals(problem: Problem, task: IntegerTask, binary: bool = False) -> 
     return int(problem.rows * leaves * (kinds + max(0, task.depth)))
 
 
-def fitting_literals(problem: Problem, task: IntegerTask, binary: bool = False) -> int:
+def checked_literals(problem: Problem, task: IntegerTask, binary: bool = False) -> int:
     """The same, but raises Unsupported if there are too many."""
     size = node_literals(problem, task, binary)
     if size > MOST_LITERALS:
@@ -105,14 +105,14 @@ def flow_columns(problem: Problem, task: IntegerTask) -> int:
 
 def node_encoding(problem: Problem, task: IntegerTask) -> str:
     """`order` if there are ordered or categorical features, else `rows`; raises Unsupported if both are too large."""
-    takes_shares(task)
-    fitting_literals(problem, task)
+    check_purity_size(task)
+    checked_literals(problem, task)
     raw = any(feature.kind in ("ordered", "subsets") for feature in problem.features)
     return "order" if raw or node_literals(problem, task, binary=True) > MOST_LITERALS // 10 else "rows"
 
 
 def flow_encoding(problem: Problem, task: IntegerTask) -> str:
     """`flow`, with every test by itself; raises Unsupported if it is too large."""
-    takes_shares(task)
-    fitting_literals(problem, task, binary=True)
+    check_purity_size(task)
+    checked_literals(problem, task, binary=True)
     return "flow"

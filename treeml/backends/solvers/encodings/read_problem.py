@@ -92,7 +92,7 @@ def read_problem(problem: Problem, most: Fraction | None = None, steps: int = ST
     if not depths:
         raise Unsupported("unbounded depth", "the model has one variable per node", "add `require depth <= ...`")
     depth = max(-1, min(depths))
-    merged = tuple(_eased(item, depth) for item in _merged(requirements))
+    merged = tuple(_relaxed_low(item, depth) for item in _merged(requirements))
     task = IntegerTask(depth, goal, merged, tuple(rules), tuple(monotone))
     _check_sizes(task, problem)
     return task
@@ -115,7 +115,7 @@ def _beyond(cost: Whole, most: int) -> bool:
     return largest(cost) * cost.size > most and added(np.abs(cost).ravel()) > most
 
 
-def _eased(item: IntegerRequirement, depth: int) -> IntegerRequirement:
+def _relaxed_low(item: IntegerRequirement, depth: int) -> IntegerRequirement:
     """The requirement with its lower limit relaxed by the rounding of squared losses, which is below 1 per leaf."""
     if item.low is None or not any(loss.kind == "squared" for _, loss in item.form.losses):
         return item

@@ -102,7 +102,7 @@ def couples(task: IntegerTask) -> bool:
     return bool(forms) or some or bool(task.monotone) or not task.goal.additive
 
 
-def takes_pairs(task: IntegerTask, whole: bool = False) -> bool:
+def prices_pairs(task: IntegerTask, whole: bool = False) -> bool:
     """Are subtrees of depth two precomputed?"""
     if whole:
         return False
@@ -112,12 +112,12 @@ def takes_pairs(task: IntegerTask, whole: bool = False) -> bool:
     return task.depth >= 2 and plain and only_support and not couples(task)
 
 
-def takes_cover(problem: Problem, task: IntegerTask, whole: bool = False) -> None:
+def check_cover(problem: Problem, task: IntegerTask, whole: bool = False) -> None:
     """Raises Unsupported if the tables would hold too large numbers, or if there are too many classes.
 
     No set of rows has a larger loss than all rows together, so the cost of a single leaf bounds every entry.
     """
-    if takes_pairs(task, whole) and problem.classes > 64:
+    if prices_pairs(task, whole) and problem.classes > 64:
         raise Unsupported("more than 64 classes", "depth-2 subtrees are counted for at most 64")
     for form in (task.goal, *row_forms(task)):
         total = Fraction(0)
@@ -160,7 +160,7 @@ def estimate_cells(problem: Problem, task: IntegerTask, whole: bool = False) -> 
     """An upper bound on the numbers in the tables: the time to build them, and, times eight, the memory."""
     tests, labels = len(problem.tests), max(1, problem.classes)
     words = -(-problem.rows // 64)
-    if takes_pairs(task, whole):
+    if prices_pairs(task, whole):
         return estimate_states(tests, task.depth - 1) * (words + labels) + tests * tests * labels
     states = estimate_states(tests, task.depth)
     return states * (words + tests * labels * (len(task.requirements) + 1) * 2)

@@ -25,7 +25,7 @@ import numpy as np
 
 from treeml.backends.contract import Deadline
 from treeml.backends.solvers.deadline import NO_DEADLINE
-from treeml.backends.solvers.encodings.complete_tree import Nodes
+from treeml.backends.solvers.encodings.complete_tree import CompleteTree
 from treeml.backends.solvers.encodings.integer_task import (
     Form,
     IntegerTask,
@@ -34,7 +34,7 @@ from treeml.backends.solvers.encodings.integer_task import (
     lead_over_share,
     parts_of,
 )
-from treeml.backends.solvers.encodings.mip.program_builder import Draft, Terms
+from treeml.backends.solvers.encodings.mip.program_builder import ProgramBuilder, Terms
 from treeml.backends.solvers.encodings.node_questions import NodeQuestions
 from treeml.backends.solvers.unsupported import Unsupported
 from treeml.problem.problem import Problem
@@ -53,8 +53,8 @@ class NodeProgram:
     problem: Problem
     task: IntegerTask
     questions: NodeQuestions
-    nodes: Nodes
-    draft: Draft = field(default_factory=Draft)
+    nodes: CompleteTree
+    draft: ProgramBuilder = field(default_factory=ProgramBuilder)
     ask: list[list[int]] = field(default_factory=list)
     label: list[list[int]] = field(default_factory=list)
     free: bool = False
@@ -99,7 +99,9 @@ def build_flow(
     problem: Problem, task: IntegerTask, questions: NodeQuestions, deadline: Deadline = NO_DEADLINE
 ) -> NodeProgram:
     depth = task.depth if questions else 0
-    model = NodeProgram(problem, task, questions, Nodes(max(0, depth)), Draft(deadline), free=task.counts_shape)
+    model = NodeProgram(
+        problem, task, questions, CompleteTree(max(0, depth)), ProgramBuilder(deadline), free=task.counts_shape
+    )
     sums = [part for form in task.forms for part in parts_of(form) if part.predicted is not None]
     projected = not task.requirements and len(sums) <= 1 and (not sums or sums[0] is task.goal) and not model.free
     write_nodes(model)
