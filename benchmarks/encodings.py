@@ -186,7 +186,7 @@ def building(folder: Path, limit: float) -> Iterator[Line]:
     from treeml.backends.solvers.encodings.cover.coupling_rows import coupling_of
     from treeml.backends.solvers.encodings.cover.cover_program import all_columns, chosen_columns, write_program
     from treeml.backends.solvers.encodings.cover.cover_tables import build_cover
-    from treeml.backends.solvers.encodings.read_problem import read_problem
+    from treeml.backends.task.read_problem import read_problem
 
     problem = fair(folder, "german-credit", 3, Fraction("0.01"), "parity")
     began, spent = perf_counter(), process_time()

@@ -24,9 +24,9 @@ from treeml.backends.contract import NO_LIMITS, Answer, Limits, OnProgress, Prog
 from treeml.backends.oracle.backend import OracleBackend
 from treeml.backends.planning.plan import Plan
 from treeml.backends.run import run
-from treeml.backends.solvers.encodings.read_problem import read_problem
 from treeml.backends.solvers.engines.outcome import Proved
 from treeml.backends.solvers.solve_state import SolveState
+from treeml.backends.task.read_problem import read_problem
 from treeml.lang.diagnostic import BackendError
 from treeml.problem.problem import Bound, Goal, Problem
 from treeml.problem.terms import Leaves, Loss, Sum

@@ -17,8 +17,8 @@ import treeml as tml
 from treeml.backends.claims import Evidence, UnfoundedClaim
 from treeml.backends.contract import Answer, Deadline, Limits, Refusal, Status, Stop
 from treeml.backends.oracle.backend import OracleBackend
-from treeml.backends.solvers.encodings.integer_task import form_range
-from treeml.backends.solvers.encodings.read_problem import read_problem
+from treeml.backends.task.integer_task import form_range
+from treeml.backends.task.read_problem import read_problem
 from treeml.forests import native_pricing
 from treeml.forests.column_generation import Generated, GenerationSettings, PricedTrees, Restricted, generate
 from treeml.forests.examples import Examples, in_whole_numbers

@@ -18,11 +18,11 @@ from treeml.backends.claims import Evidence
 from treeml.backends.contract import Answer, Deadline, Limits, Status, Stop
 from treeml.backends.infeasibility import RequiredSum, nearest
 from treeml.backends.registry import get
-from treeml.backends.solvers.encodings.node_questions import read_questions
-from treeml.backends.solvers.encodings.read_problem import read_problem
-from treeml.backends.solvers.encodings.starts.greedy_start import first_trees
 from treeml.backends.solvers.engines.outcome import Proved
 from treeml.backends.solvers.solve_state import SolveState
+from treeml.backends.task.greedy_start import first_trees
+from treeml.backends.task.node_questions import read_questions
+from treeml.backends.task.read_problem import read_problem
 from treeml.lang.diagnostic import RefusedError
 from treeml.native.rup import check_proof
 from treeml.problem.problem import Bound, Feature, Goal, Problem

@@ -27,7 +27,7 @@ def of_data(dataset: Dataset, within: float | None = None) -> list[dict[str, Any
 
     from treeml.backends.parameterized.instance import read_instance
     from treeml.backends.parameterized.parameters import measure
-    from treeml.backends.solvers.encodings.starts.greedy_start import greedy_for_bound
+    from treeml.backends.task.greedy_start import greedy_for_bound
     from treeml.measures.lower_dataset import lower
     from treeml.solving.feasibility import alike, clashing
 

@@ -18,7 +18,7 @@ FEW_LEAVES = 12
 
 def preferred(problem: Problem) -> tuple[str, str] | None:
     """The name of the back-end and the sentence that says why; None where the stated order stands."""
-    from treeml.backends.solvers.encodings.starts.greedy_start import greedy_for_bound
+    from treeml.backends.task.greedy_start import greedy_for_bound
     from treeml.problem.evaluate import meets_all
 
     if not _asks_for_least_size(problem) or len(problem.tests) < MANY_TESTS or registry.get("sat").missing():

@@ -190,7 +190,7 @@ class _Solve:
 
     def look_for_start(self) -> None:
         # imported here: start-up time
-        from treeml.backends.solvers.encodings.starts.greedy_start import greedy_for_bound
+        from treeml.backends.task.greedy_start import greedy_for_bound
 
         for tree in (self.start, greedy_for_bound(self.problem)):
             if tree is not None and meets_all(self.problem, tree):
@@ -260,8 +260,8 @@ class _Solve:
         if tree is None:
             return False
         # imported here: start-up time
-        from treeml.backends.solvers.encodings.integer_task import Form
         from treeml.backends.solvers.solve_state import trimmed
+        from treeml.backends.task.integer_task import Form
 
         self.best = None  # the next tree found is optimal
         self.offer(trimmed(tree, self.problem, Form()))

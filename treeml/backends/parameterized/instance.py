@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treeml.backends.solvers.encodings.faultless.question import FREE
-from treeml.backends.solvers.encodings.node_questions import read_questions
+from treeml.backends.task.node_questions import read_questions
 from treeml.problem.problem import Problem
 
 if TYPE_CHECKING:

@@ -162,7 +162,7 @@ def _ending(problem: Problem, counted: type[Depth] | type[Leaves]) -> tuple[str,
 
 def _first_tree(problem: Problem, start: Node | None) -> Node | None:
     """A tree that meets the bounds, if the start is one or a greedy one is found; it takes no search."""
-    from treeml.backends.solvers.encodings.starts.greedy_start import greedy_for_bound
+    from treeml.backends.task.greedy_start import greedy_for_bound
 
     if start is not None and meets_all(problem, start):
         return start

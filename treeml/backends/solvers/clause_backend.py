@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from treeml.backends.claims import Evidence
 from treeml.backends.contract import Carries, Limits, Option, Stop
-from treeml.backends.solvers.encodings.integer_task import LARGEST_SHARE, LARGEST_SUM, IntegerTask
-from treeml.backends.solvers.encodings.read_problem import read_problem
 from treeml.backends.solvers.solver_backend import EncodingChoice, SolverBackend, run_limits_of
-from treeml.backends.solvers.unsupported import Unsupported
+from treeml.backends.task.integer_task import LARGEST_SHARE, LARGEST_SUM, IntegerTask
+from treeml.backends.task.read_problem import read_problem
+from treeml.backends.task.unsupported import Unsupported
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Node
 
@@ -50,12 +50,12 @@ class ClauseBackend(SolverBackend):
         (depth, conditions on leaves, monotonicity) cannot be made optional, so their names are always included.
         """
         # imported here: start-up time
-        from treeml.backends.solvers.deadline import OutOfTime
         from treeml.backends.solvers.encodings.clauses.order import build_order
         from treeml.backends.solvers.encodings.clauses.order_search import EncodingTooLarge, decide, encode_limits
-        from treeml.backends.solvers.encodings.node_questions import read_questions
         from treeml.backends.solvers.engines.sat import Stopped
         from treeml.backends.solvers.solve_state import SolveState
+        from treeml.backends.task.deadline import OutOfTime
+        from treeml.backends.task.node_questions import read_questions
 
         try:
             task = read_problem(problem.asking((), problem.bounds))
@@ -87,11 +87,11 @@ class ClauseBackend(SolverBackend):
 def prepare(search: SolveState, start: Node | None) -> OrderModel | Stop:
     """The clauses of the problem, bounded sums included; or a Stop if no tree fits the depth or memory is too small."""
     # imported here: start-up time
-    from treeml.backends.solvers.deadline import in_time
     from treeml.backends.solvers.encodings.clauses.order import build_order, estimate_clauses
     from treeml.backends.solvers.encodings.clauses.order_search import BYTES_PER_CLAUSE, EncodingTooLarge, encode_limits
-    from treeml.backends.solvers.encodings.node_questions import read_questions
-    from treeml.backends.solvers.encodings.starts.greedy_start import first_trees
+    from treeml.backends.task.deadline import in_time
+    from treeml.backends.task.greedy_start import first_trees
+    from treeml.backends.task.node_questions import read_questions
 
     problem, task, limits = search.problem, search.task, search.limits
     margin = limits.options.get("margin", 1)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from treeml.backends.claims import Evidence
 from treeml.backends.contract import Capabilities, Carries, Option, Stop
-from treeml.backends.solvers.encodings.integer_task import LARGEST_SHARE, LARGEST_SUM, IntegerTask
 from treeml.backends.solvers.solver_backend import (
     BOUNDS,
     EXPLAIN,
@@ -17,6 +16,7 @@ from treeml.backends.solvers.solver_backend import (
     SolverBackend,
     run_limits_of,
 )
+from treeml.backends.task.integer_task import LARGEST_SHARE, LARGEST_SUM, IntegerTask
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Node
 
@@ -95,9 +95,9 @@ class CpSatBackend(SolverBackend):
         from treeml.backends.solvers.encodings.cover.cover_search import solve_cover
         from treeml.backends.solvers.encodings.cpsat.constraints import build_rows
         from treeml.backends.solvers.encodings.cpsat.cpsat_search import search_order, search_rows
-        from treeml.backends.solvers.encodings.node_questions import read_questions
-        from treeml.backends.solvers.encodings.starts.greedy_start import first_trees
         from treeml.backends.solvers.engines import cpsat
+        from treeml.backends.task.greedy_start import first_trees
+        from treeml.backends.task.node_questions import read_questions
 
         problem, task, limits = search.problem, search.task, search.limits
         run_limits = run_limits_of(limits, limits.options.get("deterministic"))

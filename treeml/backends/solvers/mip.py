@@ -7,14 +7,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from treeml.backends.claims import Evidence
 from treeml.backends.contract import Capabilities, Carries, Option, Stop
-from treeml.backends.solvers.encodings.integer_task import (
-    LARGEST_SHARE,
-    LARGEST_SUM,
-    Form,
-    IntegerTask,
-    LeafRule,
-    form_range,
-)
 from treeml.backends.solvers.solver_backend import (
     BOUNDS,
     EXPLAIN,
@@ -24,7 +16,15 @@ from treeml.backends.solvers.solver_backend import (
     SolverBackend,
     run_limits_of,
 )
-from treeml.backends.solvers.unsupported import Unsupported
+from treeml.backends.task.integer_task import (
+    LARGEST_SHARE,
+    LARGEST_SUM,
+    Form,
+    IntegerTask,
+    LeafRule,
+    form_range,
+)
+from treeml.backends.task.unsupported import Unsupported
 from treeml.problem.magnitudes import added
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Node
@@ -87,8 +87,8 @@ class MipBackend(SolverBackend):
             is_whole,
         )
         from treeml.backends.solvers.encodings.mip.binoct import class_weights
-        from treeml.backends.solvers.encodings.node_questions import read_questions
         from treeml.backends.solvers.engines import gurobi
+        from treeml.backends.task.node_questions import read_questions
 
         if options.get("solver") == "gurobi" and gurobi.missing() is not None:
             raise Unsupported("solver = gurobi", "it is not installed", gurobi.missing() or "")
@@ -133,9 +133,9 @@ class MipBackend(SolverBackend):
         from treeml.backends.solvers.encodings.mip.binoct import build_binoct
         from treeml.backends.solvers.encodings.mip.flow import build_flow
         from treeml.backends.solvers.encodings.mip.mip_search import search_nodes
-        from treeml.backends.solvers.encodings.node_questions import read_questions
-        from treeml.backends.solvers.encodings.starts.greedy_start import first_trees
         from treeml.backends.solvers.engines import gurobi, highs, scip
+        from treeml.backends.task.greedy_start import first_trees
+        from treeml.backends.task.node_questions import read_questions
 
         problem, task, limits = search.problem, search.task, search.limits
         engine = {"highs": highs, "scip": scip, "gurobi": gurobi}[limits.options.get("solver", "highs")]

@@ -10,9 +10,9 @@ from treeml.backends.contract import NO_OPTIONS, Capabilities, Option, Refusal, 
 from treeml.backends.solvers.clause_backend import CLAUSES_CARRY, CONFLICTS, ClauseBackend, open_solver, prepare
 from treeml.backends.solvers.clause_files import write_cnf
 from treeml.backends.solvers.drat_proof import write_proof
-from treeml.backends.solvers.encodings.integer_task import IntegerTask
 from treeml.backends.solvers.solver_backend import BOUNDS, EXPLAIN, EncodingChoice
-from treeml.backends.solvers.unsupported import Unsupported
+from treeml.backends.task.integer_task import IntegerTask
+from treeml.backends.task.unsupported import Unsupported
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Node
 
@@ -114,7 +114,7 @@ def _faultless(problem: Problem, task: IntegerTask, binary: bool) -> Faultless |
     """The question for a faultless tree, or the reason why this problem is a different one."""
     # imported here: start-up time
     from treeml.backends.solvers.encodings.faultless.question import read_faultless
-    from treeml.backends.solvers.encodings.node_questions import read_questions
+    from treeml.backends.task.node_questions import read_questions
 
     if task.depth < 0:
         return "the depth limit is negative"
@@ -133,7 +133,6 @@ def _first(faultless: Faultless, encoding: str, options: Mapping[str, Any], seed
 
 def _find_faultless(search: SolveState, faultless: Faultless, encoding: str) -> Stop:
     # imported here: start-up time
-    from treeml.backends.solvers.deadline import in_time
     from treeml.backends.solvers.encodings.clauses.order_search import EncodingTooLarge
     from treeml.backends.solvers.encodings.faultless.faultless_search import (
         BYTES_PER_LITERAL,
@@ -142,6 +141,7 @@ def _find_faultless(search: SolveState, faultless: Faultless, encoding: str) -> 
         build,
     )
     from treeml.backends.solvers.engines.sat import Stopped
+    from treeml.backends.task.deadline import in_time
 
     limits, options = search.limits, search.limits.options
     used = 0

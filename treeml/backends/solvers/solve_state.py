@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from treeml.backends.claims import Contradiction, Evidence, Proof, UnfoundedClaim
 from treeml.backends.contract import Answer, Limits, OnProgress, Progress, Status, Stop
-from treeml.backends.solvers.encodings.integer_task import Form, IntegerTask, goal_value
 from treeml.backends.solvers.engines.outcome import Proved
+from treeml.backends.task.integer_task import Form, IntegerTask, goal_value
 from treeml.problem.evaluate import answers, evaluate_goals, meets_all
 from treeml.problem.problem import Problem
 from treeml.problem.shapes import at_best

@@ -27,10 +27,10 @@ from treeml.backends.contract import (
     Stop,
 )
 from treeml.backends.infeasibility import explained
-from treeml.backends.solvers.deadline import OutOfTime
-from treeml.backends.solvers.encodings.integer_task import IntegerTask
-from treeml.backends.solvers.encodings.read_problem import only_costs, read_problem
-from treeml.backends.solvers.unsupported import Unsupported
+from treeml.backends.task.deadline import OutOfTime
+from treeml.backends.task.integer_task import IntegerTask
+from treeml.backends.task.read_problem import only_costs, read_problem
+from treeml.backends.task.unsupported import Unsupported
 from treeml.lang.diagnostic import Diagnostic, RefusedError
 from treeml.problem.precision import most_leaves, narrowed, smallest_difference
 from treeml.problem.problem import Problem

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from treeml.backends.solvers.encodings.cover.cover import estimate_cells, estimate_states, prices_pairs
-from treeml.backends.solvers.encodings.integer_task import TOO_LARGE, IntegerTask, parts_of
-from treeml.backends.solvers.unsupported import Unsupported
+from treeml.backends.task.integer_task import TOO_LARGE, IntegerTask, parts_of
+from treeml.backends.task.unsupported import Unsupported
 from treeml.problem.problem import Problem
 
 MOST_CELLS = 150_000_000  # numbers in the tables of a cover: about one gigabyte

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treeml.backends.contract import Deadline
-from treeml.backends.solvers.deadline import NO_DEADLINE, in_time
 from treeml.backends.solvers.engines.outcome import OnIncumbent, SolverOutcome
 from treeml.backends.solvers.engines.program import FREE, Program
 from treeml.backends.solvers.engines.running import LEFT, RunLimits, cut_short, run_in_thread
 from treeml.backends.solvers.engines.statuses import callback_bound, outcome_of
+from treeml.backends.task.deadline import NO_DEADLINE, in_time
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

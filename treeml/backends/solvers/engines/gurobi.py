@@ -12,7 +12,7 @@ from treeml.backends.solvers.engines.outcome import OnIncumbent, SolverOutcome
 from treeml.backends.solvers.engines.program import FREE, Program
 from treeml.backends.solvers.engines.running import LEFT, RunLimits, cut_short, run_in_thread
 from treeml.backends.solvers.engines.statuses import GAP, Accuracy, accuracy_for, callback_bound, outcome_of
-from treeml.backends.solvers.unsupported import Unsupported
+from treeml.backends.task.unsupported import Unsupported
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,9 +13,9 @@ from threading import current_thread, main_thread
 from typing import Any
 
 from treeml.backends.contract import Stop
-from treeml.backends.solvers.deadline import in_time
 from treeml.backends.solvers.engines.running import LEFT, RunLimits, run_in_thread
 from treeml.backends.solvers.engines.statuses import SAT
+from treeml.backends.task.deadline import in_time
 from treeml.system.memory import resident
 
 SLICE = 2_000

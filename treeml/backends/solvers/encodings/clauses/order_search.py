@@ -18,6 +18,7 @@ import numpy as np
 
 from treeml.backends.claims import Contradiction, Evidence
 from treeml.backends.contract import Stop
+from treeml.backends.solvers.encodings.clauses.coarse_start import coarse_tree
 from treeml.backends.solvers.encodings.clauses.order import OrderModel
 from treeml.backends.solvers.encodings.clauses.pseudo_boolean import (
     MOST_TOTALIZER,
@@ -29,11 +30,10 @@ from treeml.backends.solvers.encodings.clauses.pseudo_boolean import (
     totalizer,
 )
 from treeml.backends.solvers.encodings.monotone import Path, broken_pairs
-from treeml.backends.solvers.encodings.starts.coarse_start import coarse_tree
-from treeml.backends.solvers.encodings.starts.improved_start import improved_tree
 from treeml.backends.solvers.engines.outcome import Proved
 from treeml.backends.solvers.engines.sat import Sat, Stopped
 from treeml.backends.solvers.solve_state import SolveState
+from treeml.backends.task.improved_start import improved_tree
 from treeml.problem.tree import Leaf, Node, Split
 
 if TYPE_CHECKING:

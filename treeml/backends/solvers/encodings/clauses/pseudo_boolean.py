@@ -13,7 +13,7 @@ from math import gcd
 import numpy as np
 
 from treeml.backends.contract import Deadline
-from treeml.backends.solvers.deadline import NO_DEADLINE, in_time
+from treeml.backends.task.deadline import NO_DEADLINE, in_time
 
 MOST_TOTALIZER = 1_500_000  # clauses
 

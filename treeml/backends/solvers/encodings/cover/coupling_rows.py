@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from treeml.backends.solvers.encodings.cover.cover import row_forms
-from treeml.backends.solvers.encodings.integer_task import Form, IntegerTask, form_range, parts_of
+from treeml.backends.task.integer_task import Form, IntegerTask, form_range, parts_of
 from treeml.problem.problem import Problem
 
 

@@ -34,8 +34,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treeml.backends.solvers.encodings.integer_task import Form, IntegerTask, parts_of
-from treeml.backends.solvers.unsupported import Unsupported
+from treeml.backends.task.integer_task import Form, IntegerTask, parts_of
+from treeml.backends.task.unsupported import Unsupported
 from treeml.native import cover as native
 from treeml.problem.problem import Problem
 from treeml.problem.terms import Loss

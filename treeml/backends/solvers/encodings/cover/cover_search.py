@@ -17,7 +17,6 @@ import numpy as np
 
 from treeml.backends.claims import Contradiction, Evidence
 from treeml.backends.contract import Stop
-from treeml.backends.solvers.deadline import in_time
 from treeml.backends.solvers.encodings.cover.coupling_rows import Coupling, coupling_of
 from treeml.backends.solvers.encodings.cover.cover import NEVER, Cover, couples
 from treeml.backends.solvers.encodings.cover.cover_program import (
@@ -35,13 +34,14 @@ from treeml.backends.solvers.encodings.cover.cover_program import (
 from treeml.backends.solvers.encodings.cover.cover_tables import build_cover
 from treeml.backends.solvers.encodings.cover.relaxation import PricedCover, Relaxation, ascend
 from treeml.backends.solvers.encodings.encoding_choice import cover_work, is_whole
-from treeml.backends.solvers.encodings.integer_task import IntegerTask, form_range
 from treeml.backends.solvers.encodings.monotone import broken_pairs
-from treeml.backends.solvers.encodings.node_questions import read_questions
-from treeml.backends.solvers.encodings.starts.greedy_start import first_trees
 from treeml.backends.solvers.engines.outcome import OnIncumbent, Proved, SolverEnd, SolverOutcome
 from treeml.backends.solvers.engines.program import FREE, Program, gather_rows
 from treeml.backends.solvers.solve_state import SolveState
+from treeml.backends.task.deadline import in_time
+from treeml.backends.task.greedy_start import first_trees
+from treeml.backends.task.integer_task import IntegerTask, form_range
+from treeml.backends.task.node_questions import read_questions
 from treeml.native.cover import MEMORY, CoverStopped
 from treeml.problem.tree import Node
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treeml.backends.contract import Deadline
-from treeml.backends.solvers.deadline import NO_DEADLINE, in_time
 from treeml.backends.solvers.encodings.cover.cover import Cover, couples, moved_targets, prices_pairs, row_forms
-from treeml.backends.solvers.encodings.integer_task import Form, IntegerTask, LeafRule, parts_of
+from treeml.backends.task.deadline import NO_DEADLINE, in_time
+from treeml.backends.task.integer_task import Form, IntegerTask, LeafRule, parts_of
 from treeml.native import cover as native
 from treeml.problem.magnitudes import product_at_least
 from treeml.problem.problem import Problem

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treeml.backends.contract import Deadline
-from treeml.backends.solvers.deadline import NO_DEADLINE, OutOfTime, in_time
 from treeml.backends.solvers.encodings.cover.coupling_rows import Coupling
 from treeml.backends.solvers.encodings.cover.cover import NEVER, Cover, pair_tree
+from treeml.backends.task.deadline import NO_DEADLINE, OutOfTime, in_time
 from treeml.problem.tree import Leaf, Node, Split
 
 if TYPE_CHECKING:

@@ -23,11 +23,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treeml.backends.contract import Deadline
-from treeml.backends.solvers.deadline import NO_DEADLINE, in_time
 from treeml.backends.solvers.encodings.complete_tree import CompleteTree
-from treeml.backends.solvers.encodings.integer_task import Form, IntegerTask, LeafRule, form_range, lead_over_share
-from treeml.backends.solvers.encodings.node_questions import NodeQuestions
-from treeml.backends.solvers.unsupported import Unsupported
+from treeml.backends.task.deadline import NO_DEADLINE, in_time
+from treeml.backends.task.integer_task import Form, IntegerTask, LeafRule, form_range, lead_over_share
+from treeml.backends.task.node_questions import NodeQuestions
+from treeml.backends.task.unsupported import Unsupported
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Leaf, Node, Split
 

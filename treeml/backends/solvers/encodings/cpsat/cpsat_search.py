@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treeml.backends.contract import Stop
-from treeml.backends.solvers.deadline import in_time
 from treeml.backends.solvers.encodings.clauses.order import OrderModel
 from treeml.backends.solvers.encodings.clauses.order_search import excluding, start_literals
 from treeml.backends.solvers.encodings.cpsat.constraints import RowsModel
 from treeml.backends.solvers.encodings.monotone import Path, broken_pairs
 from treeml.backends.solvers.engines.outcome import Proved, SolverEnd, SolverOutcome
 from treeml.backends.solvers.solve_state import SolveState
+from treeml.backends.task.deadline import in_time
 from treeml.problem.tree import Node
 
 if TYPE_CHECKING:

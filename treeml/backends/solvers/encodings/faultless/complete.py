@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treeml.backends.contract import Deadline
-from treeml.backends.solvers.deadline import NO_DEADLINE, in_time
 from treeml.backends.solvers.encodings.clauses.pseudo_boolean import Clauses, at_most
 from treeml.backends.solvers.encodings.complete_tree import CompleteTree
 from treeml.backends.solvers.encodings.faultless.question import Faultless
+from treeml.backends.task.deadline import NO_DEADLINE, in_time
 from treeml.problem.tree import Leaf, Node, Split
 
 if TYPE_CHECKING:

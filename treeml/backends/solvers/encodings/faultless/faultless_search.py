@@ -20,8 +20,8 @@ from treeml.backends.solvers.encodings.clauses.pseudo_boolean import Clauses
 from treeml.backends.solvers.encodings.faultless.complete import CompleteModel, estimate_complete
 from treeml.backends.solvers.encodings.faultless.partition import PartitionModel, estimate_partition
 from treeml.backends.solvers.encodings.faultless.question import Faultless
-from treeml.backends.solvers.encodings.node_questions import read_questions
-from treeml.backends.solvers.encodings.read_problem import read_problem
+from treeml.backends.task.node_questions import read_questions
+from treeml.backends.task.read_problem import read_problem
 from treeml.problem.tree import Leaf, Node
 
 if TYPE_CHECKING:

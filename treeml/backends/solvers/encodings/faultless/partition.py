@@ -26,10 +26,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treeml.backends.contract import Deadline
-from treeml.backends.solvers.deadline import NO_DEADLINE, in_time
 from treeml.backends.solvers.encodings.clauses.pseudo_boolean import Clauses, at_most
 from treeml.backends.solvers.encodings.faultless.question import Faultless
-from treeml.backends.solvers.encodings.node_questions import Question
+from treeml.backends.task.deadline import NO_DEADLINE, in_time
+from treeml.backends.task.node_questions import NodeQuestion
 from treeml.problem.tree import Leaf, Node, Split
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class PartitionModel:
             clauses.extend(np.stack([-here, -asks[first], asks[second]], axis=1).tolist())
             self._write_question(self.faultless.questions[number], asks, here, side)
 
-    def _write_question(self, question: Question, asks: Whole, here: Whole, side: Whole) -> None:
+    def _write_question(self, question: NodeQuestion, asks: Whole, here: Whole, side: Whole) -> None:
         clauses, first, second = self.clauses, self.first, self.second
         if question.kind == "test":
             assert question.yes is not None
@@ -147,7 +147,7 @@ def estimate_partition(rows: int, kinds: int, depth: int) -> int:
     return rows * rows // 2 * depth * (3 * kinds + 16)
 
 
-def _parts(question: Question, groups: Whole) -> bool:
+def _parts(question: NodeQuestion, groups: Whole) -> bool:
     values = question.yes if question.kind == "test" else question.codes
     assert values is not None
     return bool((values[groups] != values[groups[0]]).any()) if len(groups) else False

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treeml.backends.solvers.encodings.integer_task import Form, IntegerTask, parts_of
-from treeml.backends.solvers.encodings.node_questions import NodeQuestions
+from treeml.backends.task.integer_task import Form, IntegerTask, parts_of
+from treeml.backends.task.node_questions import NodeQuestions
 from treeml.problem.evaluate import answers
 from treeml.problem.problem import Bound, Problem
 from treeml.problem.terms import Depth, Leaves, Predicted, Sum

@@ -19,13 +19,13 @@ from __future__ import annotations
 import numpy as np
 
 from treeml.backends.contract import Deadline
-from treeml.backends.solvers.deadline import NO_DEADLINE
 from treeml.backends.solvers.encodings.complete_tree import CompleteTree
-from treeml.backends.solvers.encodings.integer_task import IntegerTask
 from treeml.backends.solvers.encodings.mip.flow import NodeProgram, write_nodes
 from treeml.backends.solvers.encodings.mip.program_builder import ProgramBuilder, Terms
-from treeml.backends.solvers.encodings.node_questions import NodeQuestions
-from treeml.backends.solvers.unsupported import Unsupported
+from treeml.backends.task.deadline import NO_DEADLINE
+from treeml.backends.task.integer_task import IntegerTask
+from treeml.backends.task.node_questions import NodeQuestions
+from treeml.backends.task.unsupported import Unsupported
 from treeml.problem.problem import Problem
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from treeml.backends.contract import Deadline
-from treeml.backends.solvers.deadline import NO_DEADLINE, in_time
 from treeml.backends.solvers.engines.program import FREE, Program, gather_rows
+from treeml.backends.task.deadline import NO_DEADLINE, in_time
 
 Terms = list[tuple[int, int]]  # (coefficient, column)
 

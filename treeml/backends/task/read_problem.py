@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treeml.backends.solvers.encodings.integer_task import (
+from treeml.backends.task.integer_task import (
     LARGEST_SHARE,
     LARGEST_SUM,
     TOO_LARGE,
@@ -23,7 +23,7 @@ from treeml.backends.solvers.encodings.integer_task import (
     LeafRule,
     form_range,
 )
-from treeml.backends.solvers.unsupported import Unsupported
+from treeml.backends.task.unsupported import Unsupported
 from treeml.problem.magnitudes import added, checked_product, largest
 from treeml.problem.problem import Bound, Problem
 from treeml.problem.terms import (
