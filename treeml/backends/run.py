@@ -49,7 +49,7 @@ def run(
     statistics = {"seconds": monotonic() - began, **answer.statistics}
     notes = answer.notes
     if limits.memory is not None and not plan.backend.can.keeps_memory:
-        notes = (*notes, f"{plan.backend.name} does not keep a limit on memory")
+        notes = (*notes, f"{plan.backend.name} ignores the limit on memory")
     return replace(answer, statistics=statistics, notes=notes)
 
 
@@ -169,8 +169,8 @@ def no_more_than_shown(problem: Problem, answer: Answer) -> Answer:
     if not loose:
         return answer
     note = (
-        f"no tree is better by more than {float(answer.tolerance):.3g}, which is too much beside {float(loose[0]):.6g} "
-        "to call this one optimal"
+        f"no tree is better by more than {float(answer.tolerance):.3g}, which is too large relative to "
+        f"{float(loose[0]):.6g} to call this tree optimal"
     )
     bound = None if answer.bound is None else answer.bound - answer.tolerance
     return replace(

@@ -58,13 +58,13 @@ class CartBackend(BackendBase):
     )
     options: ClassVar[Mapping[str, Option]] = {
         "criterion": Option(str, "gini", "what makes a good split of classes", tuple(CRITERIA)),
-        "depth": Option(int, None, "the most splits on a path; also what the bounds say", low=0),
-        "support": Option(int, 1, "the fewest rows in a leaf; also what the bounds say", low=1),
-        "prune": Option(
-            str, "goal", "what is cut back once the tree is grown", ("goal", "complexity", "pessimistic", "none")
+        "depth": Option(int, None, "the most splits on a path, in addition to the bounds", low=0),
+        "support": Option(int, 1, "the fewest rows in a leaf, in addition to the bounds", low=1),
+        "prune": Option(str, "goal", "how the grown tree is pruned", ("goal", "complexity", "pessimistic", "none")),
+        "price": Option(float, 0, "the price of a leaf, as a share of the rows, for complexity pruning", low=0),
+        "confidence": Option(
+            float, 0.25, "the confidence level of pessimistic pruning; lower prunes more", low=1e-6, high=0.5
         ),
-        "price": Option(float, 0, "of a leaf, as a share of the rows, for complexity pruning", low=0),
-        "confidence": Option(float, 0.25, "of pessimistic pruning; lower cuts more", low=1e-6, high=0.5),
     }
 
     def solve(

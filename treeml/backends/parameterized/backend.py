@@ -101,8 +101,8 @@ class ParameterizedBackend(BackendBase):
         if not list(_bound_refusals_of(problem)) and isinstance(_labels(problem), str):
             yield Refusal(
                 "a tree with errors",
-                f"parameterized needs a requirement that says the class of every row: {_labels(problem)}",
-                "add `require errors = 0`, or as many as rows that are alike make unavoidable",
+                f"parameterized needs a requirement that determines the class of every row: {_labels(problem)}",
+                "add `require errors = 0`, or as many errors as identical rows make unavoidable",
             )
 
     def solve(
@@ -128,13 +128,14 @@ def _bound_refusals(bound: Bound) -> Iterator[Refusal]:
     elif kinds <= {"Leaves", "Depth"}:
         factor = sum((part for part, _ in bound.sum.parts), Fraction(0))
         if bound.sense == "=" or (bound.sense == "<=") != (factor > 0):
-            yield Refusal(feature, "parameterized keeps depth and leaves at most at a limit")
+            yield Refusal(feature, "parameterized supports only upper limits on depth and leaves")
     elif bound.sense == ">=":
-        yield Refusal(feature, "parameterized keeps errors at most at a limit")
+        yield Refusal(feature, "parameterized supports only upper limits on errors")
 
 
 def _labels(problem: Problem) -> Any:
     """The class of every row, or the reason why the requirements do not determine it."""
+    # imported here: start-up time
     import numpy as np
 
     from treeml.backends.solvers.encodings.faultless.question import FREE, merged_labels
@@ -188,6 +189,7 @@ class _Solve:
         return self.told(stop)
 
     def look_for_start(self) -> None:
+        # imported here: start-up time
         from treeml.backends.task.greedy_start import greedy_for_bound
 
         for tree in (self.start, greedy_for_bound(self.problem)):
@@ -214,6 +216,7 @@ class _Solve:
 
     def run(self, labels: Any) -> Stop:
         """Tries depths or sizes from below or, without a goal, asks once whether there is a tree within the bounds."""
+        # imported here: start-up time
         from treeml.backends.parameterized.instance import read_instance
         from treeml.backends.parameterized.support import least_support
 
@@ -256,6 +259,7 @@ class _Solve:
     def found(self, tree: Node | None, labels: Any) -> bool:
         if tree is None:
             return False
+        # imported here: start-up time
         from treeml.backends.solvers.solve_state import trimmed
         from treeml.backends.task.integer_task import Form
 
@@ -267,6 +271,7 @@ class _Solve:
 
     def decide(self, instance: Instance, tests: int, depth: int) -> Node | None:
         """A tree within this number of tests and levels, if there is one (MINDT, Algorithm 3)."""
+        # imported here: start-up time
         from treeml.backends.parameterized.support import minimal_supports
 
         if depth < 40:
@@ -284,6 +289,7 @@ class _Solve:
         self, instance: Instance, columns: frozenset[int], tests: int, depth: int, seen: set[frozenset[int]]
     ) -> Node | None:
         """A tree over these columns and possibly more (MINDTS, Algorithm 4); each set of columns is tried once."""
+        # imported here: start-up time
         from treeml.backends.parameterized.support import branching_set
 
         if columns in seen:
@@ -301,6 +307,7 @@ class _Solve:
 
     def over(self, instance: Instance, columns: frozenset[int], tests: int, depth: int) -> Node | None:
         """A tree over these columns, if there is one (Theorem 4)."""
+        # imported here: start-up time
         from treeml.backends.parameterized.search import BYTES_PER_ENTRY, Trees, by_shapes
 
         self.sets += 1

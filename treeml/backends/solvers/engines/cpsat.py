@@ -11,7 +11,7 @@ from treeml.backends.contract import Deadline
 from treeml.backends.solvers.engines.outcome import OnIncumbent, SolverOutcome
 from treeml.backends.solvers.engines.program import FREE, Program
 from treeml.backends.solvers.engines.running import LEFT, RunLimits, cut_short, run_in_thread
-from treeml.backends.solvers.engines.statuses import outcome_of, told_bound
+from treeml.backends.solvers.engines.statuses import callback_bound, outcome_of
 from treeml.backends.task.deadline import NO_DEADLINE, in_time
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def run_model(
     if on_incumbent is not None:
 
         def told(bound: float) -> None:
-            known = told_bound(NAME, "bound_callback", _whole_bound(bound) if has_goal else None)
+            known = callback_bound(NAME, "bound_callback", _whole_bound(bound) if has_goal else None)
             if not stopped and on_incumbent(None, known) is False:
                 stopped.append("asked")
                 solver.stop_search()
@@ -131,7 +131,7 @@ def _listener(
                 return
             values = np.array([self.value(variable) for variable in variables], np.int64)
             least = _whole_bound(self.best_objective_bound) if has_goal else None
-            known = told_bound(NAME, "solution_callback", least)
+            known = callback_bound(NAME, "solution_callback", least)
             if told(values, known) is False:
                 stopped.append("asked")
                 self.stop_search()
@@ -184,6 +184,7 @@ def _outcome(solver: Any, model: Any, status: Any, variables: list[Any], stopped
 
 def write_file(model: Any, path: str) -> None:
     """Writes the model as a protocol buffer: as text if the name ends in .txt, otherwise in binary."""
+    # imported here: start-up time
     from treeml.system.confinement import MARK
     from treeml.system.writing import replaced_by
 

@@ -11,7 +11,7 @@ from treeml.backends.solvers.engines.highs import accept, goal_of
 from treeml.backends.solvers.engines.outcome import OnIncumbent, SolverOutcome
 from treeml.backends.solvers.engines.program import FREE, Program
 from treeml.backends.solvers.engines.running import LEFT, RunLimits, cut_short, run_in_thread
-from treeml.backends.solvers.engines.statuses import GAP, Accuracy, accuracy_for, outcome_of, told_bound
+from treeml.backends.solvers.engines.statuses import GAP, Accuracy, accuracy_for, callback_bound, outcome_of
 from treeml.backends.task.unsupported import Unsupported
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def missing() -> str | None:
     return None
 
 
-def takes(columns: int, rows: int) -> None:
+def check_licence(columns: int, rows: int) -> None:
     """Raises Unsupported if the licence does not allow a model of this size."""
     if max(columns, rows) > min(MOST_COLUMNS, MOST_ROWS) and _is_size_limited():
         raise Unsupported(
@@ -55,7 +55,7 @@ def solve_program(
         raise Unsupported("solver = gurobi", "it is not installed", lacks)
     import gurobipy
 
-    takes(program.columns, program.rows)
+    check_licence(program.columns, program.rows)
     environment = gurobipy.Env(params={"OutputFlag": 0})
     model, variables = write_model(program, environment)
     model.Params.Threads = max(1, run_limits.threads)
@@ -80,7 +80,7 @@ def solve_program(
             return
         values = accept(program, np.asarray(here.cbGetSolution(variables)))
         least = accuracy.whole_bound(here.cbGet(gurobipy.GRB.Callback.MIPSOL_OBJBND))
-        if on_incumbent(values, told_bound(NAME, "solution_callback", least)) is False:
+        if on_incumbent(values, callback_bound(NAME, "solution_callback", least)) is False:
             stopped.append("asked")
             here.terminate()
 

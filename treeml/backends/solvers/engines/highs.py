@@ -13,7 +13,7 @@ from treeml.backends.contract import Deadline
 from treeml.backends.solvers.engines.outcome import OnIncumbent, Proved, SolverEnd, SolverOutcome
 from treeml.backends.solvers.engines.program import FREE, Program
 from treeml.backends.solvers.engines.running import LEFT, RunLimits, cut_short, run_in_thread
-from treeml.backends.solvers.engines.statuses import GAP, Accuracy, accuracy_for, outcome_of, row_of, told_bound
+from treeml.backends.solvers.engines.statuses import GAP, Accuracy, accuracy_for, callback_bound, outcome_of, row_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -67,6 +67,7 @@ def solve_program(
 
 def write_file(program: Program, path: str) -> None:
     """Writes the program as LP or MPS, by the ending of the name."""
+    # imported here: start-up time
     import highspy
 
     from treeml.system.confinement import MARK
@@ -230,7 +231,7 @@ def _listen(
             return
         found = accept(program, np.asarray(event.data_out.mip_solution))
         least = accuracy.whole_bound(event.data_out.mip_dual_bound)
-        bound = told_bound(NAME, "solution_callback", least)
+        bound = callback_bound(NAME, "solution_callback", least)
         if found is not None and on_incumbent(found, bound) is False:
             stopped.append("asked")
 

@@ -11,7 +11,7 @@ from treeml.backends.solvers.engines.highs import accept, goal_of
 from treeml.backends.solvers.engines.outcome import OnIncumbent, SolverOutcome
 from treeml.backends.solvers.engines.program import FREE, Program
 from treeml.backends.solvers.engines.running import LEFT, RunLimits, cut_short, run_in_thread
-from treeml.backends.solvers.engines.statuses import GAP, Accuracy, accuracy_for, outcome_of, told_bound
+from treeml.backends.solvers.engines.statuses import GAP, Accuracy, accuracy_for, callback_bound, outcome_of
 from treeml.backends.task.deadline import NO_DEADLINE, in_time
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def _listen(
             best = self.model.getBestSol()
             found = np.array([self.model.getSolVal(best, variable) for variable in variables])
             values = accept(program, found)
-            known = told_bound(NAME, "solution_callback", accuracy.whole_bound(self.model.getDualbound()))
+            known = callback_bound(NAME, "solution_callback", accuracy.whole_bound(self.model.getDualbound()))
             if told(values, known) is False:
                 stopped.append("asked")
                 self.model.interruptSolve()

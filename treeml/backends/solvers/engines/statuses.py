@@ -200,7 +200,7 @@ def whole_bound(bound: float, slack: float) -> int | None:
     return ceil(bound - slack)
 
 
-def told_bound(solver: str, callback: str, bound: int | None) -> Proved | None:
+def callback_bound(solver: str, callback: str, bound: int | None) -> Proved | None:
     """A bound that was passed to a callback, if the table says that it is valid."""
     if bound is None or not row_of(solver, callback).bound:
         return None

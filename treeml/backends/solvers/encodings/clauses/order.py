@@ -38,7 +38,7 @@ import numpy as np
 
 from treeml.backends.contract import Deadline
 from treeml.backends.solvers.encodings.clauses.pseudo_boolean import Clauses
-from treeml.backends.solvers.encodings.complete_tree import Nodes
+from treeml.backends.solvers.encodings.complete_tree import CompleteTree
 from treeml.backends.task.deadline import NO_DEADLINE
 from treeml.backends.task.integer_task import Form, IntegerTask, LeafRule, parts_of
 from treeml.backends.task.node_questions import NodeQuestions
@@ -72,7 +72,7 @@ class OrderModel:
     problem: Problem
     task: IntegerTask
     questions: NodeQuestions
-    nodes: Nodes
+    nodes: CompleteTree
     clauses: Clauses = field(default_factory=Clauses)
     limits: list[AtMost] = field(default_factory=list)
     goal: Terms = field(default_factory=list)
@@ -126,7 +126,7 @@ class OrderModel:
 
 def estimate_clauses(task: IntegerTask, questions: NodeQuestions) -> int:
     """The approximate number of clauses, before any is written."""
-    nodes = Nodes(task.depth)
+    nodes = CompleteTree(task.depth)
     per_node = sum(2 * questions.groups if question.kind != "test" else questions.groups for question in questions)
     leaves = nodes.leaves * questions.groups * (2 + sum(1 for _ in task.forms))
     shape = nodes.leaves * questions.groups * (task.depth + 1) if task.counts_shape else 0
@@ -139,7 +139,7 @@ def build_order(
     """The model; raises Unsupported if it cannot express the task, OutOfTime at the deadline."""
     depth = task.depth if questions else 0
     clauses = Clauses(deadline=deadline)
-    model = OrderModel(problem, task, questions, Nodes(max(0, depth)), clauses, margin=margin)
+    model = OrderModel(problem, task, questions, CompleteTree(max(0, depth)), clauses, margin=margin)
     _write_nodes(model)
     if margin > 1:
         _write_margin(model)
@@ -396,7 +396,7 @@ class _Quantities:
         terms: Terms = []
         constant = sign * form.offset
         if form.losses:
-            raise Unsupported("a loss", "clauses count, they do not average", "the cover encoding takes it")
+            raise Unsupported("a loss", "clauses support counts, not averages", "the cover encoding takes it")
         if form.predicted is not None:
             more, fixed = self._predicted(sign * self.model.questions.summed(form.predicted))
             terms += more

@@ -322,6 +322,7 @@ def _count(items: list[tuple[int, int]], cap: int, clauses: Clauses) -> tuple[di
 
 def start_literals(model: OrderModel, tree: Node) -> list[int]:
     """The directions, questions and labels of a tree as literals, to start a solver from."""
+    # imported here: start-up time
     from treeml.problem.evaluate import answers
 
     literals: list[int] = []

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treeml.backends.contract import Deadline
-from treeml.backends.solvers.encodings.complete_tree import Nodes
+from treeml.backends.solvers.encodings.complete_tree import CompleteTree
 from treeml.backends.task.deadline import NO_DEADLINE, in_time
 from treeml.backends.task.integer_task import Form, IntegerTask, LeafRule, form_range, lead_over_share
 from treeml.backends.task.node_questions import NodeQuestions
@@ -42,7 +42,7 @@ class RowsModel:
     problem: Problem
     task: IntegerTask
     questions: NodeQuestions
-    nodes: Nodes
+    nodes: CompleteTree
     model: Any
     ask: list[list[Any]] = field(default_factory=list)  # nodes x tests
     leave: list[Any] = field(default_factory=list)  # nodes: the node is not split; empty if the shape does not count
@@ -84,7 +84,7 @@ def build_rows(
     from ortools.sat.python import cp_model
 
     depth = task.depth if questions else 0
-    model = RowsModel(problem, task, questions, Nodes(max(0, depth)), cp_model.CpModel())
+    model = RowsModel(problem, task, questions, CompleteTree(max(0, depth)), cp_model.CpModel())
     _write_tree(model, deadline)
     _write_leaf_rules(model)
     for rule in task.leaf_rules:
@@ -246,7 +246,7 @@ class _LiteralQuantities:
     def value(self, form: Form, small: bool, large: bool) -> Any:
         """The form as an expression; `small` and `large` say in which directions it must be exact."""
         if form.losses:
-            raise Unsupported("a loss", "rows count, they do not average", "the cover encoding takes it")
+            raise Unsupported("a loss", "models over rows support counts, not averages", "the cover encoding takes it")
         rows = self.rows
         total: Any = form.offset
         if form.predicted is not None:

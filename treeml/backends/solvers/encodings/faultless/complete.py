@@ -21,7 +21,7 @@ import numpy as np
 
 from treeml.backends.contract import Deadline
 from treeml.backends.solvers.encodings.clauses.pseudo_boolean import Clauses, at_most
-from treeml.backends.solvers.encodings.complete_tree import Nodes
+from treeml.backends.solvers.encodings.complete_tree import CompleteTree
 from treeml.backends.solvers.encodings.faultless.question import Faultless
 from treeml.backends.task.deadline import NO_DEADLINE, in_time
 from treeml.problem.tree import Leaf, Node, Split
@@ -40,7 +40,7 @@ class CompleteModel:
         self.faultless, self.deadline = faultless, deadline
         self.groups = np.asarray(groups, np.int64)
         self.tests = distinct_tests(faultless, self.groups)
-        self.nodes = Nodes(faultless.depth if self.tests else 0)
+        self.nodes = CompleteTree(faultless.depth if self.tests else 0)
         self.clauses = Clauses()
         self._write()
 

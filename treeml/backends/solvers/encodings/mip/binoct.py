@@ -19,9 +19,9 @@ from __future__ import annotations
 import numpy as np
 
 from treeml.backends.contract import Deadline
-from treeml.backends.solvers.encodings.complete_tree import Nodes
+from treeml.backends.solvers.encodings.complete_tree import CompleteTree
 from treeml.backends.solvers.encodings.mip.flow import NodeProgram, write_nodes
-from treeml.backends.solvers.encodings.mip.program_builder import Draft, Terms
+from treeml.backends.solvers.encodings.mip.program_builder import ProgramBuilder, Terms
 from treeml.backends.task.deadline import NO_DEADLINE
 from treeml.backends.task.integer_task import IntegerTask
 from treeml.backends.task.node_questions import NodeQuestions
@@ -34,7 +34,7 @@ def build_binoct(
 ) -> NodeProgram:
     weight, fixed = class_weights(problem, task, questions)
     depth = task.depth if questions else 0
-    model = NodeProgram(problem, task, questions, Nodes(max(0, depth)), Draft(deadline))
+    model = NodeProgram(problem, task, questions, CompleteTree(max(0, depth)), ProgramBuilder(deadline))
     draft, nodes = model.draft, model.nodes
     write_nodes(model)
     place = [draft.columns(nodes.leaves) for _ in range(questions.groups)]

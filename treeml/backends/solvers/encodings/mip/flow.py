@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treeml.backends.contract import Deadline
-from treeml.backends.solvers.encodings.complete_tree import Nodes
-from treeml.backends.solvers.encodings.mip.program_builder import Draft, Terms
+from treeml.backends.solvers.encodings.complete_tree import CompleteTree
+from treeml.backends.solvers.encodings.mip.program_builder import ProgramBuilder, Terms
 from treeml.backends.task.deadline import NO_DEADLINE
 from treeml.backends.task.integer_task import (
     Form,
@@ -53,8 +53,8 @@ class NodeProgram:
     problem: Problem
     task: IntegerTask
     questions: NodeQuestions
-    nodes: Nodes
-    draft: Draft = field(default_factory=Draft)
+    nodes: CompleteTree
+    draft: ProgramBuilder = field(default_factory=ProgramBuilder)
     ask: list[list[int]] = field(default_factory=list)
     label: list[list[int]] = field(default_factory=list)
     free: bool = False
@@ -99,7 +99,9 @@ def build_flow(
     problem: Problem, task: IntegerTask, questions: NodeQuestions, deadline: Deadline = NO_DEADLINE
 ) -> NodeProgram:
     depth = task.depth if questions else 0
-    model = NodeProgram(problem, task, questions, Nodes(max(0, depth)), Draft(deadline), free=task.counts_shape)
+    model = NodeProgram(
+        problem, task, questions, CompleteTree(max(0, depth)), ProgramBuilder(deadline), free=task.counts_shape
+    )
     sums = [part for form in task.forms for part in parts_of(form) if part.predicted is not None]
     projected = not task.requirements and len(sums) <= 1 and (not sums or sums[0] is task.goal) and not model.free
     write_nodes(model)
@@ -282,7 +284,7 @@ class _FlowQuantities:
 
     def value(self, form: Form, small: bool, large: bool) -> tuple[Terms, int]:
         if form.losses:
-            raise Unsupported("a loss", "flows count, they do not average", "the cover formulation takes it")
+            raise Unsupported("a loss", "flows support counts, not averages", "the cover formulation takes it")
         model, terms, constant = self.model, [], form.offset
         if form.predicted is not None:
             cost = model.questions.summed(form.predicted)

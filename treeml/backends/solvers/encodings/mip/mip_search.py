@@ -31,7 +31,7 @@ def search_nodes(search: SolveState, model: NodeProgram, run: Run, write: Callab
         return not search.enough
 
     program = model.draft.program()
-    search.is_built(program.columns, program.rows)
+    search.record_build(program.columns, program.rows)
     if write is not None:
         write(program)
     while True:

@@ -13,7 +13,7 @@ from treeml.backends.task.deadline import NO_DEADLINE, in_time
 Terms = list[tuple[int, int]]  # (coefficient, column)
 
 
-class Draft:
+class ProgramBuilder:
     """A program under construction; adding a row raises OutOfTime after the deadline."""
 
     def __init__(self, deadline: Deadline = NO_DEADLINE) -> None:
