@@ -97,8 +97,8 @@ def test_goals_of_a_kept_comparison(bomb: Any, tmp_path: Path) -> None:
     with pytest.raises(tml.DataError) as caught:
         read_records(path)
     assert caught.value.diagnostics[0].title == (
-        f"{path} cannot be read as results of `treeml compare`: line 1 is no record of a comparison: "
-        "the value of a goal is no exact number"
+        f"{path} cannot be read as results of `treeml compare`: line 1 is not a record of a comparison: "
+        "the value of a goal is not an exact number"
     )
 
 

@@ -133,5 +133,5 @@ def test_an_answer_that_is_none_of_the_classes() -> None:
         def predict(self, X: Any) -> Any:
             return np.array(["a", "c"] * (len(X) // 2))
 
-    with pytest.raises(ValueError, match="the model answers 'c', which is none of its classes"):
+    with pytest.raises(ValueError, match="the model answers 'c', which is not one of its classes"):
         tml.distill(Stray(), np.arange(8.0).reshape(4, 2))

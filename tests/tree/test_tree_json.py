@@ -78,7 +78,7 @@ def changed(path: str, value: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("path", "value", "place", "what"),
     [
-        ("treeml_tree", None, "", "is no tree: it has no `treeml_tree`"),
+        ("treeml_tree", None, "", "is not a tree: it has no `treeml_tree`"),
         ("treeml_tree", 2, "treeml_tree", "is 2, but this program reads version 1"),
         ("task", "guess", "task", "is `guess`, not one of classes, numbers, clusters"),
         ("task", "numbers", "classes", "must be there for a tree that predicts classes, and for no other"),
@@ -89,8 +89,8 @@ def changed(path: str, value: Any) -> dict[str, Any]:
         ("root", 7, "root", "is not an object"),
         ("root.yes", None, "root.yes", "is not an object"),
         ("root.yes.predict", None, "root.yes", "has neither a `test` nor a `predict`"),
-        ("root.yes.predict", "1", "root.yes.predict", "is '1', which is none of the classes"),
-        ("root.yes.predict", True, "root.yes.predict", "is True, which is none of the classes"),
+        ("root.yes.predict", "1", "root.yes.predict", "is '1', which is not one of the classes"),
+        ("root.yes.predict", True, "root.yes.predict", "is True, which is not one of the classes"),
         ("root.yes.rows", -1, "root.yes.rows", "is -1, not a number of rows"),
         ("root.yes.counts", [1], "root.yes.counts", "has 1 values for 2 classes"),
         ("root.yes.weights", [1, "x"], "root.yes.weights", "holds 'x', not an exact number such as 3 or \"7/2\""),
@@ -101,7 +101,7 @@ def changed(path: str, value: Any) -> dict[str, Any]:
         ("root.test.values", [1, 2], "root.test.values", "has 2 values, which does not fit `at most`"),
         ("root.test.missing_yes", 1, "root.test.missing_yes", "is neither true nor false"),
         ("columns.1.name", 3, "columns[1].name", "is not a text"),
-        ("columns.0.fill", "x", "columns[0].fill", "is no value of the column"),
+        ("columns.0.fill", "x", "columns[0].fill", "is not a value of the column"),
     ],
 )
 def test_what_is_wrong_is_refused_with_its_place(path: str, value: Any, place: str, what: str) -> None:

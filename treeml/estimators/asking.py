@@ -1,7 +1,7 @@
-"""Keyword arguments of an estimator -> the Model that says the same.
+"""Keyword arguments of an estimator -> the Model with the same meaning.
 
-The keywords cover the common cases. Whatever else the language can say is said in `spec`, and then the keywords that
-describe a tree stay at their defaults: nothing is said twice, and nothing is ignored.
+The keywords cover the common cases. `spec` takes everything else that the language can express; the keywords that
+describe a tree must then keep their defaults, so that nothing is specified twice and nothing is ignored.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Counted = Mapping[Any, Fraction]
 
 
 def read_spec(spec: Any) -> Model:
-    """The model in a text, in a .tml file (its path), or a Model itself."""
+    """The model given as text, as the path of a .tml file, or as a Model."""
     if isinstance(spec, Model):
         return Model(spec.statements, folder=spec.folder, bindings=spec.bindings, untrusted=spec.untrusted)
     if isinstance(spec, Path) or (isinstance(spec, str) and spec.endswith(".tml") and "\n" not in spec):
@@ -33,7 +33,7 @@ def read_spec(spec: Any) -> Model:
 
 
 def whole(name: str, value: Any, least: int) -> int:
-    """A whole number given as an argument."""
+    """An argument that must be an integer of at least `least`."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < least:
         raise ValueError(f"{name} is a whole number of at least {least}, not {value!r}")
     return int(value)
@@ -54,13 +54,13 @@ def limit_size(model: Model, max_depth: Any, min_support: Any, max_leaves: Any) 
 
 
 def limit_columns(model: Model, forbid: Any) -> None:
-    """Columns that may not be tested, one or several."""
+    """Forbid tests on one or several columns."""
     if forbid is not None:
         model.forbid(*([forbid] if isinstance(forbid, str) else forbid))
 
 
 def limit_leaf_weight(model: Model, share: Any, total: Fraction) -> None:
-    """The least share of all weight that a leaf may have."""
+    """Require a smallest share of the total weight in every leaf."""
     if isinstance(share, bool) or not isinstance(share, (int, float, np.number)) or not 0 <= share <= 1:
         raise ValueError(f"min_weight_fraction_leaf is a share between 0 and 1, not {share!r}")
     if share:
@@ -68,7 +68,7 @@ def limit_leaf_weight(model: Model, share: Any, total: Fraction) -> None:
 
 
 def priced(goal: Formula, leaf_price: Any) -> Formula:
-    """A goal in which every leaf has a price."""
+    """The goal plus a penalty per leaf."""
     price = Fraction(str(leaf_price))
     if price < 0:
         raise ValueError(f"leaf_price is at least 0, not {leaf_price!r}")
@@ -76,7 +76,7 @@ def priced(goal: Formula, leaf_price: Any) -> Formula:
 
 
 def add_class_weights(model: Model, class_weight: Any, weights: Counted) -> Fraction:
-    """The weight of all rows. `weights` are those of the classes in the data; `balanced` makes them equal."""
+    """Add class weights and return the total weight. `weights` holds the weights of the classes in the data."""
     if class_weight is None:
         return sum(weights.values(), Fraction(0))
     if isinstance(class_weight, str):
@@ -89,13 +89,13 @@ def add_class_weights(model: Model, class_weight: Any, weights: Counted) -> Frac
     else:
         raise TypeError(f"class_weight is None, 'balanced' or a dict, not {type(class_weight).__name__}")
     for name, factor in factors.items():
-        if name in weights:  # scikit-learn lets a dict speak of classes that a fold does not have
+        if name in weights:  # scikit-learn allows classes that do not occur in a fold
             model.weight_class(name, factor)
     return sum((weight * factors.get(name, 1) for name, weight in weights.items()), Fraction(0))
 
 
 def add_mistake_costs(model: Model, cost_matrix: Any, classes: Sequence[Any], present: Iterable[Any]) -> None:
-    """Costs as a dict {(predicted, actual): cost}, or as a matrix with a row per actual, a column per predicted class.
+    """Add costs, given as {(predicted, actual): cost} or as a matrix (actual x predicted classes).
 
     The layout of the matrix is that of scikit-learn's `confusion_matrix`.
     """
@@ -106,7 +106,7 @@ def add_mistake_costs(model: Model, cost_matrix: Any, classes: Sequence[Any], pr
 
 
 def add_fairness(model: Model, fairness: Any) -> None:
-    """Upper bounds on measures: {"parity_gap(sex)": 0.05}."""
+    """Require upper bounds on measures: {"parity_gap(sex)": 0.05}."""
     if fairness is None:
         return
     if not isinstance(fairness, Mapping):
@@ -116,18 +116,24 @@ def add_fairness(model: Model, fairness: Any) -> None:
 
 
 def _measure_text(text: Any) -> Any:
-    """The node of a measure that is given as text, as it would stand in a requirement."""
+    """The node of a measure that is given as text, as in a requirement."""
     if isinstance(text, Formula):
         return text.node
     try:
         (statement,) = Model.parse(f"require {text} <= 1").statements
     except ValueError as error:
-        raise ValueError(f"{text!r} is no measure: write it as in the language, such as 'parity_gap(sex)'") from error
+        raise ValueError(
+            f"{text!r} is not a measure: write it as in the language, such as 'parity_gap(sex)'"
+        ) from error
     assert isinstance(statement, Require)
     condition = statement.condition
     if not isinstance(condition, Relation) or len(condition.operands) != 2:
-        raise ValueError(f"{text!r} is no measure: write it as in the language, such as 'parity_gap(sex)'")
+        raise ValueError(_not_a_measure(text))
     return condition.operands[0]
+
+
+def _not_a_measure(text: Any) -> str:
+    return f"{text!r} is not a measure: write it as in the language, such as 'parity_gap(sex)'"
 
 
 def _costs(cost_matrix: Any, classes: Sequence[Any]) -> dict[tuple[Any, Any], Any]:

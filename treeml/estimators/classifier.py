@@ -144,7 +144,7 @@ class OptimalTreeClassifier(ClassEstimator, TreeEstimator):
         model = Model()
         positive = self.positive.item() if isinstance(self.positive, np.generic) else self.positive
         if positive is not None and positive not in labels:
-            raise ValueError(f"positive={positive!r} is none of the classes {list(labels)}")
+            raise ValueError(f"positive={positive!r} is not one of the classes {list(labels)}")
         model.predict(target, positive=positive if positive in present else None)
         goal = measures.error_rate
         if self.cost_matrix is not None:

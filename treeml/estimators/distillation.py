@@ -107,13 +107,10 @@ def distill(
         raise ValueError(f"mimic is one of {', '.join(MIMICS)}, not {mimic!r}")
     if (X is None) == (inputs is None):
         raise TypeError("distill needs rows X, or inputs={column: (low, high) or [values]} to sample them from")
-    given, table = X, None
+    given = X
     if inputs is not None:
-        chance = np.random.default_rng(seed)
-        sampled = _sampled(inputs, samples, chance)
-        given, table = _as_the_model_reads(sampled, model), load(sampled)
-        unseen = _as_the_model_reads(_sampled(inputs, samples, chance), model)
-    if table is None:
+        given, unseen, table = _sampled_rows(model, inputs, samples, seed)
+    else:
         table = load(reading.plain_names(X)) if reading.is_frame(X) else load_arrays(np.asarray(X))
     mimic = mimic or _kind(model, given)
     answers = _answers(model, given, mimic)
@@ -137,6 +134,14 @@ def distill(
         fidelity=_fidelity(found, model, given),
         unseen=None if unseen is None else _fidelity(found, model, unseen),
     )
+
+
+def _sampled_rows(model: Any, inputs: Mapping[str, Any], samples: int, seed: int) -> tuple[Any, Any, Table]:
+    """Sampled rows and as many fresh ones, both as the model reads them, and the table of the first."""
+    chance = np.random.default_rng(seed)
+    sampled = _sampled(inputs, samples, chance)
+    fresh = _sampled(inputs, samples, chance)
+    return _as_the_model_reads(sampled, model), _as_the_model_reads(fresh, model), load(sampled)
 
 
 def _kind(model: Any, X: Any) -> str:
@@ -225,7 +230,7 @@ def _asked(
         place = {label: number for number, label in enumerate(classes)}
         strange = [label for label in answers.tolist() if label not in place]
         if strange:
-            raise ValueError(f"the model answers {strange[0]!r}, which is none of its classes: {list(classes)!r}")
+            raise ValueError(f"the model answers {strange[0]!r}, which is not one of its classes: {list(classes)!r}")
         column = reading.classes_column(name, np.array([place[label] for label in answers.tolist()]), tuple(classes))
         asked.minimize(priced(measures.error_rate, price))
     asked.predict(name)

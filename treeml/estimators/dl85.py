@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from fractions import Fraction
 from time import monotonic
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,9 @@ from treeml.problem import problem as problems
 from treeml.problem import terms
 from treeml.trees.nodes import Branch, Node, TreeLeaf
 from treeml.trees.tree import Tree
+
+if TYPE_CHECKING:
+    from treeml.data.table import Table
 
 Rows = NDArray[np.intp]
 Cost = Callable[[Rows], float]
@@ -373,6 +376,7 @@ class LeafCosts:
 
 def _solve(X: NDArray[Any], asked: LeafCosts, search: DL85Search) -> tuple[contract.Answer, Tree | None]:
     """The answer, and the tree over the columns of X."""
+    # imported here: start-up time
     from treeml.backends import registry
     from treeml.backends.planning.plan import plan
     from treeml.backends.run import run
@@ -383,19 +387,7 @@ def _solve(X: NDArray[Any], asked: LeafCosts, search: DL85Search) -> tuple[contr
     from treeml.solving.progress import progress_shown
     from treeml.trees.raising import raise_tree
 
-    table = reading.make_table(X)
-    target = reading.free_name(table, "y")
-    if asked.codes is not None and asked.labels is not None:
-        model = Model().predict(target).minimize(measures.errors)
-        table = reading.with_column(
-            table, reading.classes_column(target, asked.codes, tuple(asked.labels.tolist())), "target"
-        )
-    else:
-        model = Model().predict(target).minimize(measures.squared_loss)
-        table = reading.with_column(table, reading.numbers_column(target, np.full(len(X), 0.5)), "target")
-    if asked.weight is not None:
-        weight = reading.numbers_column(reading.free_name(table, "weight"), asked.weight)
-        table = reading.with_column(table, weight, "weight")
+    model, table, target = _model_and_table(X, asked)
     limit_size(model, search.max_depth, search.min_sup, None)
     spec, _ = check(model, has_target=True)
     dataset = bind(spec, table)
@@ -413,26 +405,47 @@ def _solve(X: NDArray[Any], asked: LeafCosts, search: DL85Search) -> tuple[contr
             ]
         )
     deadline = contract.Deadline.after(search.time_limit) if search.time_limit > 0 else contract.Deadline()
-
-    def watched(show: contract.OnProgress | None) -> contract.OnProgress | None:
-        if not (search.stop_after_better and search.max_error > 0):
-            return show
-
-        def better(moment: contract.Progress) -> bool:
-            if show is not None:
-                show(moment)
-            return not moment.objective or float(moment.objective[-1]) >= search.max_error
-
-        return better
-
     limits = contract.Limits(deadline=deadline)
     if search.verbose:
         with progress_shown() as show:
-            answer = run(planned, limits, None, watched(show))
+            answer = run(planned, limits, None, _until_better(search, show))
     else:
-        answer = run(planned, limits, None, watched(None))
+        answer = run(planned, limits, None, _until_better(search, None))
     tree = None if answer.tree is None else raise_tree(answer.tree, lowered.questions, dataset)
     return answer, None if tree is None else replace(tree, target="", inputs=_inputs(table, target))
+
+
+def _model_and_table(X: NDArray[Any], asked: LeafCosts) -> tuple[Model, Table, str]:
+    """The model to solve, the table with target and weight, and the name of the target.
+
+    A cost function replaces the goal later; its model predicts a constant.
+    """
+    table = reading.make_table(X)
+    target = reading.free_name(table, "y")
+    if asked.codes is not None and asked.labels is not None:
+        model = Model().predict(target).minimize(measures.errors)
+        column = reading.classes_column(target, asked.codes, tuple(asked.labels.tolist()))
+    else:
+        model = Model().predict(target).minimize(measures.squared_loss)
+        column = reading.numbers_column(target, np.full(len(X), 0.5))
+    table = reading.with_column(table, column, "target")
+    if asked.weight is not None:
+        weight = reading.numbers_column(reading.free_name(table, "weight"), asked.weight)
+        table = reading.with_column(table, weight, "weight")
+    return model, table, target
+
+
+def _until_better(search: DL85Search, show: contract.OnProgress | None) -> contract.OnProgress | None:
+    """A callback that stops the search once its error is below `max_error`, if the user asked for that."""
+    if not (search.stop_after_better and search.max_error > 0):
+        return show
+
+    def better(moment: contract.Progress) -> bool:
+        if show is not None:
+            show(moment)
+        return not moment.objective or float(moment.objective[-1]) >= search.max_error
+
+    return better
 
 
 def _inputs(table: Any, target: str) -> tuple[str, ...]:

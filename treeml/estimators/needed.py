@@ -1,4 +1,4 @@
-"""Says how to get scikit-learn where it is lacking; imported before anything that needs it."""
+"""Raises ImportError with a hint if scikit-learn is not installed; imported before everything that needs it."""
 
 try:
     import sklearn  # noqa: F401

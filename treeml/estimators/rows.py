@@ -1,7 +1,7 @@
-"""X, y and sample_weight -> a Table, and rows to predict -> what a Tree reads.
+"""X, y and sample_weight -> a Table; rows to predict -> the input of a Tree.
 
-Arrays are checked by scikit-learn and hold numbers. Frames are left to TreeML, which knows categories, truths and gaps.
-Rows of weight zero are left out: they say nothing, so no cut should fall between them and others.
+Arrays are checked by scikit-learn and hold numbers. Frames are read by TreeML, which handles categories, booleans and
+missing values. Rows of weight zero are left out: they carry no information, so they must not add thresholds.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from treeml.data.table import BitColumns, Column, Table, take_column
 
 Numbers = NDArray[np.float64]
 
-WEIGHT = 1e3  # units of the largest weight, where weights have to be rounded
-ROUNDED = " (rounded)"  # a copy of a column that only serves to measure distances
-SQUARED, ABSOLUTE = 2.0**54, 2.0**44  # what sums of losses stay below, so that leaves can have prices beside them
+WEIGHT = 1e3  # units of the largest weight if weights have to be rounded
+ROUNDED = " (rounded)"  # suffix of the copy of a column that distances are measured in
+SQUARED, ABSOLUTE = 2.0**54, 2.0**44  # limits of sums of losses, with room for a penalty per leaf
 
 
 def is_frame(X: Any) -> bool:
-    """A table with named columns, of whatever library."""
+    """Whether X is a table with named columns, of any library."""
     import narwhals.stable.v2 as nw
 
     return bool(nw.dependencies.is_into_dataframe(X))
 
 
 def plain_names(X: Any) -> Any:
-    """A frame whose columns are named by texts; pandas also allows numbers."""
+    """The frame with texts as column names; pandas also allows numbers."""
     if hasattr(X, "iloc") and not all(isinstance(name, str) for name in X.columns):
         return X.set_axis([str(name) for name in X.columns], axis=1)
     return X
 
 
 def make_table(X: Any) -> Table:
-    """The columns of a checked array, or of a frame."""
+    """The table of a checked array or of a frame."""
     table = load(plain_names(X)) if is_frame(X) else load_arrays(X)
     return replace(table, source="X")
 
@@ -54,16 +54,16 @@ def take_rows(X: Any, kept: NDArray[np.bool_]) -> Any:
 
 
 def in_order(X: Any, codes: NDArray[Any], weight: Any) -> tuple[Any, Any, Any]:
-    """The rows of an array, sorted, so that their order does not decide between equally good answers."""
+    """The sorted rows of an array, so that their order does not decide between equally good answers."""
     if is_frame(X) or np.asarray(X).dtype.kind not in "biuf":
         return X, codes, weight
-    rows = np.ascontiguousarray(np.column_stack((X, codes)) + 0)  # + 0: one zero, not two
+    rows = np.ascontiguousarray(np.column_stack((X, codes)) + 0)  # + 0 turns -0.0 into 0.0
     order = np.argsort(rows.view(np.dtype((np.void, rows.shape[1] * rows.itemsize))).ravel(), kind="stable")
     return X[order], codes[order], None if weight is None else weight[order]
 
 
 def with_column(table: Table, column: Column, role: str) -> Table:
-    """The table with one more column: its target or its weight."""
+    """The table with an additional column, its target or its weight."""
     columns = table.columns
     if isinstance(columns, BitColumns):
         others = {**columns.others, column.name: column}
@@ -89,9 +89,9 @@ def numbers_column(name: str, values: Any) -> Column:
 
 
 def fitting(values: Numbers, weight: Numbers | None, squared: bool) -> tuple[Numbers, Numbers | None, tuple[str, ...]]:
-    """Numbers and weights with so few digits that sums of losses are exact in 64 bits, and a note where some were cut.
+    """Numbers and weights, rounded so that sums of losses are exact in 64 bits, and notes about what was rounded.
 
-    Floats carry sixteen digits whether or not they mean anything; solvers add up products of them in whole numbers.
+    Floats carry sixteen digits whether or not they are significant; solvers add up their products in integers.
     """
     notes = []
     total = float(len(values))
@@ -106,7 +106,7 @@ def fitting(values: Numbers, weight: Numbers | None, squared: bool) -> tuple[Num
 
 
 def _coarse(values: Numbers, most: float) -> tuple[Numbers, int, bool]:
-    """Values in decimals of which the largest makes at most `most` units; how many decimals; whether any was cut."""
+    """Values rounded so that the largest is at most `most` units, the number of decimals, and whether one changed."""
     largest = float(np.abs(values).max(initial=0.0))
     if largest == 0.0:
         return values, 0, False
@@ -121,7 +121,7 @@ def _coarse(values: Numbers, most: float) -> tuple[Numbers, int, bool]:
 
 
 def free_name(table: Table, *wanted: Any) -> str:
-    """The first name that no column has."""
+    """The first of the wanted names that is not the name of a column; otherwise the last one with a number."""
     for name in wanted:
         if isinstance(name, str) and name and name not in table.columns:
             return name

@@ -1,6 +1,6 @@
-"""Estimator <-> plain JSON values: its arguments, its tree, and what was proved of it.
+"""Estimator <-> plain JSON values: its arguments, its tree or forest, and what was proved.
 
-A file is data, and reading it runs no code, which a pickle cannot promise.
+Unlike a pickle, the file is data: reading it runs no code.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def read_estimator(kind: Any, value: Any) -> Any:
     if isinstance(value, (str, bytes)):
         value = json.loads(value)
     if not isinstance(value, Mapping) or value.get("treeml_estimator") != VERSION:
-        raise ValueError(f"this is no estimator in version {VERSION} of the form that to_json writes")
+        raise ValueError(f"this is not an estimator in version {VERSION} of the form that to_json writes")
     if value["class"] != kind.__name__:
         raise ValueError(f"this is an {value['class']}; read it with {value['class']}.from_json")
     estimator = kind(**{name: _read(given) for name, given in value["arguments"].items()})

@@ -1,4 +1,4 @@
-"""Models, back-ends -> the same problem solved by each, side by side, with every proof held against the others.
+"""Models, back-ends -> the same problem solved by each, side by side, with every claim checked against the others.
 
 Each back-end runs in a process of its own, with its own memory limit and deadline (`treeml/studies/comparison`).
 """
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from treeml.studies.comparison.journal import Journal
     from treeml.studies.comparison.pool import RunningJob
 
-DEFAULT_WITHIN = 300.0  # seconds, where neither the spec nor the caller says: nothing runs for ever
+DEFAULT_WITHIN = 300.0  # seconds, unless the spec or the caller gives a limit
 REFUSED, CANNOT_WRITE, INFEASIBLE, NO_TREE, FAILED = 1, 1, 3, 4, 5  # exit codes
 
 OnChange = Callable[[Sequence[Record], Sequence["RunningJob"]], None]
@@ -32,11 +32,11 @@ OnChange = Callable[[Sequence[Record], Sequence["RunningJob"]], None]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComparisonEntry:
-    """One back-end's line: its record, and its result where it has one."""
+    """One line of a comparison: the record of a back-end, and its result if it has one."""
 
     backend: str
     result: Result | None = None
-    because: str = ""  # why it took no part, or why it has no answer
+    because: str = ""  # why it refused, or why it has no answer
     record: Record = field(default_factory=dict)
     case: Case | None = None
 
@@ -46,6 +46,8 @@ class ComparisonEntry:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
+    """The results of several back-ends on the same problems."""
+
     entries: tuple[ComparisonEntry, ...]
 
     @property
@@ -65,7 +67,7 @@ class Comparison:
 
     @property
     def exit_code(self) -> int:
-        """0 answered, 1 all refused, 3 infeasible, 4 no tree and no proof, 5 somebody failed or claims too much."""
+        """0 answered, 1 all refused, 3 infeasible, 4 no tree and no proof, 5 a failure or a false claim."""
         records = [record for record in self.records if not is_refused(record)]
         if not records:
             return REFUSED
@@ -85,7 +87,7 @@ class Comparison:
             raise BackendError(found)
 
     def reproductions(self, folder: Path) -> list[Path]:
-        """A folder for every contradiction, with the spec, the data, the records, the seeds and the versions."""
+        """Write a folder for every contradiction, with the spec, the data, the records, the seeds and the versions."""
         from treeml.studies.comparison.reproduction import reproduce
 
         cases = {entry.record["key"]: entry.case for entry in self.entries}
@@ -108,7 +110,7 @@ def compare(
     repeat: int = 1,
     on_progress: OnProgress | None = None,
 ) -> Comparison:
-    """Every capable back-end in turn (or `parallel` at once), or those named; refusals are part of the answer."""
+    """Solve with every capable back-end, or with those named, `parallel` at a time; refusals are part of the answer."""
     cases = [Case(model, data, y)]
     jobs = prepare(cases, backends, options=options, parallel=parallel, repeat=repeat)
     return run(jobs, parallel, on_progress=on_progress)
@@ -122,7 +124,7 @@ def prepare(
     parallel: int = 1,
     repeat: int = 1,
 ) -> list[Job]:
-    """The jobs of a comparison; whatever is wrong with a spec or its data is said here, once, before anything runs."""
+    """The jobs of a comparison; mistakes in a spec or its data are reported here, once, before anything runs."""
     from treeml.solving.pipeline import prepare
 
     limit = None
@@ -152,7 +154,7 @@ def run(
     on_change: OnChange | None = None,
     on_progress: OnProgress | None = None,
 ) -> Comparison:
-    """Run the jobs, but not those that the journal has."""
+    """Run the jobs, except those that are already in the journal."""
     from treeml.studies.comparison.pool import run_jobs
 
     done: dict[str, ComparisonEntry] = {}
@@ -175,7 +177,7 @@ def run(
 
 
 def _share_of_memory(parallel: int) -> int | None:
-    """What one of several may hold: nine tenths of the machine's memory, divided by how many run at once."""
+    """The memory limit of one of several jobs: 90 % of the machine's memory, divided by the number of parallel jobs."""
     try:
         total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):

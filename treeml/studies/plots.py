@@ -1,7 +1,7 @@
-"""Records and results -> the data of a picture, as plain JSON values, and from these a file.
+"""Records and results -> a Plot of plain JSON values -> a file.
 
-Each function gives a Plot: titles, and series of points. `draw` makes a picture of it with matplotlib, or writes its
-data where the file is to be JSON, so that nobody has to measure a picture to get its numbers.
+Each function returns a Plot: titles, and series of points. `draw` draws it with matplotlib, or writes its data if the
+file is JSON, so that nobody has to read numbers off a picture.
 """
 
 from __future__ import annotations
@@ -21,13 +21,15 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-# Told apart also by people who see few colors (after Okabe and Ito 2008).
+# Distinguishable for color-blind people (after Okabe and Ito 2008).
 COLORS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#777777", "#b5a300")
 FORMATS = (".png", ".svg", ".pdf", ".json")
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
+    """One line of a plot."""
+
     name: str
     points: tuple[tuple[float, float], ...]
     labels: tuple[str, ...] = ()  # one per point
@@ -37,12 +39,14 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Plot:
+    """Titles and series of a picture."""
+
     title: str
     horizontal: str
     vertical: str
     series: tuple[Series, ...]
     kind: str = "steps"  # steps, line or bars
-    logarithmic: bool = False  # across
+    logarithmic: bool = False  # the horizontal axis
     about: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
@@ -50,7 +54,7 @@ class Plot:
 
 
 def timeline(records: Sequence[Record]) -> Plot:
-    """The objective of the best tree, and the bound, over time, for every back-end."""
+    """The objective of the best tree and the bound over time, for every back-end."""
     names = list(dict.fromkeys(record["backend"] for record in records))
     series = []
     for record in records:
@@ -70,7 +74,7 @@ def timeline(records: Sequence[Record]) -> Plot:
 
 
 def cactus(records: Sequence[Record]) -> Plot:
-    """How many problems each back-end has proved within a time."""
+    """The number of problems that each back-end has proved within a time."""
     names = list(dict.fromkeys(record["backend"] for record in records))
     series = []
     for group, name in enumerate(names):
@@ -88,7 +92,8 @@ def cactus(records: Sequence[Record]) -> Plot:
 def tradeoff(records: Sequence[Record], across: str | None = None, up: str | None = None) -> Plot:
     """Two measures against each other as params vary: fairness against accuracy, size against errors.
 
-    Where none is named: the first measure of a requirement, else the param that varies; against the first goal.
+    By default the vertical axis is the first goal, and the horizontal one the first measure of a requirement, or else
+    the param that varies.
     """
     solved = [record for record in records if has_tree(record)]
     if not solved:
@@ -115,7 +120,7 @@ def tradeoff(records: Sequence[Record], across: str | None = None, up: str | Non
 
 
 def margins(values: NDArray[np.float64], name: str = "rows") -> Plot:
-    """The share of the rows whose margin is at most a value: what `Forest.margins` gives, sorted."""
+    """The share of the rows whose margin is at most a value; `values` comes from `Forest.margins`."""
     ordered = sorted(float(value) for value in values)
     points = tuple((value, place / len(ordered)) for place, value in enumerate(ordered, 1))
     wrong = sum(value <= 0 for value in ordered) / len(ordered) if ordered else 0.0
@@ -124,7 +129,7 @@ def margins(values: NDArray[np.float64], name: str = "rows") -> Plot:
 
 
 def forest_margins(forest: Path, data: Path) -> NDArray[np.float64]:
-    """The margins of the rows of a file under the forest of a result."""
+    """The margins of the rows in a file for the forest in a result."""
     import numpy as np
 
     from treeml.data.read import load
@@ -144,7 +149,7 @@ def forest_margins(forest: Path, data: Path) -> NDArray[np.float64]:
 
 
 def draw(plot: Plot, path: Path) -> None:
-    """Write the picture; the ending of the name says how: .png, .svg, .pdf, or .json for its data."""
+    """Write the picture in the format of the file ending: .png, .svg, .pdf, or .json for its data."""
     if path.suffix not in FORMATS:
         raise DataError(_no_format(path))
     if path.suffix == ".json":
@@ -175,7 +180,7 @@ def draw(plot: Plot, path: Path) -> None:
     if len(plot.series) > 1:
         axes.legend(frameon=False)
     made = BytesIO()
-    with rc_context({"svg.hashsalt": "treeml"}):  # the same picture has the same text
+    with rc_context({"svg.hashsalt": "treeml"}):  # so that equal pictures have equal text
         figure.savefig(
             made, dpi=160, format=path.suffix[1:], metadata={"Date": None} if path.suffix == ".svg" else None
         )
@@ -191,13 +196,13 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _plain(text: str) -> str:
-    """Foreign text as matplotlib draws it: dollars would enclose a formula, and a name with `_` in front is hidden."""
+    """Text escaped for matplotlib: dollars would enclose a formula, and a leading `_` would hide the name."""
     plain = shown(text).replace("$", "\\$")
     return f" {plain}" if plain.startswith("_") else plain
 
 
 def _label(axes: Any, series: Series) -> None:
-    """The params at the first, the last and the middle point: all of them would hide the line."""
+    """Label the first, the middle and the last point with their params; more labels would hide the line."""
     if not series.labels or len(series.points) < 2:
         return
     for place in {0, len(series.points) // 2, len(series.points) - 1}:

@@ -1,4 +1,4 @@
-"""Specs x data x params x folds -> jobs, run on this machine or by Dask on many; results kept one by one.
+"""Specs x data x params x folds -> jobs, run on this machine or on a Dask cluster; each result is stored at once.
 
 Each job runs in its own process with its own limits (`treeml/studies/comparison`), so that a crashing solver costs one
 result and not a worker. If a worker dies, Dask gives its jobs to others.
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 MOST_WHOLE_STEPS = 1000
 LONGEST_RANGE = 1000  # characters
 _END = re.compile(r"(-?[\d._]+)\s*(%?)")
-CHOSEN = ""  # no back-end by name: the one that would solve the spec, chosen when the job runs
+CHOSEN = ""  # no named back-end: the job chooses one when it runs
 
 
 def sweep(
@@ -40,7 +40,7 @@ def sweep(
     journal: Journal | None = None,
     options: RunOptions = DEFAULT_OPTIONS,
 ) -> Iterator[Record]:
-    """The record of every combination, as they finish; those that the journal has come first and are not run again."""
+    """The record of every combination as it finishes; those in the journal come first and are not run again."""
     planned = plan_sweep(
         cases, settings, backends, folds=folds, carries=cluster is not None, jobs=jobs, options=options
     )
@@ -63,7 +63,7 @@ def plan_sweep(
     jobs: int = 1,
     options: RunOptions = DEFAULT_OPTIONS,
 ) -> list[Job]:
-    """Every combination as a job; a mistake in any of them is said before the first runs."""
+    """Every combination as a job; a mistake in any of them is reported before the first one runs."""
     from treeml.studies.compare import prepare
 
     seed = options.seed or 0
@@ -79,7 +79,7 @@ def plan_sweep(
 
 
 def on_this_machine(jobs: Sequence[Job], at_once: int) -> Iterator[Record]:
-    """As they finish. After Ctrl-C those that run tell what they have, and KeyboardInterrupt follows."""
+    """The records as jobs finish. After Ctrl-C, running jobs report their best answer; then KeyboardInterrupt."""
     from treeml.studies.comparison.pool import run_jobs
 
     is_interrupted = False
@@ -92,7 +92,7 @@ def on_this_machine(jobs: Sequence[Job], at_once: int) -> Iterator[Record]:
 
 
 def on_cluster(jobs: Sequence[Job], address: str) -> Iterator[Record]:
-    """With Dask. Jobs of a worker that dies are given to others; one that ends every worker it meets is a failure."""
+    """Run with Dask. Jobs of a dead worker go to other workers; a job that kills every worker is recorded as failed."""
     try:
         from distributed import Client, as_completed
     except ImportError as error:
@@ -107,12 +107,12 @@ def on_cluster(jobs: Sequence[Job], address: str) -> Iterator[Record]:
             if future.status == "finished":
                 yield future.result()
             else:
-                because = f"the cluster gave it up: {future.exception()}"
+                because = f"the cluster gave up: {future.exception()}"
                 yield {**asked[future].about, **of_end(" ".join(because.split()), lost=True)}
 
 
 def run_job(job: Job) -> Record:
-    """One job, in a process of its own, from wherever this is called."""
+    """The record of one job, run in a process of its own."""
     from treeml.studies.comparison.pool import run_jobs
 
     ((_, record, _),) = run_jobs([job])
@@ -122,7 +122,8 @@ def run_job(job: Job) -> Record:
 def values_of(text: str, steps: int | None = None) -> list[str]:
     """`0..20%`, `1..4` or `a, b, c` -> the values of a param, as they would be written after --set.
 
-    Between whole numbers it is every whole number, unless `steps` are asked for; else eleven values, evenly spaced.
+    A range between integers gives every integer, unless `steps` is given; any other range gives eleven evenly spaced
+    values.
     """
     ends = [_END.fullmatch(end.strip()) for end in text.rsplit("..", 1)] if len(text) <= LONGEST_RANGE else []
     if len(ends) != 2 or None in ends:
@@ -149,7 +150,7 @@ def values_of(text: str, steps: int | None = None) -> list[str]:
 
 
 def _decimal(value: Fraction, step: Fraction = Fraction(0)) -> str:
-    """With all its digits where they are few; else to a hundredth of a step: a short decimal is what is reported."""
+    """The value with all digits if they are few, else rounded to a hundredth of a step, so that reports stay short."""
     digits = 0
     while (value * 10**digits).denominator != 1 and (not step or 10**digits * step < 100):
         digits += 1

@@ -149,7 +149,9 @@ class Forest:
         if isinstance(value, Mapping) and "treeml_forest" not in value and isinstance(value.get("forest"), Mapping):
             value = value["forest"]
         if not isinstance(value, Mapping) or value.get("treeml_forest") != VERSION:
-            raise DataError(_no_forest(f"{place} is no forest: it has no `treeml_forest` of version {VERSION}", place))
+            raise DataError(
+                _no_forest(f"{place} is not a forest: it has no `treeml_forest` of version {VERSION}", place)
+            )
         trees, weights = value.get("trees"), value.get("weights")
         if not isinstance(trees, list) or not isinstance(weights, list) or not trees or len(trees) != len(weights):
             raise DataError(_no_forest(f"{place} does not hold as many weights as trees", place))
@@ -274,6 +276,6 @@ def _no_forest(title: str, place: str) -> Diagnostic:
 
 def _wrong_labels(unknown: Sequence[str], labels: int, rows: int, known: Mapping[str, int]) -> Diagnostic:
     if unknown:
-        title = f"`{unknown[0]}` is no class of this forest"
+        title = f"`{unknown[0]}` is not a class of this forest"
         return Diagnostic("D465", title, notes=(f"its classes are {', '.join(known)}",))
     return Diagnostic("D438", f"{labels} classes were given for {rows} rows", helps=("give one class for each row",))

@@ -124,7 +124,7 @@ class _Reader:
         if "treeml_tree" not in found and isinstance(found.get("tree"), Mapping):
             found = found["tree"]
         if "treeml_tree" not in found:
-            self.refuse("", "is no tree: it has no `treeml_tree`")
+            self.refuse("", "is not a tree: it has no `treeml_tree`")
         version = found["treeml_tree"]
         if version != VERSION or isinstance(version, bool):
             self.refuse("treeml_tree", f"is {brief(version)}, but this program reads version {VERSION}")
@@ -153,7 +153,7 @@ class _Reader:
         if bool(levels) == (column_type in ("number", "integer")):
             self.refuse(f"{place}.levels", "must be there for a column of levels, and for no column of numbers")
         if fill is not None and (fill not in levels if levels else not _is_number(fill)):
-            self.refuse(f"{place}.fill", "is no value of the column")
+            self.refuse(f"{place}.fill", "is not a value of the column")
         return Field(self.text(found, "name", place), column_type, levels, self.truth(found, "missing", place), fill)
 
     def node(self, value: Any, tree: TreeData, fields: Mapping[str, Field], place: str, level: int) -> Node:
@@ -188,7 +188,7 @@ class _Reader:
         self.only(found, {"predict", "rows", "counts", "weights"}, place)
         label = self.label(found["predict"], f"{place}.predict")
         if not any(label == known and type(label) is type(known) for known in tree.classes):
-            self.refuse(f"{place}.predict", f"is {brief(label)}, which is none of the classes")
+            self.refuse(f"{place}.predict", f"is {brief(label)}, which is not one of the classes")
         counts = tuple(self.count(count, f"{place}.counts") for count in self.list(found, "counts", place, ()))
         weights = tuple(self.exact(item, f"{place}.weights") for item in self.list(found, "weights", place, ()))
         for name, amounts in (("counts", counts), ("weights", weights)):
@@ -266,7 +266,7 @@ class _Reader:
                     return (date if kind == "date" else datetime).fromisoformat(text)
                 except ValueError:
                     pass
-        self.refuse(place, f"holds {brief(value)}, which is no label")
+        self.refuse(place, f"holds {brief(value)}, which is not a label")
 
     def only(self, found: Mapping[str, Any], known: set[str], place: str) -> None:
         unknown = sorted(map(str, set(found) - known))
@@ -291,7 +291,7 @@ def brief(value: Any) -> str:
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _join(place: str, name: str) -> str:

@@ -90,7 +90,7 @@ def _with_leaves(shape: _Pruned, leaves: Sequence[TreeLeaf]) -> Node:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Output:
+class LeafOutput:
     """One number that a leaf holds, and the loss that this number minimizes."""
 
     name: str
@@ -105,7 +105,7 @@ class Output:
         return found if self.scale == 1 else [self.scale * constant for constant in found]
 
 
-def leaf_outputs(dataset: Dataset) -> tuple[Output, ...]:
+def leaf_outputs(dataset: Dataset) -> tuple[LeafOutput, ...]:
     """The numbers that a leaf holds, and how they are computed from its rows."""
     expressions = [goal.expression for goal in dataset.spec.goals]
     expressions += [requirement.expression for requirement in dataset.spec.requirements]
@@ -115,9 +115,9 @@ def leaf_outputs(dataset: Dataset) -> tuple[Output, ...]:
     if first is not None and loss.columns:
         targets, scale = cluster_targets(dataset, first)
         named = zip(loss.columns, targets.T, strict=True)
-        return tuple(Output(name, values, scale, loss.kind, loss.level) for name, values in named)
+        return tuple(LeafOutput(name, values, scale, loss.kind, loss.level) for name, values in named)
     name = dataset.target.name if dataset.target is not None else ""
-    return tuple(Output(name, values, dataset.target_scale, loss.kind, loss.level) for values in dataset.targets.T)
+    return tuple(LeafOutput(name, values, dataset.target_scale, loss.kind, loss.level) for values in dataset.targets.T)
 
 
 def lower_tree(tree: Tree, questions: Sequence[Question], classes: Sequence[Any]) -> nodes.Node | None:
@@ -241,7 +241,7 @@ def _class_leaves(dataset: Dataset, ends: Sequence[tuple[Any, NDArray[np.intp]]]
 
 
 def _number_leaves(
-    dataset: Dataset, ends: Sequence[NDArray[np.intp]], outputs: Sequence[Output], task: str
+    dataset: Dataset, ends: Sequence[NDArray[np.intp]], outputs: Sequence[LeafOutput], task: str
 ) -> list[TreeLeaf]:
     """Rows of leaves -> leaves with constants."""
     reached = np.empty(dataset.rows, dtype=np.intp)

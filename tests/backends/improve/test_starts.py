@@ -135,11 +135,11 @@ def test_a_tree_in_json_that_was_solved_before(data: Path) -> None:
 
 WRONG = {
     "nothing": ("", r"D481.*holds no tree"),
-    "no tree": ("Once upon a time there was a forest.\n", r"D481.*line 1 is no branch"),
+    "no tree": ("Once upon a time there was a forest.\n", r"D481.*line 1 is not a branch"),
     "cut off": ("color = red\n|   weight <= 0.9: a (1.0)\n", r"D481.*has no sibling"),
     "no class": ("color = red\ncolor != red: a (1.0)\n", r"D481.*neither a class nor branches"),
     "other siblings": ("color = red: a (1.0)\nsize = 2: b (1.0)\n", r"D481.*sibling in line 1"),
-    "no opposites": ("size <= 1: a (1.0)\nsize > 2: b (1.0)\n", r"D481.*no opposites"),
+    "no opposites": ("size <= 1: a (1.0)\nsize > 2: b (1.0)\n", r"D481.*not opposites"),
     "jump": (
         "color = red: a (1.0)\ncolor != red: b (1.0)\n|   |   size <= 1: a (1.0)\n",
         r"D481.*belongs to no branch",

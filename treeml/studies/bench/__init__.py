@@ -1,4 +1,4 @@
 """Suites of published tables -> our results beside the published figures.
 
-Import `run`. `suites` lists what is solved, `figures` what was published, `generated` makes sets from their rules.
+Import `run`. `suites` lists the problems, `figures` the published values; `generated` makes data sets from their rules.
 """

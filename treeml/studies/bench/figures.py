@@ -1,6 +1,6 @@
-"""What was published: for a suite, a set and a depth, the value and the time, and where.
+"""Suite, data set and depth -> the published value and time, and the source.
 
-A figure counts as proved only where the source says so; times are those of the machine of the source.
+A figure counts as proved only if the source says so; times were measured on the machine of the source.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Figure:
+    """A published value."""
+
     value: float
-    seconds: float | None = None  # None: not within the limit of the source, or not told
+    seconds: float | None = None  # None: not within the limit of the source, or not published
     proved: bool = True
     source: str = ""
 
@@ -72,7 +74,7 @@ FIGURES: Mapping[tuple[str, str, int], Figure] = {
         ("least-depth", name, 0): Figure(value, seconds, True, MAXSAT)
         for name, (value, seconds) in _LEAST_DEPTH.items()
     },
-    # Means over folds, with a penalty that the source tuned and does not tell: to be read beside ours, not against it.
+    # Means over folds, with a penalty that the source tuned but does not state: only roughly comparable with ours.
     **{("boosting", name, 3): Figure(value, None, False, FORESTS) for name, value in _LPBOOST.items()},
     **{("boosting-variance", name, 3): Figure(value, None, False, FORESTS) for name, value in _MDBOOST.items()},
     **{("improvement", name, 0): Figure(value, None, False, SLIM) for name, value in _SLIM_DEPTHS.items()},

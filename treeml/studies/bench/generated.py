@@ -1,4 +1,4 @@
-"""The name of a set that a rule defines -> its rows: the real sets, made anew and not shipped."""
+"""The name of a data set that a rule defines -> its rows: the original data sets, generated instead of shipped."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
 
-Rows = list[list[str]]  # the first has the names; the last column is the class
+Rows = list[list[str]]  # the first row holds the names, the last column the class
 LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
 
 
 def write(name: str, path: Path) -> None:
+    """Write a generated data set as a CSV file."""
     rows = GENERATED[name]()
     path.write_text("".join(",".join(row) + "\n" for row in rows), encoding="utf-8")
 
 
 def tic_tac_toe() -> Rows:
-    """The boards at the end of a game that x began: does x have a line?"""
+    """Boards at the end of a game that x began; the class is whether x has a line."""
     rows = [[f"square{number}" for number in range(9)] + ["label"]]
     for board in product("xob", repeat=9):
         x, o = board.count("x"), board.count("o")
@@ -29,7 +30,7 @@ def tic_tac_toe() -> Rows:
 
 
 def balance_scale() -> Rows:
-    """To which side does a scale tip? Left against the rest, from weights and distances as numbers."""
+    """The side to which a scale tips, left or not, from weights and distances as numbers."""
     rows = [[f"{side}_{what}" for side in ("left", "right") for what in ("weight", "distance")] + ["label"]]
     for values in product(range(1, 6), repeat=4):
         left, right = values[0] * values[1], values[2] * values[3]
@@ -38,6 +39,7 @@ def balance_scale() -> Rows:
 
 
 def monk(number: int) -> Rows:
+    """One of the three monk's problems, over all 432 rows."""
     rows = [[f"a{place}" for place in range(1, 7)] + ["label"]]
     for a in product((1, 2, 3), (1, 2, 3), (1, 2), (1, 2, 3), (1, 2, 3, 4), (1, 2)):
         truth = {
@@ -50,7 +52,7 @@ def monk(number: int) -> Rows:
 
 
 def multiplexer() -> Rows:
-    """Six bits: the first two say which of the other four counts."""
+    """Six bits; the first two select which of the other four is the class."""
     rows = [["a0", "a1", "d0", "d1", "d2", "d3", "label"]]
     for bits in product((0, 1), repeat=6):
         rows.append([*map(str, bits), str(bits[2 + 2 * bits[0] + bits[1]])])
@@ -58,7 +60,7 @@ def multiplexer() -> Rows:
 
 
 def car() -> Rows:
-    """Is a car acceptable? The rules of the car evaluation set; unacceptable against the rest."""
+    """Whether a car is acceptable, by the rules of the car evaluation data set."""
     prices = ((0, 0, 1, 1), (0, 1, 1, 1), (1, 1, 2, 3), (1, 2, 3, 3))
     rows = [["buying", "maint", "doors", "persons", "luggage", "safety", "label"]]
     levels = ("vhigh", "high", "med", "low")
@@ -78,7 +80,7 @@ def car() -> Rows:
 
 
 def car_ordered() -> Rows:
-    """The same with the levels of every column as numbers in their order, for thresholds."""
+    """The same with the levels of every column as ordered numbers, for thresholds."""
     names, *rows = car()
     orders = [list(dict.fromkeys(column)) for column in zip(*rows, strict=True)]
     return [

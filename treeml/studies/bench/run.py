@@ -24,6 +24,8 @@ from treeml.studies.sweep import CHOSEN
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Benched:
+    """The table of a benchmark run, and its exit code."""
+
     rows: list[dict[str, Any]]
     comparison: Comparison
     diagnostics: tuple[Diagnostic, ...]
@@ -42,7 +44,7 @@ def bench(
     quiet: bool = False,
     options: RunOptions = DEFAULT_OPTIONS,
 ) -> Benched:
-    """Run the suites (all, where none is named), one line per set, depth and back-end."""
+    """Run the named suites, or all of them; one line per data set, depth and back-end."""
     journal = None if output is None else Journal(output, resume)
     try:
         with TemporaryDirectory() as folder:
@@ -106,7 +108,7 @@ def _value(entry: SuiteEntry, record: Record) -> float | None:
 
 
 def _verdict(entry: SuiteEntry, record: Record, value: float | None) -> str:
-    """Two proofs of one value must agree; what is not proved can only be compared."""
+    """Two proved values must be equal; values without a proof can only be compared."""
     if entry.figure is None or value is None:
         return ""
     if entry.suite in ("boosting", "boosting-variance", "improvement"):

@@ -1,4 +1,4 @@
-"""The name of a suite, a folder with data -> its entries: a spec, a set, and what was published of it."""
+"""The name of a suite, a folder with data -> its entries: a spec, a data set and the published figure."""
 
 from __future__ import annotations
 
@@ -14,24 +14,28 @@ from treeml.studies.bench.generated import GENERATED, write
 
 @dataclass(frozen=True, slots=True)
 class SuiteEntry:
+    """One problem of a suite."""
+
     suite: str
     set: str
-    depth: int  # 0 where the suite asks for the least, or takes what it gets
+    depth: int  # 0 if the suite minimizes the depth or does not limit it
     spec: str
     data: Path
-    measure: str  # what is compared with the figure: "objective", or a measure
+    measure: str  # compared with the figure: "objective", or the name of a measure
     figure: Figure | None
 
 
 @dataclass(frozen=True, slots=True)
 class Suite:
+    """Problems that were published together."""
+
     summary: str
     folder: str  # within the data folder
-    generated: tuple[str, ...]  # sets where there is no folder
+    generated: tuple[str, ...]  # data sets to use without a data folder
     depths: tuple[int, ...]
     spec: Callable[[int], str]
     measure: str = "objective"
-    also: tuple[str, ...] = ()  # single files of other folders
+    also: tuple[str, ...] = ()  # single files in other folders
 
 
 def _errors(depth: int) -> str:
@@ -91,7 +95,7 @@ SUITES: Mapping[str, Suite] = {
 
 
 def entries(name: str, data_dir: Path | None, made: Path) -> Iterator[SuiteEntry]:
-    """Every set of the suite, at every depth; generated sets are written to `made`."""
+    """Every data set of the suite at every depth; generated data sets are written to the folder `made`."""
     suite = SUITES[name]
     for set_name, path in _sets(suite, data_dir, made):
         starts = _start_trees(path) if name == "improvement" else {}
@@ -105,7 +109,7 @@ def entries(name: str, data_dir: Path | None, made: Path) -> Iterator[SuiteEntry
 
 
 def _start_trees(data: Path) -> dict[str, Path]:
-    """The trees of other programs that lie beside a fold's rows."""
+    """The trees of other programs in the folder of a fold."""
     if data.name != "fold0-train.csv":
         return {}
     found = {program: data.with_name(f"fold0-{program}.txt").resolve() for program in _STARTS}

@@ -1,4 +1,4 @@
-"""Specs x data x back-ends -> results side by side, each from a process of its own.
+"""Specs x data x back-ends -> results side by side, each from its own process.
 
 Import `jobs`, `pool`, `record`, `journal` and `contradictions`; the other modules run inside the workers.
 """

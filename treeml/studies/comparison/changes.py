@@ -1,4 +1,4 @@
-"""Records of now and of an earlier run -> what has changed, job by job and for every back-end."""
+"""Records of this run and of an earlier one -> what has changed, for every job and every back-end."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from treeml.studies.comparison.contradictions import contradict, values_of
 from treeml.studies.comparison.record import Record, has_tree, is_refused
 
 Change = dict[str, Any]
-NOTABLE = 0.1  # seconds: less is noise
+NOTABLE = 0.1  # seconds; smaller differences are noise
 
 
 def against(now: Sequence[Record], earlier: Sequence[Record]) -> list[Change]:
-    """One line for every job of now that was also run earlier."""
+    """One line for every job of this run that was also part of the earlier run."""
     before = {_identity(record): record for record in earlier}
     changes = []
     for record in now:
@@ -26,7 +26,7 @@ def against(now: Sequence[Record], earlier: Sequence[Record]) -> list[Change]:
 
 
 def speedups(changes: Sequence[Change]) -> list[Change]:
-    """For every back-end, by how much it became faster: the geometric mean over jobs that were proved both times."""
+    """The speed-up of every back-end: the geometric mean over the jobs that were proved both times."""
     rows = []
     for name in dict.fromkeys(change["back-end"] for change in changes):
         ratios = [change["faster"] for change in changes if change["back-end"] == name and change["faster"]]
@@ -36,7 +36,7 @@ def speedups(changes: Sequence[Change]) -> list[Change]:
 
 
 def refuted(now: Sequence[Record], earlier: Sequence[Record]) -> list[tuple[Record, Record]]:
-    """Pairs of a record of now and an earlier one on the very same rows that cannot both hold."""
+    """Pairs of a record of this run and an earlier one that contradict each other on the same rows."""
     return [
         (one, other)
         for one, other in product(now, earlier)
@@ -71,7 +71,7 @@ def _change(record: Record, old: Record) -> Change:
 
 def _verdict(record: Record, old: Record, ratio: float | None) -> str:
     if record.get("fingerprint") != old.get("fingerprint"):
-        return "another question: the spec or the data have changed"
+        return "not comparable: the spec or the data have changed"
     rank = {"failed": 0, "refused": 1, "unknown": 2, "feasible": 3, "local": 3, "optimal": 4, "infeasible": 4}
     step = rank.get(_status(record), 2) - rank.get(_status(old), 2)
     if step:

@@ -14,7 +14,7 @@ TOLERANCE = Fraction(1, 10**6)  # of real-valued objectives, relative; everythin
 
 
 def contradictions(records: Sequence[Record]) -> list[tuple[Diagnostic, tuple[Record, ...]]]:
-    """What is wrong, each with the records that show it; cases are told apart here."""
+    """Every contradiction within a case, with the records that show it."""
     found: list[tuple[Diagnostic, tuple[Record, ...]]] = []
     for case in dict.fromkeys(map(case_of, records)):
         here = [record for record in records if case_of(record) == case and not is_refused(record)]
@@ -26,12 +26,12 @@ def contradictions(records: Sequence[Record]) -> list[tuple[Diagnostic, tuple[Re
 
 
 def contradict(one: Record, other: Record) -> bool:
-    """Is there no world in which both are true?"""
+    """Whether the claims of two records cannot both be true."""
     return any(_refutes(a, b) for a, b in ((one, other), (other, one)))
 
 
 def _refutes(proof: Record, other: Record) -> bool:
-    """Does `other` hold a tree that `proof` says there is not?"""
+    """Whether `other` holds a tree that cannot exist according to `proof`."""
     if not has_tree(other):
         return False
     if proof.get("status") == "infeasible":
@@ -42,7 +42,7 @@ def _refutes(proof: Record, other: Record) -> bool:
 
 
 def _is_better(one: Record, other: Record) -> bool:
-    """Is the tree of one better than that of the other by the first goal on which they differ?"""
+    """Whether the tree of `one` is better by the first goal on which the two differ."""
     for mine, its in zip(values_of(one), values_of(other), strict=False):
         allowed = TOLERANCE * max(Fraction(1), abs(its)) if one.get("real_valued") else 0
         if abs(mine - its) > allowed:
@@ -51,18 +51,18 @@ def _is_better(one: Record, other: Record) -> bool:
 
 
 def _beats_bound(one: Record, other: Record) -> bool:
-    """Is a tree better than another's bound? Where there are several goals, a record does not say which is bounded."""
+    """Whether the tree of `one` beats the bound of `other`; with several goals it is unknown which is bounded."""
     bound, goals = other.get("bound"), one.get("goals") or []
     if bound is None or len(goals) != 1 or is_proof(other):
         return False
     sign = -1 if goals[0]["sense"] == "maximize" else 1
     value, limit = values_of(one)[0], sign * exact_number(bound)
-    # The bound was written as a decimal: what its rounding could hide is not held against it.
+    # The bound was rounded to a decimal, so differences within the rounding error do not count.
     return value < limit - TOLERANCE * max(Fraction(1), abs(limit))
 
 
 def values_of(record: Record) -> list[Fraction]:
-    """The goals as they are minimized."""
+    """The values of the goals, with signs so that all are minimized."""
     return [
         exact_number(goal["value"]) * (-1 if goal["sense"] == "maximize" else 1) for goal in record.get("goals", ())
     ]

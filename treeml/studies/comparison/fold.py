@@ -1,4 +1,4 @@
-"""One fold of a cross-validation -> the rows to learn from, and a result's scores on those held out."""
+"""One fold of a cross-validation -> the training rows, and the scores of a result on the held-out rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fold:
-    """Fold `number` of `folds`, as `validate by folds(folds, seed = ...)` makes them."""
+    """Fold `number` of `folds`, as in `validate by folds(folds, seed = ...)`."""
 
     number: int
     folds: int
@@ -28,7 +28,7 @@ class Fold:
     request: Request
 
     def scored(self, result: Result) -> Result:
-        """The result with its scores on the rows held out."""
+        """The result with its scores on the held-out rows."""
         from treeml.solving.validation import ValidatedPart, Validation, scores
 
         found = result.forest or result.tree
@@ -53,12 +53,12 @@ def prepare_fold(model: Statements, data: Any, fold: tuple[int, int, int], optio
 def solve_fold(
     model: Statements, data: Any, fold: tuple[int, int, int], options: RunOptions, on_progress: OnProgress
 ) -> Result:
-    """The result on the other rows."""
+    """The result on the training rows, scored on the held-out rows."""
     from treeml.solving.pipeline import solve_dataset
 
     begun = monotonic()
     part = prepare_fold(model, data, fold, options)
     request = part.request
-    if not isinstance(request.spec.start, Method):  # a tree that was given may have seen the rows held out
+    if not isinstance(request.spec.start, Method):  # a given tree may have been trained on the held-out rows
         request = replace(request, spec=replace(request.spec, start=None), start=None)
     return part.scored(solve_dataset(part.train, request, begun, on_progress, explains=False))

@@ -1,4 +1,4 @@
-"""Specs x data x back-ends x repeats -> jobs, each with a key that tells whether it was done before."""
+"""Specs x data x back-ends x repeats -> jobs, each with a key that identifies jobs already done."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from treeml.lang.statements import Statements
     from treeml.studies.comparison.lost_results import Incumbent
 
-MOST_OF_A_FILE = 1 << 40  # bytes; some files of the system claim more, and never end
+MOST_OF_A_FILE = 1 << 40  # bytes; some system files claim to be larger, and never end
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,29 +32,31 @@ class Case:
     """One spec with one set of data."""
 
     model: Statements
-    data: Any = None  # a path, a frame, arrays; None: the file that the spec names
+    data: Any = None  # a path, a frame or arrays; None: the file that the spec names
     y: Any = None
     spec_name: str = "model"
     data_name: str = ""
-    fold: tuple[int, int, int] | None = None  # which of how many, and the seed: trained on the others, tested on it
-    carries: bool = False  # its file goes along with the job, to a machine that may not have it
+    fold: tuple[int, int, int] | None = None  # number, count and seed: trained on the other folds, tested on this one
+    carries: bool = False  # the job includes the data file, for a machine that may not have it
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Job:
+    """One case for one back-end, with its limits."""
+
     case: Case
-    backend: str  # as it was asked for: native, native(threads = 2); empty for the one that the spec would get
+    backend: str  # as given: native, native(threads = 2); empty to let the job choose
     options: RunOptions
-    about: Record  # who is asked what: the opening of the record
+    about: Record  # the first fields of the record: spec, data, params, back-end, seed
     within: float
     memory: int | None
     senses: tuple[str, ...] = ()
-    file: tuple[str, bytes] | None = field(default=None, repr=False)  # the data, where they go along
+    file: tuple[str, bytes] | None = field(default=None, repr=False)  # the data file, if the job includes it
 
     def payload(self, incumbent: Incumbent | None = None) -> bytes:
-        """All that the process of this job is told; made when it starts, so that many jobs hold the data once.
+        """The input of this job's process, made when it starts, so that many jobs share the data until then.
 
-        With an incumbent, it is told to verify that and no more.
+        With an incumbent, the process only verifies it.
         """
         case, model = self.case, self.case.model
         job = {
@@ -82,12 +84,12 @@ def jobs_of(
     default_within: float,
     default_memory: int | None = None,
 ) -> list[Job]:
-    """All jobs, those of one case together; SpecError for a spec or a name that is wrong."""
+    """All jobs, grouped by case; SpecError for a wrong spec or name."""
     from treeml.backends import registry
 
     # Back-ends that run others would compete with their own members.
     names = list(backends) if backends else list(registry.names_of_single())
-    # A share of this machine's memory is no part of what is asked: elsewhere, or with more at once, it is another.
+    # The default share of this machine's memory is not part of the key: it differs between machines and runs.
     memory = options.memory
     assert not isinstance(memory, str)
     held = default_memory if memory is None else memory
@@ -97,7 +99,7 @@ def jobs_of(
         mark = fingerprint(case, options.params)
         file = _file(case) if case.carries else None
         for name in names:
-            # A spec is checked with every back-end, so that a wrong name or option is seen before anything runs.
+            # Each back-end is checked with the spec, so that a wrong name or option is found before anything runs.
             own = replace(options, backend=name or None)
             spec = checked_spec(case, own)
             limit = spec.within if spec.within is not None else default_within
@@ -120,7 +122,7 @@ def checked_spec(case: Case, options: RunOptions = DEFAULT_OPTIONS) -> Spec:
 
 
 def fingerprint(case: Case, params: Mapping[str, Any] | None = None) -> str:
-    """Changes with what is asked and with the rows, and with nothing else."""
+    """A hash of the problem and the rows, and of nothing else."""
     from treeml.lang.findings import Findings
     from treeml.lang.format import format_statements
     from treeml.lang.include import resolve_includes
@@ -149,7 +151,7 @@ def _opened(case: Case, path: Path) -> AbstractContextManager[int]:
 
 
 def data_path(case: Case) -> Path | None:
-    """The file that holds the rows; None where they came from Python."""
+    """The file that holds the rows; None if they came from Python."""
     if case.data is None:
         spec = checked_spec(case)
         return None if spec.data is None else spec.folder / spec.data
@@ -183,7 +185,7 @@ def _about(
 def _can_be_sent(case: Case) -> None:
     try:
         pickle.dumps((case.model.statements, case.model.bindings, case.data, case.y))
-    except Exception as error:  # whatever a user's object raises when it is asked to be copied
+    except Exception as error:  # pickling a user's object may raise anything
         raise BackendError(_cannot_be_sent(error)) from error
 
 
@@ -209,7 +211,7 @@ def _cannot_be_sent(error: Exception) -> Diagnostic:
 
 
 def split_names(text: str) -> list[str]:
-    """`native, mip(solver = highs, threads = 2)` -> its back-ends: commas within parentheses do not separate."""
+    """`native, mip(solver = highs, threads = 2)` -> its back-ends; commas inside parentheses do not separate."""
     names, depth, start = [], 0, 0
     for place, letter in enumerate(text):
         depth += (letter == "(") - (letter == ")")

@@ -1,4 +1,4 @@
-"""Records <-> a file with one JSON object per line, which an interruption or a full disk leaves usable."""
+"""Records <-> a file with one JSON object per line, which stays usable after an interruption or a full disk."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FINAL = frozenset({"proved", "gap", "time", "memory", "finished", "failed"})
 
 
 class Journal:
-    """Appends each record as soon as it is there. A write that fails is remembered, and the work goes on."""
+    """Appends each record at once. A failed write is remembered in `trouble`, and the work continues."""
 
     def __init__(self, path: Path, resume: bool) -> None:
         self.path = path
@@ -56,7 +56,7 @@ class Journal:
         self.file.close()
 
     def _drop_torn_line(self) -> None:
-        """A line without its end was being written when the machine or the disk gave up."""
+        """Remove a truncated final line, left by a crash or a full disk."""
         data = self.path.read_bytes()
         whole = data.rfind(b"\n") + 1
         if whole != len(data):
@@ -65,7 +65,7 @@ class Journal:
 
 
 def read_records(path: Path) -> list[Record]:
-    """The records of a file, of each job the last; an unfinished last line is none. DataError for anything else."""
+    """The last record of each job; a truncated final line is ignored. DataError if the file holds anything else."""
     try:
         lines = read_plain(path, MOST_OF_A_JOURNAL).split(b"\n")
     except OSError as error:
@@ -86,14 +86,14 @@ def _parsed(path: Path, lines: list[bytes]) -> Iterable[Record]:
             raise DataError(_cannot_read(path, f"line {number} is not JSON: {reason}")) from error
         flaw = flaw_of(record) or ("" if "key" in record else "it has no `key`")
         if flaw:
-            raise DataError(_cannot_read(path, f"line {number} is no record of a comparison: {flaw}"))
+            raise DataError(_cannot_read(path, f"line {number} is not a record of a comparison: {flaw}"))
         yield record
 
 
 def is_final(record: Record) -> bool:
-    """Was it done, or only interrupted, or was its process lost?"""
+    """Whether the job was completed, rather than interrupted or lost with its process."""
     if record.get("stop") == "failed" and not record.get("refused"):
-        # Files of earlier versions do not say `lost`: there only what a back-end itself said has codes.
+        # Files of earlier versions have no `lost`: there, only failures that a back-end reported itself have codes.
         return not record.get("lost", "codes" not in record)
     return bool(record.get("refused")) or record.get("stop") in FINAL
 

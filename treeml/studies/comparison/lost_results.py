@@ -1,4 +1,4 @@
-"""The best tree or forest that a lost back-end had told of -> a verified result, in a process of its own."""
+"""The best tree or forest reported by a lost back-end -> a verified result, in a process of its own."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Incumbent:
-    """What a back-end told of, as its process can send it: one tree, or trees with weights."""
+    """The best answer that a back-end has reported so far, in a form that its process can send."""
 
     trees: tuple[Node, ...]
-    weights: tuple[float, ...] = ()  # none: a single tree
+    weights: tuple[float, ...] = ()  # empty for a single tree
 
     @staticmethod
     def of(moment: Progress) -> Incumbent | None:
@@ -32,7 +32,7 @@ class Incumbent:
 
 
 def kept(dataset: Dataset, request: Request, incumbent: Incumbent) -> Result:
-    """What the lost back-end would have answered had it been stopped then: its values are recomputed from the rows."""
+    """The result that the lost back-end would have given if stopped then; its values are recomputed from the rows."""
     if incumbent.weights:
         from treeml.solving.forest_result import recovered_forest
 
@@ -53,9 +53,9 @@ def _single(dataset: Dataset, request: Request, tree: Node) -> Result:
 
 
 def first_and_best(trace: Sequence[dict[str, Any]]) -> tuple[float | None, float | None]:
-    """When the first tree came, and when the last better one did."""
-    told = [moment for moment in trace if moment["objective"] is not None]
-    if not told:
+    """The times of the first tree and of the best tree."""
+    reported = [moment for moment in trace if moment["objective"] is not None]
+    if not reported:
         return None, None
-    best = next(moment for moment in told if moment["objective"] == told[-1]["objective"])
-    return told[0]["seconds"], best["seconds"]
+    best = next(moment for moment in reported if moment["objective"] == reported[-1]["objective"])
+    return reported[0]["seconds"], best["seconds"]

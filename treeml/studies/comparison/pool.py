@@ -1,8 +1,8 @@
-"""Jobs -> records, each from its own process, which is ended when it is late or holds too much memory.
+"""Jobs -> records, each from its own process, which is ended if it is late or uses too much memory.
 
-One loop watches all processes: it reads what they send, measures their memory, and keeps their deadlines. A back-end
-that misses its deadline is first interrupted, as Ctrl-C would, and killed if even that does not end it. Of a process
-that ends without an answer the best tree or forest that it had told of is kept, once another process has verified it.
+One loop watches all processes: it reads their messages, measures their memory, and enforces their deadlines. A back-end
+that misses its deadline is first interrupted, as by Ctrl-C, and killed if it does not end. If a process ends without an
+answer, the best tree or forest that it had reported is kept, after another process has verified it.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from treeml.system.interrupt import listening
 
 TASK = "treeml.studies.comparison.worker:work"
 KEEP = "treeml.studies.comparison.worker:keep"
-SECONDS_TO_START = 120.0  # an interpreter and its libraries, on a busy machine
+SECONDS_TO_START = 120.0  # to load Python and its libraries on a busy machine
 SECONDS_TO_STOP = 5.0  # after an interrupt
-GRACE, GRACE_SHARE = 3.0, 0.1  # how late an answer may be: verification and the way back take time too
-SECONDS_TO_KEEP = 60.0  # to verify what a lost process had told of
+GRACE, GRACE_SHARE = 3.0, 0.1  # allowed delay of an answer, for verification and transfer
+SECONDS_TO_KEEP = 60.0  # to verify the last answer reported by a lost process
 POLL = 0.05
 
 
 @dataclass(slots=True, eq=False)
 class RunningJob:
-    """A job while it runs, and what is known of it."""
+    """A running job, and what is known about it."""
 
     job: Job
     child: Child
     started: float | None = None  # when its libraries were loaded
-    moment: Record = field(default_factory=dict)  # the latest that it told
+    moment: Record = field(default_factory=dict)  # its latest report
     trace: list[Record] = field(default_factory=list)
     interrupted: float | None = None
     because: str = ""  # why it is being ended
@@ -52,7 +52,7 @@ class RunningJob:
         return monotonic() - (self.child.begun if self.started is None else self.started)
 
 
-Finished = tuple[Job, Record, Any]  # the job, its record, and its Result where there is one
+Finished = tuple[Job, Record, Any]  # the job, its record, and its Result or None
 
 
 def run_jobs(
@@ -61,7 +61,7 @@ def run_jobs(
     on_change: Callable[[Sequence[RunningJob]], None] | None = None,
     on_progress: Callable[[Progress], bool | None] | None = None,
 ) -> Iterator[Finished]:
-    """Every job's record, as they finish. After Ctrl-C those that run tell what they have; the rest are not begun."""
+    """Every job's record as it finishes. After Ctrl-C, running jobs report their best answer, and no job is started."""
     waiting = list(jobs)
     running: list[RunningJob] = []
     with selectors.DefaultSelector() as selector, listening() as is_interrupted:
@@ -107,7 +107,7 @@ def _begin(job: Job, selector: selectors.BaseSelector) -> RunningJob | Record:
 
 
 def _advance(run: RunningJob, on_progress: Callable[[Progress], bool | None] | None) -> bool:
-    """Read what came, keep the limits; is the job at its end?"""
+    """Read messages and enforce limits; whether the job has ended."""
     for kind, value in run.child.messages():
         if kind == "started":
             run.started = monotonic()
@@ -127,7 +127,7 @@ def _advance(run: RunningJob, on_progress: Callable[[Progress], bool | None] | N
 
 
 def _kept(run: RunningJob, selector: selectors.BaseSelector) -> RunningJob | None:
-    """A run that verifies what this one had told of, where this one has no answer of its own."""
+    """A run that verifies the last report of this one, if this one ended without an answer."""
     record = run.record
     answered = record is not None and (
         has_tree(record) or is_proof(record) or is_refused(record) or bool(record.get("unverified"))
@@ -183,21 +183,21 @@ def _finished(run: RunningJob, selector: selectors.BaseSelector) -> Finished:
 def _answer(run: RunningJob) -> Record:
     record = run.record if run.record is not None else _without_answer(run)
     if run.stop is Stop.FAILED and run.because and record.get("stop") == Stop.INTERRUPTED.value:
-        # Nobody pressed Ctrl-C: it was late, and answered only when it was made to.
+        # It was not Ctrl-C: the job was late, and answered only after an interrupt.
         stop = Stop.TIME if has_tree(record) else Stop.FAILED
         record = {**record, "stop": stop.value, "because": run.because, "lost": False}
     return record
 
 
 def _verified(lost: RunningJob, again: RunningJob) -> tuple[Record, Any]:
-    """How the lost one ended, with the tree or forest that it had told of."""
+    """The record of a lost run, with the verified tree or forest that it had reported."""
     end, found = _answer(lost), again.record
     if found is None or not (has_tree(found) or found.get("unverified")):
         return end, None
     if found.get("unverified"):
         return {**end, **found, "seconds": end["seconds"]}, None
     first, best = first_and_best(lost.trace)
-    because = "; ".join(part for part in (end.get("because"), "the best that it had told of is kept") if part)
+    because = "; ".join(part for part in (end.get("because"), "the best answer that it had reported is kept") if part)
     timed = {"seconds": end["seconds"], "build_seconds": None, "trace": lost.trace, "told": lost.moment or None}
     times = {"first_tree_seconds": first, "best_seconds": best, "proof_seconds": None}
     kept = {name: end[name] for name in ("lost",) if name in end}

@@ -1,8 +1,8 @@
-"""What came of one job -> one plain object: a line of the table, of the JSON list and of the results file.
+"""The outcome of one job -> one plain object: a line of the table, of the JSON list and of the results file.
 
-A record says who was asked what (`spec`, `data`, `params`, `backend`, `repeat`, `seed`), and then what a result says of
-itself, that it was refused (`refused`, `because`), or how it failed (`stop` is `failed`, `because`; `lost` where its
-process ended without an answer, which says nothing of the back-end: somebody may have killed it).
+A record holds the job (`spec`, `data`, `params`, `backend`, `repeat`, `seed`) and its outcome: the fields of a result,
+a refusal (`refused`, `because`), or a failure (`stop` is `failed`, `because`; `lost` if the process ended without an
+answer, which is not necessarily the fault of the back-end: somebody may have killed it).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ EMPTY: Mapping[str, Any] = {
 
 
 def of_result(result: Result) -> Record:
-    """A result with its goals as exact values, so that two records can be held against each other."""
+    """A result with exact values of its goals, so that two records can be compared."""
     goals = () if result.exact is None else result.exact.goals
     return {
         **result.to_json(),
@@ -53,7 +53,7 @@ def of_result(result: Result) -> Record:
 
 
 def is_real_valued(result: Result) -> bool:
-    """Is optimality proved to a tolerance only, as it is for losses?"""
+    """Whether optimality is proved only up to a tolerance, as for losses."""
     goals = () if result.spec is None else result.spec.goals
     return any(MEASURES[use.measure].leaf_loss is not None for goal in goals for _, use in goal.expression.parts)
 
@@ -63,7 +63,7 @@ def of_refusal(error: SpecError) -> Record:
 
 
 def of_error(error: SpecError) -> Record:
-    """A back-end that failed, or whose answer does not hold."""
+    """The record of a back-end that failed, or whose answer did not verify."""
     parts = [part for each in error.diagnostics for part in (each.title, *each.notes)]
     codes = [each.code for each in error.diagnostics]
     return {
@@ -75,14 +75,14 @@ def of_error(error: SpecError) -> Record:
 
 
 def of_end(because: str, stop: Stop = Stop.FAILED, **known: Any) -> Record:
-    """A process that gave no answer: why, and what it had told before."""
+    """The record of a process that gave no answer: the reason, and what it had reported before."""
     return {**EMPTY, "stop": stop.value, "because": because, **known}
 
 
 def flaw_of(value: Any) -> str:
-    """What keeps a value of somebody's JSON from being a record; nothing where it is one.
+    """Why a JSON value is not a record; "" if it is one.
 
-    Looked at is what others compute with: names, numbers, and exact values.
+    Only the fields that others compute with are checked: names, numbers and exact values.
     """
     if not isinstance(value, dict):
         return "it is not an object"
@@ -93,22 +93,22 @@ def flaw_of(value: Any) -> str:
         return "it names no `backend`"
     for name, kind in (("params", dict), ("measures", dict), ("goals", list), ("trace", list), ("limits", dict)):
         if not isinstance(value.get(name, kind()), kind):
-            return f"its `{name}` are not of the kind that they have to be"
+            return f"its `{name}` have the wrong type"
     if not all(isinstance(each, str) or _is_number(each) for each in value.get("params", {}).values()):
         return "the value of a param is neither a text nor a number"
     for name in ("seconds", "build_seconds", "first_tree_seconds", "best_seconds", "proof_seconds", "bound"):
         if not _is_number(value.get(name, 0)):
-            return f"its `{name}` is no number"
+            return f"its `{name}` is not a number"
     objective = value.get("objective")
     if not all(map(_is_number, objective if isinstance(objective, list) else [objective])):
-        return "its `objective` is no number"
+        return "its `objective` is not a number"
     if not all(map(_is_goal, value.get("goals", ()))):
-        return "the value of a goal is no exact number"
+        return "the value of a goal is not an exact number"
     return "" if all(map(_is_moment, value.get("trace", ()))) else "its `trace` does not hold times and numbers"
 
 
 def _is_number(value: Any) -> bool:
-    """A number that is finite, or none."""
+    """Whether the value is None or a finite number."""
     return value is None or isinstance(value, bool) or (isinstance(value, (int, float)) and abs(value) <= LARGEST)
 
 
@@ -143,11 +143,11 @@ def is_proof(record: Record) -> bool:
 
 
 def has_tree(record: Record) -> bool:
-    """Is there an answer that predicts: a tree, or a forest?"""
+    """Whether there is a tree or a forest."""
     return record.get("tree") is not None or record.get("forest") is not None
 
 
 def case_of(record: Record) -> tuple[Any, ...]:
-    """What was asked, apart from whom and how often: records of one case can be held against each other."""
+    """The problem of a record, without back-end and repetition: records of one case can be compared."""
     params = tuple(sorted(record.get("params", {}).items()))
     return (record.get("spec"), record.get("data"), params, record.get("fold"))

@@ -1,4 +1,4 @@
-"""A contradiction -> a folder with all that is needed to see it again: spec, data, records, seeds, versions."""
+"""A contradiction -> a folder that reproduces it: spec, data, records, seeds and versions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PACKAGES = ("numpy", "polars", "ortools", "pyscipopt", "highspy", "python-sat", 
 
 
 def reproduce(folder: Path, case: Case, records: Sequence[Record], diagnostic: Diagnostic) -> Path:
-    """Write the folder, named after what was asked, and return it. OSError where it cannot be written."""
+    """Write the folder, named after the problem, and return its path; OSError if it cannot be written."""
     from treeml.lang.render import render
 
     target = folder / f"treeml-reproduction-{records[0]['fingerprint']}"
@@ -34,7 +34,7 @@ def reproduce(folder: Path, case: Case, records: Sequence[Record], diagnostic: D
 
 
 def versions(records: Sequence[Record] = ()) -> dict[str, str]:
-    """What ran where."""
+    """The versions of this package, of Python, of the system, of the libraries and of the back-ends."""
     found = {"treeml": __version__, "python": platform.python_version(), "system": platform.platform()}
     for package in PACKAGES:
         try:
@@ -48,7 +48,7 @@ def versions(records: Sequence[Record] = ()) -> dict[str, str]:
 
 
 def _spec(case: Case, target: Path) -> str:
-    """The spec with its includes written out, its data and its start copied beside it."""
+    """The spec with its includes inlined; its data and starting tree are copied into the folder."""
     from treeml.lang.findings import Findings
     from treeml.lang.format import format_statements
     from treeml.lang.include import resolve_includes
@@ -92,4 +92,4 @@ def _readme(case: Case, records: Sequence[Record], message: str) -> str:
             parts += ["--set", f"{name}={value}"]
         commands.append(f"    {shlex.join(parts)}")
     listed = "\n".join(f"    {line}".rstrip() for line in message.splitlines())
-    return "\n\n".join(["# What happened", listed, "# To see it again", "\n".join(commands)]) + "\n"
+    return "\n\n".join(["# What happened", listed, "# How to reproduce it", "\n".join(commands)]) + "\n"

@@ -1,4 +1,4 @@
-"""Records, and jobs that run -> the table: one line per back-end, live in a terminal."""
+"""Records and running jobs -> the table: one line per back-end, updated live in a terminal."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ IDENTITY = {"spec": "spec", "data": "data", "repeat": "run"}
 
 
 def rows_of(records: Sequence[Record]) -> list[Row]:
-    """One line per record; the spec, the data and the number of the run only where there are several."""
+    """One line per record; the spec, the data and the number of the run only if there are several."""
     headings = _telling(records)
     rows = [{**_identity(record, headings), **_row(record)} for record in records]
     return [{name: row.get(name) for name in [*(IDENTITY[each] for each in headings), *COLUMNS]} for row in rows]
@@ -33,7 +33,7 @@ class Show(Protocol):
 
 @contextmanager
 def live_table(jobs: Sequence[Job], quiet: bool) -> Iterator[Show]:
-    """A table on standard error that is kept up to date; nothing where nobody would see it."""
+    """A live table on standard error; nothing if it is quiet or not a terminal."""
     if quiet or not sys.stderr.isatty():
         yield lambda records, running: None
         return
@@ -50,7 +50,7 @@ def live_table(jobs: Sequence[Job], quiet: bool) -> Iterator[Show]:
             rows = []
             for about in abouts:
                 record, run = done.get(about["key"]), now.get(about["key"])
-                cells = _row(record) if record else _running(run) if run else {"status": "waits"}
+                cells = _row(record) if record else _running(run) if run else {"status": "waiting"}
                 rows.append({**_identity(about, headings), "back-end": about["backend"], **cells})
             live.update(_rich(rows))
 
@@ -80,7 +80,7 @@ def _row(record: Record) -> Row:
 def _running(run: RunningJob) -> Row:
     moment = run.moment
     return {
-        "status": "starts" if run.started is None else "runs",
+        "status": "starting" if run.started is None else "running",
         "objective": _numbers(moment.get("objective")),
         "bound": _numbers(moment.get("bound")),
         "seconds": f"{run.seconds:.1f}",

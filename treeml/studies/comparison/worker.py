@@ -1,4 +1,4 @@
-"""One job -> one record, inside a process of its own."""
+"""One job -> one record, in a process of its own."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from treeml.solving.result import Result
 
 SECONDS_BETWEEN_BOUNDS = 0.1
-SECONDS_BETWEEN_FORESTS = 1.0  # a forest is large, and only the last is of use
+SECONDS_BETWEEN_FORESTS = 1.0  # a forest is large, and only the last one is needed
 
 
 def work(job: dict[str, Any], send: Send) -> None:
-    """Solve, telling of every better tree at once; `done` has the record and, where there is one, the result."""
+    """Solve the job and send every better tree at once; `done` carries the record and the result, if there is one."""
     _load_what_every_job_needs()
     send("started", None)
     watch = Watch(send, job["senses"])
@@ -53,7 +53,7 @@ def work(job: dict[str, Any], send: Send) -> None:
 
 
 def keep(job: dict[str, Any], send: Send) -> None:
-    """Verify the best that a lost process had told of; `done` has the record and the result, as for `work`."""
+    """Verify the best answer reported by a lost process; `done` carries the record and the result, as in `work`."""
     from treeml.solving.pipeline import prepare
     from treeml.studies.comparison.fold import prepare_fold
     from treeml.studies.comparison.lost_results import kept
@@ -76,7 +76,7 @@ def keep(job: dict[str, Any], send: Send) -> None:
 
 
 class Watch:
-    """Notes when trees came, by one clock for all back-ends: from the moment at which the process could begin."""
+    """Records when trees are found, by the same clock for all back-ends: from the moment the process is ready."""
 
     def __init__(self, send: Send, senses: tuple[str, ...]) -> None:
         self.send, self.senses = send, senses
@@ -107,7 +107,7 @@ class Watch:
             self.tell_incumbent(now, moment)
 
     def tell_incumbent(self, now: float, moment: Progress) -> None:
-        """What is to be kept if this process is lost."""
+        """Send the answer to keep if this process is lost."""
         incumbent = Incumbent.of(moment)
         if incumbent is None or (incumbent.weights and now - self.forest_sent < SECONDS_BETWEEN_FORESTS):
             return
@@ -126,14 +126,14 @@ class Watch:
         return {"seconds": round(now, 6), "objective": values, "bound": bound}
 
     def known(self) -> Record:
-        """What is worth keeping where no answer came."""
+        """What is known if there is no answer."""
         return {"seconds": round(monotonic() - self.begun, 6), "trace": self.trace}
 
     def times(self, result: Result) -> Record:
         seconds = result.seconds
         with_tree = result.tree is not None or result.forest is not None
         return {
-            # The result's own clock starts a little later: nothing comes after its end.
+            # The result's own clock starts a little later, and no tree may come after its end.
             "first_tree_seconds": self._rounded(min(seconds, self.first or seconds), with_tree),
             "best_seconds": self._rounded(min(seconds, self.best or seconds), with_tree),
             "proof_seconds": self._rounded(seconds, result.status in (Status.OPTIMAL, Status.INFEASIBLE)),
@@ -164,7 +164,7 @@ def _model(job: dict[str, Any]) -> Statements:
 
 @contextmanager
 def _data(job: dict[str, Any]) -> Iterator[Any]:
-    """The data as they were given, or the file that came with the job."""
+    """The data as given, or the file that came with the job."""
     if job.get("file") is None:
         yield job["data"]
         return
@@ -176,7 +176,7 @@ def _data(job: dict[str, Any]) -> Iterator[Any]:
 
 
 def _load_what_every_job_needs() -> None:
-    """Before the clock starts, so that times speak of the back-end and not of Python."""
+    """Import libraries before the clock starts, so that times measure the back-end and not Python."""
     import polars  # noqa: F401
 
 
@@ -185,5 +185,5 @@ def _version(backend: str) -> str:
 
     try:
         return registry.get(backend.partition("(")[0].strip()).version()
-    except Exception:  # a library that does not load has no version to tell
+    except Exception:  # a library that does not load has no version
         return ""

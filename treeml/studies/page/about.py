@@ -1,6 +1,6 @@
-"""Model, data, result -> what a result alone does not say: the spec, the data in brief, versions, seed and limits.
+"""Model, data, result -> the context of a result: the spec, a summary of the data, versions, seed and limits.
 
-`treeml solve -o` keeps it with the result, so that a page can be made later, elsewhere, without the data.
+`treeml solve -o` stores it with the result, so that a page can be made later, elsewhere, without the data.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from treeml.lang.statements import Statements
     from treeml.solving.result import Result
 
-MOST_COLUMNS = 200  # described one by one
+MOST_COLUMNS = 200  # columns that are described
 
 
 def about(model: Statements, data: Any, result: Result, file: Path | None = None) -> dict[str, Any]:

@@ -20,7 +20,7 @@ _TOKENS = re.compile(
 
 
 def colored(text: str) -> str:
-    """Nothing but `<span class="...">` is added; what cannot be told apart stays plain."""
+    """The text as HTML, with `<span class="...">` around every recognized word; other text stays plain."""
     parts, last = [], 0
     for match in _TOKENS.finditer(text):
         parts.append(escape(text[last : match.start()]))

@@ -1,4 +1,4 @@
-"""A result and records of a race -> HTML: all that the page needs is in the file, and nothing is fetched."""
+"""A result and records of a comparison -> a self-contained HTML page that fetches nothing."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from treeml.system.reading import read_text
 from treeml.trees.drawing import COLORS
 
 FOLDER = Path(__file__).parent
-# Of a record the page shows the table and the timeline; its tree would only make the page large.
+# The page shows the table and the timeline of records; their trees would only make it large.
 LEFT_OUT = ("tree", "forest", "requirements", "measures", "statistics", "plan", "notes", "conflict", "printed")
 
 
 def write_page(result: Mapping[str, Any] | None, records: Sequence[Mapping[str, Any]] = ()) -> str:
-    """The page of a result, of a race, or of both. `result` is what `treeml solve -o` or `--json` writes."""
+    """The page of a result, of a comparison, or of both. `result` is what `treeml solve -o` or `--json` writes."""
     from treeml.trees.forest import Forest
     from treeml.trees.tree import Tree
 
@@ -35,7 +35,7 @@ def write_page(result: Mapping[str, Any] | None, records: Sequence[Mapping[str, 
         raise DataError(_no_page(flaw))
     spec = about.get("spec", {})
     single = tree if forest is None else forest.trees[0]
-    target = single.target if single is not None and single.target else spec.get("name", "a race of back-ends")
+    target = single.target if single is not None and single.target else spec.get("name", "a comparison of back-ends")
     kind = "TreeML:" if single is None else "Decision tree for" if forest is None else "Forest for"
     data = {
         "result": shown or None,
@@ -55,7 +55,7 @@ def write_page(result: Mapping[str, Any] | None, records: Sequence[Mapping[str, 
         "script": (FOLDER / "page.js").read_text(encoding="utf-8"),
         "spec": colored(shown_lines(spec.get("text", ""))),
         "text": escape(str(forest or tree or "")),
-        # A text in the data must not end the element that holds it.
+        # Text in the data must not end the script element that contains it.
         "data": text.replace("<", "\\u003c"),
     }
     page = (FOLDER / "page.html").read_text(encoding="utf-8")
@@ -68,7 +68,7 @@ def write_page(result: Mapping[str, Any] | None, records: Sequence[Mapping[str, 
 
 
 def read_result(path: Path) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:
-    """A result, or the records of a race, from a file; DataError for anything else."""
+    """The result, or the records of a comparison, in a file; DataError for any other file."""
     try:
         text = read_text(path, MOST_OF_A_JOURNAL)
     except (OSError, UnicodeDecodeError) as error:
@@ -83,7 +83,7 @@ def read_result(path: Path) -> tuple[dict[str, Any] | None, list[dict[str, Any]]
             raise DataError(_unreadable(path, "it holds no results")) from None
         return None, records
     if isinstance(value, dict) and "key" in value and "fingerprint" in value:
-        value = [value]  # a race of one line
+        value = [value]  # a comparison of one line
     if isinstance(value, list):
         flaw = next((flaw for flaw in map(flaw_of, value) if flaw), "")
         if flaw:
@@ -91,11 +91,11 @@ def read_result(path: Path) -> tuple[dict[str, Any] | None, list[dict[str, Any]]
         return None, value
     if isinstance(value, dict) and "status" in value:
         return value, []
-    raise DataError(_unreadable(path, "it is no result"))
+    raise DataError(_unreadable(path, "it is not a result"))
 
 
 def _best(records: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """Of a race on one question, the answer: a proved one if there is."""
+    """The answer of a comparison on one problem: a proved one if there is one."""
     if len({record.get("fingerprint") for record in records}) != 1:
         return None
     with_tree = [record for record in records if record.get("tree") or record.get("forest")]

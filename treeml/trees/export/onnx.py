@@ -4,8 +4,8 @@ Every column is an input of its own with one value per row: numbers are doubles 
 (missing: ""). Outputs: `prediction`; `leaf`, the number of the leaf, or -1 if the tree gives no prediction; `shares`
 for classes. Without a prediction, `prediction` is "" for texts, NaN for numbers and the smallest int64 for integers.
 Doubles are compared exactly, unlike in the tree operators of ONNX, which use floats. A column whose name an input
-cannot have (an empty name, or that of an output) is called `column_1`, `column_2` ...; the properties of the
-model map it to the column.
+cannot have (an empty name, or that of an output) is called `column_1`, `column_2` ...; the properties of the model map
+it to the column.
 """
 
 from __future__ import annotations

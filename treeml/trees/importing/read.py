@@ -87,7 +87,7 @@ def lower_start(tree: Tree, lowered: Lowered, span: Span | None = None) -> nodes
     if unknown:
         refuse_start(
             "D444",
-            f"the starting tree asks about `{unknown[0]}`, which is no column that this problem may split on",
+            f"the starting tree asks about `{unknown[0]}`, which is not a column that this problem may split on",
             span,
             f"these columns are {listed(dataset.features)}",
             help="start from a tree that was grown on these columns",
@@ -111,7 +111,9 @@ def lower_start(tree: Tree, lowered: Lowered, span: Span | None = None) -> nodes
             return nodes.Leaf()
         label = labels.get(label_text(node.prediction))
         if label is None:
-            refuse_start("D465", f"the starting tree predicts `{node.prediction}`, which is none of the classes", span)
+            refuse_start(
+                "D465", f"the starting tree predicts `{node.prediction}`, which is not one of the classes", span
+            )
         return nodes.Leaf(label)
 
     return fitted(tree.root, np.arange(problem.rows))

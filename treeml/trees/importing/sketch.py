@@ -23,7 +23,7 @@ from treeml.trees.tree import Tree
 def raise_sketch(sketch: Sketch, dataset: Dataset, origin: Origin) -> Tree:
     """The tree over the data's own columns and classes."""
     if not dataset.classes:
-        origin.refuse("D440", f"the tree of {origin.program} predicts classes, and the target is no class")
+        origin.refuse("D440", f"the tree of {origin.program} predicts classes, and the target is not a class")
     columns: dict[str, Column] = {}
 
     def raised(node: Sketch, depth: int) -> Node:
@@ -98,7 +98,7 @@ def _label(node: SketchLeaf, dataset: Dataset, origin: Origin) -> Any:
             return plain_value(label)
     origin.refuse(
         "D465",
-        f"the starting tree predicts `{node.label}`, which is none of the classes",
+        f"the starting tree predicts `{node.label}`, which is not one of the classes",
         node.line,
         f"the classes are {listed([label_text(label) for label in dataset.classes])}",
     )

@@ -44,7 +44,9 @@ def read_weka(text: str, origin: Origin) -> Sketch:
             return SketchLeaf(alone, number)
         branch = _branch(line, number)
         if branch is None:
-            origin.refuse("D481", f"{origin.name} is no tree of Weka: line {number} is no branch", number, line.strip())
+            origin.refuse(
+                "D481", f"{origin.name} is not a tree of Weka: line {number} is not a branch", number, line.strip()
+            )
         if branch.level > DEEPEST:
             origin.refuse("D481", f"{origin.name} holds a tree of more than {DEEPEST} levels", number)
         lines.append(branch)
@@ -115,7 +117,7 @@ def _pair(branches: list[tuple[_Line, Sketch]], origin: Origin) -> Sketch:
     (first, one), (second, other) = branches[0], branches[1]
     if len(branches) > 2 or second.comparison != _OPPOSITE[first.comparison] or second.value != first.value:
         origin.refuse(
-            "D481", f"{origin.name}: lines {first.number} and {second.number} are no opposites", second.number
+            "D481", f"{origin.name}: lines {first.number} and {second.number} are not opposites", second.number
         )
     if first.comparison in (">", ">=", "!="):
         first, one, other = second, other, one
@@ -127,7 +129,7 @@ def _chain(branches: list[tuple[_Line, Sketch]], origin: Origin) -> Sketch:
     sketch = branches[-1][1]
     for line, below in reversed(branches[:-1]):
         if line.comparison != "=":
-            origin.refuse("D481", f"{origin.name}: line {line.number} is no branch of a level", line.number)
+            origin.refuse("D481", f"{origin.name}: line {line.number} is not a branch of a level", line.number)
         sketch = SketchSplit(line.column, "=", line.value, below, sketch, line.number)
     return sketch
 
