@@ -183,16 +183,16 @@ def fairness(folder: Path, limit: float) -> Iterator[Line]:
 
 def building(folder: Path, limit: float) -> Iterator[Line]:
     """Build every column of the cover from the problem, price it in every form, and build the program."""
-    from treeml.backends.solvers.encodings.cover.coupling_rows import couple
-    from treeml.backends.solvers.encodings.cover.cover_program import all_columns, take, write_program
+    from treeml.backends.solvers.encodings.cover.coupling_rows import coupling_of
+    from treeml.backends.solvers.encodings.cover.cover_program import all_columns, chosen_columns, write_program
     from treeml.backends.solvers.encodings.cover.cover_tables import build_cover
     from treeml.backends.task.read_problem import read_problem
 
     problem = fair(folder, "german-credit", 3, Fraction("0.01"), "parity")
     began, spent = perf_counter(), process_time()
     asked = read_problem(problem)
-    cover, coupling = build_cover(problem, asked, Deadline.after(limit)), couple(problem, asked)
-    columns = take(cover, all_columns(cover), coupling)
+    cover, coupling = build_cover(problem, asked, Deadline.after(limit)), coupling_of(problem, asked)
+    columns = chosen_columns(cover, all_columns(cover), coupling)
     program = write_program(cover, columns, coupling)
     answer = Answer(Status.FEASIBLE, _stop_of(Status.FEASIBLE), None, (Fraction(program.columns),))
     seconds, processor = perf_counter() - began, process_time() - spent

@@ -21,10 +21,10 @@ import numpy as np
 import treeml as tml
 from treeml.backends import registry
 from treeml.backends.contract import Deadline, Limits
-from treeml.backends.improve.growth import Vertex, grow
 from treeml.backends.improve.inner import ByBackend
 from treeml.backends.improve.instance import LocalInstance, Reach, cut_instance
 from treeml.backends.improve.limits import SETS, reach_of
+from treeml.backends.improve.vertices import Vertex, grow
 from treeml.measures.lower_dataset import lower
 from treeml.problem.problem import Problem
 from treeml.solving.pipeline import prepare

@@ -92,7 +92,7 @@ def test_a_leaf_beside_is_no_step_along_the_column() -> None:
 
 @pytest.mark.parametrize("number", range(0, 60, 2))
 def test_both_oracles_agree(number: int, tmp_path: Path) -> None:
-    """The one on problems and this one share no code; so reading, lowering and verifying are tried as well."""
+    """The oracle for problems and this one share no code, so reading, lowering and verifying are tested as well."""
     random = Random(number)
     world = random_world(random, *random.choice(CELLS))
     known = truth(world)

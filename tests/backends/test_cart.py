@@ -1,4 +1,4 @@
-"""The greedy tree keeps what it can steer, admits what it cannot, and never claims to be best."""
+"""The greedy tree meets the bounds that guide its growth, reports those it breaks, and never claims to be optimal."""
 
 from __future__ import annotations
 

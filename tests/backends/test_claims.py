@@ -45,7 +45,7 @@ def xor(*bounds: Bound, goals: tuple[Goal, ...] | None = None) -> Problem:
 
 
 class Says(OracleBackend):
-    """A back-end that answers whatever it was given to say."""
+    """A back-end that returns a given answer."""
 
     options = {}  # noqa: RUF012
 
@@ -113,7 +113,7 @@ def test_evidence_is_told_and_read_back() -> None:
     assert made.text.startswith("bound meets tree, by solver bound (HiGHS: kOptimal): the solver reported")
 
 
-# -- what cannot be made -----------------------------------------------------------
+# -- claims that cannot be made ----------------------------------------------------
 
 
 @pytest.mark.parametrize("evidence", [(), (Evidence("no goal"),)])
@@ -152,7 +152,7 @@ def test_a_back_end_that_names_no_evidence_fails() -> None:
     assert diagnostic.notes == ("it says optimal and names no evidence",)
 
 
-# -- what is contradicted ----------------------------------------------------------
+# -- claims that a tree contradicts ------------------------------------------------
 
 
 def test_infeasible_is_contradicted_by_the_start() -> None:
@@ -223,10 +223,11 @@ def test_a_proof_to_a_coarse_tolerance_is_none_of_optimality() -> None:
     coarse = replace(sharp, bound=ZERO, tolerance=value)
     answer = run(Plan(problem, Says(coarse), ()))
     assert (answer.status, answer.stop) == (Status.FEASIBLE, Stop.FINISHED)
-    assert answer.notes == ("no tree is better by more than 13, which is too much beside 13 to call this one optimal",)
+    (note,) = answer.notes
+    assert note == "no tree is better by more than 13, which is too large relative to 13 to call this tree optimal"
     exact = Split(0, Split(1, Leaf(), Leaf()), Split(1, Leaf(), Leaf()))
     none = replace(sharp, tree=exact, objective=(ZERO,), bound=ZERO, tolerance=Fraction(1, 10**6))
-    # A loss of nothing is the least there is, whatever the tolerance.
+    # A loss of 0 is minimal, whatever the tolerance.
     assert run(Plan(problem, Says(none), ())).status is Status.OPTIMAL
 
 
@@ -284,7 +285,7 @@ def test_what_is_met_by_counting_rows_needs_no_solver() -> None:
     assert answer.evidence == (Evidence("bound meets tree", "", (Evidence("row by row"),)),)
 
 
-# -- as a user sees it -------------------------------------------------------------
+# -- what a user sees --------------------------------------------------------------
 
 
 @pytest.mark.parametrize("backend", ["native", "cpsat", "mip", "maxsat", "oracle"])

@@ -1,4 +1,4 @@
-"""Ctrl-C is heard wherever Python happens to be."""
+"""Ctrl-C is noticed wherever Python happens to be."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fuzzer finds what is wrong, makes it small, and keeps it as a case."""
+"""The fuzzer finds wrong answers, shrinks their problems, and stores them as cases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who solves and who refuses what is committed; a change in either direction fails, and so does a wrong answer."""
+"""The committed matrix of what each back-end solves or refuses: any change fails, and so does a wrong answer."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def test_every_back_end_has_a_cell_for_every_case() -> None:
     names = {case.name for case in cases()}
     assert set(expected()) == set(registry.BUILT_IN)
     for backend, row in expected().items():
-        # Where an answer is still wrong there is no cell, and the test of that case fails.
+        # A wrong answer has no cell, and the test of its case fails.
         assert set(row) == names, (backend, sorted(names - set(row)))
 
 
-# Cases that a back-end neither refuses nor proves: it has a tree, and its floats leave a gap.
+# Cases that a back-end solves without a proof: it has a tree, and its floats leave a gap.
 UNPROVED = {("mip", "magnitude-test-cost-and-clusters")}
 
 
@@ -43,7 +43,7 @@ def test_every_case_is_solved_by_somebody_who_does_not_look_at_every_tree() -> N
     others = [row for name, row in expected().items() if name not in ("oracle", "race")]
     settled = ("optimal", "infeasible")
     alone = {case.name for case in cases() if not any(row.get(case.name, "").startswith(settled) for row in others)}
-    assert alone == {"goal-precision"}  # a quotient to be maximized is nobody else's
+    assert alone == {"goal-precision"}  # no other back-end maximizes a quotient
 
 
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case.name)

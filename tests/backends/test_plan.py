@@ -1,4 +1,4 @@
-"""Plans bring problems within reach of back-ends that can do little, and change no answer."""
+"""Plans let back-ends with few capabilities solve every problem, and change no answer."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SIMPLE = frozenset({"Predicted", "Leaves", "TestCost", "Loss", "Used"})
 
 
 class Plain(BackendBase):
-    """The oracle behind the capabilities of a back-end with one goal and a fixed depth."""
+    """The oracle with the capabilities of a back-end for one goal and a fixed depth."""
 
     name = "plain"
     summary = "one goal, a fixed depth"
@@ -67,7 +67,7 @@ class Plain(BackendBase):
 
 
 class Claims(Plain):
-    """Returns what it is told to return."""
+    """Returns a given answer."""
 
     name = "claims"
 
@@ -111,7 +111,7 @@ def test_depth_is_minimized_by_deepening() -> None:
     assert isinstance(planned, Plan)
     answer = run(planned)
     assert (answer.status, answer.objective, answer.bound) == (Status.OPTIMAL, (2,), 2)
-    # A greedy tree of depth 2 was there before, so that depth 2 need not be asked for.
+    # A greedy tree of depth 2 is known already, so depth 2 is not solved.
     assert [asked.max_depth for asked in backend.asked] == [0, 1]
 
 
@@ -190,7 +190,7 @@ def test_refusals_are_sentences_that_name_who_can() -> None:
 
 
 def test_every_stage_is_shown_to_the_back_end_first() -> None:
-    """The bound that will hold the first goal is one that the back-end itself refuses."""
+    """The back-end itself refuses the bound that holds the first goal at its optimum."""
 
     class Choosy(Plain):
         def refusals(self, problem: Problem, options: Mapping[str, Any] = NO_OPTIONS) -> Iterator[Refusal]:
@@ -296,6 +296,25 @@ def test_an_interrupt_that_escapes_leaves_the_start() -> None:
     assert run(planned).status is Status.UNKNOWN
     answer = run(planned, start=BEST)
     assert (answer.status, answer.stop, answer.objective) == (Status.FEASIBLE, Stop.INTERRUPTED, (0,))
+
+
+def test_an_interrupt_while_a_solver_is_imported_is_no_failure() -> None:
+    class Imports(Plain):
+        def solve(self, *arguments: object, **named: object) -> Answer:  # type: ignore[override]
+            try:
+                raise KeyboardInterrupt
+            except KeyboardInterrupt:
+                raise ImportError("initialization failed")  # noqa: B904
+
+    class Lacks(Plain):
+        def solve(self, *arguments: object, **named: object) -> Answer:  # type: ignore[override]
+            raise ImportError("initialization failed")
+
+    answer = run(Plan(xor(), Imports(), ()), start=BEST)
+    assert (answer.status, answer.stop) == (Status.FEASIBLE, Stop.INTERRUPTED)
+    assert run(Plan(xor(), Lacks(), ()), Limits(deadline=Deadline.after(0))).status is Status.UNKNOWN
+    with pytest.raises(BackendError):
+        run(Plan(xor(), Lacks(), ()))
 
 
 @pytest.mark.parametrize(

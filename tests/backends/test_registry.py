@@ -1,4 +1,4 @@
-"""Back-ends are found by name, and what is broken says so."""
+"""Back-ends are found by name, and a broken one is reported."""
 
 from __future__ import annotations
 

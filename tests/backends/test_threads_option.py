@@ -1,4 +1,4 @@
-"""`solve with native(threads = 2)` says of one back-end what `threads 2` says of all."""
+"""`solve with native(threads = 2)` means `threads 2` for one back-end."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ABLE = [backend.name for backend in registry.all() if backend.can.threads]
 
 
 class Listening(OracleBackend):
-    """Notes how many threads it was given."""
+    """Records how many threads it was given."""
 
     can = OracleBackend.can.__class__(
         **{name: getattr(OracleBackend.can, name) for name in OracleBackend.can.__slots__} | {"threads": True}

@@ -1,4 +1,4 @@
-"""Ctrl-C while a back-end works: the best tree so far comes back, or a clear word that there is none."""
+"""Ctrl-C while a back-end works: the best tree so far is printed, or a message that there is no tree."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def spec(tmp_path: Path) -> Path:
     return path
 
 
-# The command line, which also tells when there is a first tree: that is what a Ctrl-C waits for, however long it takes.
+# The command line, which also prints when there is a first tree: the test sends Ctrl-C then.
 TELLING = """
 import sys
 from contextlib import contextmanager
@@ -53,7 +53,7 @@ treeml.__main__.main()
 
 
 def interrupted(*arguments: str, after: float | None = None, file: Path | None = None) -> tuple[int, str, str]:
-    """Ctrl-C once there is a tree, and a file if one is awaited; or so long after the start, whatever there is then."""
+    """Send Ctrl-C once there is a tree, and `file` if it is given; or `after` this many seconds."""
     command = [sys.executable, "-c", TELLING, "solve", *arguments]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
@@ -96,7 +96,7 @@ WAYS = (
 @pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_every_solver_leaves_its_best_tree(tmp_path: Path, way: str) -> None:
-    """Also while tables are counted, and in steps that a solver does not leave."""
+    """Also while tables are counted, and in steps that a solver does not interrupt."""
     chance = random.Random(1)
     lines = [",".join([*(f"x{i}" for i in range(12)), "g", "y"])]
     for _ in range(1500):

@@ -1,4 +1,4 @@
-"""`treeml solve --proof` and `treeml check-proof`: what cannot be is proved, and the proof is checked again."""
+"""`treeml solve --proof` and `treeml check-proof`: infeasibility is proved, and the proof is checked."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def test_conditions_on_leaves_have_nearest_values_too(backend: str, tmp_path: Pa
     said = json.loads(answer.stdout)
     assert {each["name"] for each in said["conflict"]} == {"perfect", "big"}
     assert said["nearest"]["big"] == [{"value": 1, "exact": "1"}]
-    # Leaves of three rows and more: one split at most, and half of the rows are of either class on both sides.
+    # Leaves of at least three rows: at most one split, with both classes equally frequent on both sides.
     assert said["nearest"]["perfect"] == [{"value": 4, "exact": "4"}]
 
 

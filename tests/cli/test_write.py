@@ -1,4 +1,4 @@
-"""`treeml solve --write`: the solver's own model, whole, in a file that others can solve."""
+"""`treeml solve --write`: the solver's own model, complete, in a file that other programs can solve."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def least_by_highs(path: Path) -> int:
     highs = highspy.Highs()
     highs.setOptionValue("output_flag", False)
     highs.readModel(str(path))
-    assert highs.getNumCol() > 5  # nothing was counted before: splits and leaves are all there
+    assert highs.getNumCol() > 5  # the model is complete: it has all splits and leaves
     highs.run()
     return round(highs.getObjectiveValue())
 

@@ -59,7 +59,7 @@ def test_a_single_value_is_no_column(value: Any, kind: str) -> None:
 
 @pytest.mark.parametrize("value", [{1, 2, 3, 4}, {1: 2, 3: 4, 5: 6, 7: 8}])
 def test_what_has_no_order_is_no_column(value: Any) -> None:
-    assert message({"a": value, "y": Y}).startswith("error[D420]: `a` has no order, so it is no column\n")
+    assert message({"a": value, "y": Y}).startswith("error[D420]: `a` has no order, so it is not a column\n")
 
 
 @pytest.mark.parametrize("series", [pd.Series(Y, name="y"), pl.Series("y", Y)])
@@ -107,7 +107,7 @@ def test_a_column_that_no_test_can_be_made_of(name: str) -> None:
     values, kind = UNUSABLE[name]
     table = load({"a": values, "y": Y})
     assert table.columns["a"].type == "text"
-    assert table.notes == (f"`a` holds {kind} values, which no test can be made of; turn it into numbers to use it",)
+    assert table.notes == (f"`a` holds {kind} values, which cannot be tested; turn it into numbers to use it",)
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_a_column_that_no_test_can_be_made_of(name: str) -> None:
 def test_columns_of_frames_that_no_test_can_be_made_of(series: pl.Series, kind: str) -> None:
     table = load(pl.DataFrame({"a": series, "y": Y}))
     assert table.columns["a"].type == "text"
-    assert table.notes == (f"`a` holds {kind} values, which no test can be made of; turn it into numbers to use it",)
+    assert table.notes == (f"`a` holds {kind} values, which cannot be tested; turn it into numbers to use it",)
 
 
 @pytest.mark.parametrize(

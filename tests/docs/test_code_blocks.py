@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -135,7 +136,9 @@ def _run(line: str, where: str, runs: bool) -> None:
         return
     assert all("..." not in word for word in words), f"{where}: `{line}` contains an ellipsis"
     if not runs:
-        command.commands[words[1]].make_context(words[1], words[2:])
+        named = command.get_command(click.Context(command), words[1])
+        assert named is not None, f"{where}: `{line}` names no command"
+        named.make_context(words[1], words[2:])
         return
     if words[1] in LIMITED:
         words += ["--within", "3s"]

@@ -1,4 +1,4 @@
-"""Small data for forests, and every tree there is on them."""
+"""Small data sets for forests, and every tree on them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def world(seed: int, rows: int = 14, columns: int = 4, classes: int = 2) -> tupl
 
 
 def distinct(x: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """No two rows alike, so that none contradict each other; every class is there."""
+    """Rows that all differ, so that none contradict each other; every class occurs."""
     classes = len(set(y.tolist()))
     rows, first = np.unique(x, axis=0, return_index=True)
     labels = y[first]
@@ -38,13 +38,13 @@ def model(criterion: str, depth: int, **options: Any) -> tml.Model:
 
 
 def all_votes(x: NDArray[Any], classes: int, depth: int) -> NDArray[np.int64]:
-    """What every tree of this depth votes on the rows: one line for each way that there is."""
+    """The votes of every tree of this depth: one line for each possible vote on the rows."""
     found = {votes.tobytes(): votes for votes in _votes(x, np.arange(len(x)), classes, depth)}
     return np.array(list(found.values()))
 
 
 def _votes(x: NDArray[Any], rows: NDArray[Any], classes: int, depth: int) -> list[NDArray[np.int64]]:
-    """Votes on the rows given, 0 elsewhere."""
+    """Votes on these rows, and 0 on the others."""
     everything = []
     for label in range(classes):
         votes = np.zeros(len(x), dtype=np.int64)

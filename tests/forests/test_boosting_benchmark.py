@@ -1,4 +1,4 @@
-"""The benchmark of forests on a small set: its line, its folds, and a penalty tuned fold by fold."""
+"""The benchmark of forests on a small data set: its line, its folds, and a penalty tuned in each fold."""
 
 from __future__ import annotations
 

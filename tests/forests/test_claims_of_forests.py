@@ -73,7 +73,7 @@ def fractions(weights: Any, total: Fraction) -> list[Fraction]:
 
 
 def best_value(asked: Case, weight: list[Fraction]) -> Fraction:
-    """The exact value of weights over every tree that are best up to the noise of a solver."""
+    """The exact value of the best weights over every tree, up to the tolerance of a solver."""
     votes = all_votes(asked.x, asked.classes, asked.depth)
     heavy = [row for row, each in enumerate(weight) if each > 0]
     mass = sum(weight)
@@ -133,7 +133,7 @@ def _by_lowest(signs: Any, pairs: Any, heavy: list[int], weight: list[Fraction],
 
 
 def hold(asked: Case, backend: str, rounds: int | None = None, **limits: Any) -> Status | None:
-    """Asserts that what is claimed is true; None where the criterion refuses the data."""
+    """Assert that every claim is true; None if the criterion refuses the data."""
     spec = tml.Model.parse(f"{asked.text(rounds)} solve with {backend}")
     try:
         result = spec.solve(asked.data, **limits)
@@ -168,7 +168,7 @@ def test_what_solvers_claim(seed: int, backend: str) -> None:
 
 @pytest.mark.parametrize("seed", range(200, 230))
 def test_what_is_claimed_when_time_runs_out(seed: int) -> None:
-    """However soon that is: a claim that is made is true."""
+    """Every claim is true, however early the search ends."""
     chance = Random(seed)
     hold(case(seed), chance.choice(BACKENDS[:4]), within=chance.choice([0, 0.001, 0.003, 0.01, 0.03]))
 

@@ -1,4 +1,4 @@
-"""The loop alone: cutting boards into shelves, and what happens when something ends it."""
+"""Column generation alone: the cutting-stock problem, and every way in which the loop ends."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Pattern = tuple[int, ...]
 
 
 class Boards:
-    """The fewest boards: min sum x, sum pattern * x >= demand. The loop maximizes, so the sign is turned."""
+    """The fewest boards: min sum x, sum pattern * x >= demand. The loop maximizes, so the value is negated."""
 
     def __init__(self, demand: Sequence[int]) -> None:
         self.demand = np.array(demand, dtype=float)
@@ -43,7 +43,7 @@ class Boards:
 
 
 class Cutting:
-    """The pattern worth most at the prices, by dynamic programming over lengths."""
+    """The pattern with the largest worth at the prices, by dynamic programming over lengths."""
 
     def __init__(self, length: int, shelves: Sequence[int], demand: Sequence[int]) -> None:
         self.length, self.shelves, self.demand = length, shelves, demand
@@ -168,7 +168,7 @@ def test_a_failure_with_nothing_found_is_an_error() -> None:
 
 
 def test_a_quick_claim_is_confirmed_before_it_ends_the_search() -> None:
-    """The first bound is wrong, and says that it is not confirmed; the second is the true one."""
+    """The first bound is wrong and unconfirmed; the second is correct."""
     pricing = Cutting(LENGTH, SHELVES, DEMAND)
     asked: list[float] = []
 

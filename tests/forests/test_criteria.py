@@ -1,4 +1,4 @@
-"""Every criterion reaches the optimum over all trees there are, and its bound holds for any prices."""
+"""Every criterion reaches the optimum over all trees, and its bound holds for any prices."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def examples_of_rows(y: NDArray[Any], classes: int = 2, count: NDArray[Any] | No
 def deviation_gap(
     result: tml.Result, votes: NDArray[np.int64], x: NDArray[Any], y: NDArray[Any], total: float
 ) -> float:
-    """How far any forest of these trees may be above the one found: D * best edge - the edge of the forest."""
+    """How much better a forest of these trees can be than the one found: D * best edge - the edge of the forest."""
     assert result.forest is not None
     margins = result.forest.margins(x, y, normalized=False)
     rows = len(y)
@@ -47,7 +47,7 @@ def deviation_gap(
 
 @pytest.fixture(params=["all margins at once", "a few margins at a time"])
 def joining(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small sets would never see how margins join the linear program of a large one."""
+    """Small sets have all margins in the linear program at once; here they are added step by step."""
     if request.param != "all margins at once":
         monkeypatch.setattr(lpboost, "FEW", 0)
         monkeypatch.setattr(lpboost, "CHUNK", 2)

@@ -1,4 +1,4 @@
-"""Forests from the outside: what they predict, what they obey, how they are kept, and what is refused."""
+"""Forests as users see them: predictions, requirements, stored files, and refusals."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_every_tree_is_drawn() -> None:
 
 
 def test_a_tree_asks_for_no_column_that_it_does_not_test() -> None:
-    """Trees of the pricing may ask what all rows answer alike; such a question is left out, and its column too."""
+    """Trees from the pricing may have tests that all rows answer alike; these tests and their columns are left out."""
     from treeml.forests.pricing_problem import lower_one_tree
     from treeml.problem.tree import Leaf, Split
     from treeml.trees.raising import raise_tree
@@ -210,7 +210,7 @@ def test_up_to_so_many_trees() -> None:
 
 
 def test_a_margin_that_cannot_be_told_from_0_is_reported_as_that() -> None:
-    """Contradictory rows make the best margin 0; weights are rounded, so that of the forest is a hair below."""
+    """Contradictory rows make the best margin 0; weights are rounded, so the margin is slightly below that."""
     chance = np.random.default_rng(5)
     x = chance.integers(0, 2, (60, 5))
     x[1::2] = x[::2]
@@ -439,7 +439,7 @@ def test_the_command_line_shows_a_forest(tmp_path: Any) -> None:
 
 @pytest.mark.parametrize("gap", [0.2, 0.35, 0.5])
 def test_a_forest_of_fair_trees_is_proved_by_who_has_to_be_asked(gap: float) -> None:
-    """Trees that are counted without the requirement may all be of no use: that is no proof, and others may be."""
+    """Trees counted without the requirement may all violate it: that does not prove that every tree does."""
     chance = np.random.default_rng(8)
     X = chance.integers(0, 2, (60, 4))
     sex = chance.integers(0, 2, 60)

@@ -1,4 +1,4 @@
-"""Optima that are known, on the boards of tic-tac-toe: does x win?"""
+"""Known optima on the boards of tic-tac-toe: does x win?"""
 
 from __future__ import annotations
 

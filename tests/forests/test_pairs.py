@@ -1,4 +1,4 @@
-"""The trees that counting pairs finds are the best under their roots, for any number of classes."""
+"""Trees found by counting pairs are the best under their roots, for any number of classes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from treeml.native.roots import best_under_roots
 
 
 def best_gain(bits: NDArray[np.bool_], gains: NDArray[Any], rows: NDArray[np.bool_], depth: int) -> int:
-    """The most that a tree of this depth gains on these rows, by trying all."""
+    """The largest gain of a tree of this depth on these rows, by enumeration."""
     alone = int(gains[:, rows].sum(axis=1).max())
     if depth == 0:
         return alone

@@ -1,4 +1,4 @@
-"""What pricing claims, and who may claim it: digits by back-end, answers that do not hold, bounds nobody confirmed."""
+"""Claims of the pricing: digits that back-ends support, wrong answers, and unconfirmed bounds."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_plain_mip_asks_its_solver(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def refuse_beyond(monkeypatch: pytest.MonkeyPatch, most: int) -> list[int]:
-    """An oracle that takes goals up to a size; the list gets the size of every goal that it was asked about."""
+    """An oracle that takes goals up to a size; returns a list that collects the size of every goal."""
     sizes: list[int] = []
 
     def refusals(self: OracleBackend, problem: Problem, options: Mapping[str, Any] | None = None) -> Iterator[Refusal]:
@@ -155,7 +155,7 @@ def examples_with(count: list[int], unit: Fraction, classes: int) -> Examples:
 def test_prices_in_whole_numbers_keep_their_limits(
     counts: list[int], classes: int, nu: Fraction, seed: int, scale: int
 ) -> None:
-    """Prices that a solver left a little above their limits: in whole numbers they are on them, and lose nothing."""
+    """Prices slightly above their limits are rounded to their limits, and the bound stays as strong."""
     made = LPBoost(examples_with(counts, Fraction(1, 7), classes), {"nu": nu})
     chance = np.random.default_rng(seed)
     limit = 1 / (float(nu) * sum(counts)) * np.array(counts)
@@ -253,7 +253,7 @@ def changed_oracle(monkeypatch: pytest.MonkeyPatch, after: int, lie: Any) -> Non
 
 
 def a_poor_tree(answer: Answer, problem: Problem) -> Answer:
-    """A leaf, said to be the best tree."""
+    """An answer that claims that a leaf is the best tree."""
     from treeml.problem.evaluate import evaluate_goals
 
     goals = evaluate_goals(problem, Leaf(0))
@@ -268,7 +268,7 @@ def a_poor_tree(answer: Answer, problem: Problem) -> Answer:
     ],
 )
 def test_a_tree_that_is_said_to_be_best_and_is_not(monkeypatch: pytest.MonkeyPatch, columns: int, said: str) -> None:
-    """Where other trees were counted they give the lie away, else the forest itself does."""
+    """Counted trees contradict the claim; without them, the forest itself does."""
     changed_oracle(monkeypatch, 2 if columns == 1 else 0, a_poor_tree)
     x, y = world(0, rows=10)
     with pytest.raises(tml.BackendError, match=said) as error:
@@ -380,7 +380,7 @@ def test_a_confirmation_that_fails_leaves_the_bound_that_was_confirmed() -> None
 
 
 def test_a_column_that_the_master_has_is_not_added_again() -> None:
-    """Its reduced cost is what the master's arithmetic leaves; without this the loop would never end."""
+    """Its reduced cost comes from rounding in the master; without this rule the loop would never end."""
 
     def pricing(prices: Any, enough: float, deadline: Deadline) -> PricedTrees[Worth]:
         return PricedTrees([Worth(1.0)], Fraction(3))
@@ -455,7 +455,7 @@ def test_weights_that_are_simple_fractions() -> None:
 
 
 def test_cp_sat_with_numbers_beyond_31_bits() -> None:
-    """A detection of CP-SAT found models without solutions that have some, where numbers are so large."""
+    """With such large numbers, a presolve step of CP-SAT called feasible models infeasible."""
     x = np.array([[0, 0], [1, 1], [1, 1], [1, 1], [0, 1], [0, 1]])
     data = {"a": x[:, 0], "b": x[:, 1], "w": np.array([1, 1, 0, 2, 2, 1]), "y": np.array(list("pqqpqp"))}
     text = "predict y weight by w require depth <= 1 ensemble by mdboost(penalty = 0.125) maximize margin solve with "

@@ -24,7 +24,7 @@ from treeml.native import cover, numeric
 from treeml.native import solver as over_tests
 from treeml.native.roots import best_under_roots
 from treeml.native.rup import check_text
-from treeml.native.shallow import Flat, Shallow
+from treeml.native.shallow import FlatShallowTree, Shallow
 from treeml.native.solver import NativeError
 
 Random = np.random.Generator
@@ -219,7 +219,7 @@ def thresholds(random: Random) -> None:
         if chance(random, 20):
             nodes = int(random.integers(1, 6))
             parts = [numbers(random, nodes, -1, nodes, np.int32).tolist() for _ in range(4)]
-            solver.start(numeric.Flat(*parts, []))
+            solver.start(numeric.FlatThresholdTree(*parts, []))
         chosen = options_of(random, numeric.options())
         limit(chosen, "microseconds", 1000)
         try:
@@ -276,7 +276,7 @@ def shallow(random: Random) -> None:
     guide = None
     if chance(random, 30):
         nodes = int(random.integers(1, 6))
-        guide = Flat(*(numbers(random, nodes, -1, nodes, np.int32) for _ in range(4)))
+        guide = FlatShallowTree(*(numbers(random, nodes, -1, nodes, np.int32) for _ in range(4)))
     labels = numbers(random, rows, 0, classes - 1, np.int32)
     memory = int(random.choice([0, 0, 10**4, 10**5, 10**6]))
     weights = numbers(random, classes, 0, 2, np.int32).tolist()

@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 
 from treeml.native import border, cover
-from treeml.native.numeric import Flat as NumericFlat
-from treeml.native.numeric import NumericSolver
+from treeml.native.numeric import FlatThresholdTree, NumericSolver
 from treeml.native.roots import best_under_roots
-from treeml.native.shallow import Flat, Shallow
+from treeml.native.shallow import FlatShallowTree, Shallow
 from treeml.native.solver import Solver
 
 RANDOM = np.random.default_rng(3)
@@ -245,14 +244,18 @@ LARGE = 2**32  # 0 if truncated to 32 bits
         (lambda: NumericSolver(CODES).set(depth=2**64), OverflowError, "depth must fit in 64 bits"),
         (lambda: NumericSolver(CODES).ranks(LARGE), OverflowError, "column must fit in 32 bits"),
         (
-            lambda: NumericSolver(CODES).start(NumericFlat([LARGE], [0], [0], [0], [0])),
+            lambda: NumericSolver(CODES).start(FlatThresholdTree([LARGE], [0], [0], [0], [0])),
             OverflowError,
             "start tree must fit",
         ),
         (lambda: Shallow(BITS, LABELS[1:], [0, 0, 0]), ValueError, "labels must have shape"),
         (lambda: Shallow(BITS[0], LABELS, [0, 0, 0]), ValueError, "two-dimensional"),
         (lambda: Shallow(BITS, LABELS, [LARGE, 0, 0]), OverflowError, "weights must fit in 32 bits"),
-        (lambda: Shallow(BITS, LABELS, [0] * 3, Flat(*[np.zeros(2)] * 4)), ValueError, "guide must be whole numbers"),
+        (
+            lambda: Shallow(BITS, LABELS, [0] * 3, FlatShallowTree(*[np.zeros(2)] * 4)),
+            ValueError,
+            "guide must be whole numbers",
+        ),
         (lambda: Shallow(BITS, LABELS, [0, 0, 0]).search(LARGE), ArgumentError, "fit in 32 bits"),
         (lambda: best_under_roots(BITS, np.zeros((1, ROWS - 1)), 2, np.arange(2)), ValueError, "gain must have shape"),
         (lambda: best_under_roots(BITS, np.zeros((1, ROWS)), 2, np.arange(2) + LARGE), OverflowError, "roots must fit"),

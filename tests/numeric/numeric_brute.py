@@ -10,7 +10,7 @@ from random import Random
 
 import numpy as np
 
-from treeml.native.numeric import Flat, NumericSolver
+from treeml.native.numeric import FlatThresholdTree, NumericSolver
 
 LeafCost = Callable[[tuple[int, ...]], Fraction]
 
@@ -86,7 +86,7 @@ def best(case: Case) -> Fraction | None:
     return over(tuple(range(case.rows)), case.depth, most)
 
 
-def value_of(case: Case, tree: Flat) -> Fraction:
+def value_of(case: Case, tree: FlatThresholdTree) -> Fraction:
     """The value of a tree, with every bound checked."""
     leaves = 0
 

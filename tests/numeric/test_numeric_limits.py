@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numeric_brute import random_case
 
-from treeml.native.numeric import Flat, NumericSolver
+from treeml.native.numeric import FlatThresholdTree, NumericSolver
 
 
 def hard(rows: int = 4000, columns: int = 12, depth: int = 4) -> NumericSolver:
@@ -104,7 +104,9 @@ def test_a_start_is_never_lost() -> None:
     assert solver.solve().value == 1
     # Column 3 equals column 1 and is merged with it; column 2 is constant and sends all rows to `no`.
     solver.start(
-        Flat([2, -1, 3, -1, 0, -1, -1], [0, 0, 3, 0, 2, 0, 0], [1, -1, 3, -1, 5, -1, -1], [2, -1, 4, -1, 6, -1, -1], [])
+        FlatThresholdTree(
+            [2, -1, 3, -1, 0, -1, -1], [0, 0, 3, 0, 2, 0, 0], [1, -1, 3, -1, 5, -1, -1], [2, -1, 4, -1, 6, -1, -1], []
+        )
     )
     assert solver.solve().value == 0
 
@@ -112,7 +114,7 @@ def test_a_start_is_never_lost() -> None:
 def test_a_start_that_is_no_tree() -> None:
     solver = NumericSolver(np.array([[0, 1]], dtype=np.int32))
     with pytest.raises(ValueError, match="node 0 of the start"):
-        solver.start(Flat([0], [0], [0], [0], []))
+        solver.start(FlatThresholdTree([0], [0], [0], [0], []))
 
 
 def test_upper_and_enough() -> None:

@@ -1,4 +1,4 @@
-"""Which back-end solves: the one asked for, the first of several that can, or the first of the stated order."""
+"""Which back-end solves a spec: the one named, the first capable one of several, or the first in the default order."""
 
 from __future__ import annotations
 
@@ -73,5 +73,5 @@ def test_wrong_wishes_are_named(asked: dict[str, object], code: str) -> None:
 
 
 def test_a_limit_that_is_not_kept_is_said_so() -> None:
-    assert "cart does not keep a limit on memory" in model().solve(X, Y, backend="cart", memory="1GB").notes
+    assert "cart ignores the limit on memory" in model().solve(X, Y, backend="cart", memory="1GB").notes
     assert not any("memory" in note for note in model().solve(X, Y, backend="native", memory="1GB").notes)

@@ -1,4 +1,4 @@
-"""Every example: its text and its Python twin make equal models, and it is solved, or refused by name."""
+"""Every example: its text and its Python version make equal models, and it is solved, or refused by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a requirement would have to give: the values are those of looking at every tree."""
+"""How far a requirement would have to give: the values equal those found by enumerating every tree."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ CASES = [(required, (SHALLOW,)) for required in ASKED] + [(required, (SHALLOW, o
 
 
 def by_looking(required: Required, others: tuple[Required, ...]) -> list[Fraction]:
-    """The values that the requirement could ask for, those nearest to its limit first."""
+    """The values at which the requirement can be met, nearest to its limit first."""
     view = View(replace(WORLD, requirements=others))
     limit = Fraction(required.limit)
     values = {
@@ -101,7 +101,7 @@ def test_the_value_is_that_of_looking_at_every_tree(
     found = why.nearest[str(required)]
     expected = by_looking(required, others)
     if found is None:
-        assert backend not in ("oracle", "cpsat")  # which minimize or halve everything asked here
+        assert backend not in ("oracle", "cpsat")  # these two always find the value
         return
     assert list(found) == expected
 
@@ -138,7 +138,7 @@ def test_a_measure_of_several_requirements(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("backend", "measure"), [("cpsat", "accuracy"), ("native", "purity")])
 def test_solve_names_the_smallest_conflict_and_the_next_question(tmp_path: Path, backend: str, measure: str) -> None:
-    """Also where the back-end names no conflict itself, as native does not."""
+    """Also with native, which does not name a conflict itself."""
     code, _, said = asked(tmp_path, "solve", "--with", backend, measure=measure, fit="leaf_errors <= 7")
     assert code == 3
     path = tmp_path / "spec.tml"

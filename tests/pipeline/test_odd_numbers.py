@@ -1,4 +1,4 @@
-"""Limits, prices and weights as programs write them: every back-end is right, or refuses in a sentence."""
+"""Limits, prices and weights as programs write them: every back-end is right, or refuses with a reason."""
 
 from __future__ import annotations
 

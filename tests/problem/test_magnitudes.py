@@ -1,4 +1,4 @@
-"""Numbers of odd sizes: grids hold every value, and rescaled problems allow and order trees as before."""
+"""Numbers of unusual magnitudes: grids hold every value, and rescaled problems keep the trees and their order."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def random_tree(random: Random, problem: Problem, depth: int = 4) -> Node:
 
 
 def odd_number(random: Random) -> Fraction:
-    """As a user or a program writes numbers: 16 digits, few digits, very large and very small ones."""
+    """A number as users and programs write it: with 16 digits, with few digits, very large or very small."""
     return random.choice(
         (
             lambda: Fraction(str(random.random())),
@@ -64,7 +64,7 @@ def odd_number(random: Random) -> Fraction:
 
 
 def odd_problem(seed: int, plain: bool = False) -> Problem:
-    """A random problem whose weights, limits and factors are odd; a plain one asks for what most back-ends take."""
+    """A random problem with unusual weights, limits and factors; a plain one uses only what most back-ends support."""
     random = Random(seed)
     problem = random_problem(random, kinds=PLAIN_KINDS if plain else KINDS)
     weight = np.array([random.choice((1, 3, 7 * 10**8, 10**10, 123456789)) for _ in range(problem.rows)], np.int64)
@@ -135,7 +135,7 @@ def test_rescaled_problems_allow_and_order_trees_as_before(carries: Carries | No
         for tree in trees:
             before = all(meets(each, problem, tree) for each in problem.bounds)
             assert before == all(meets(each, made.problem, tree) for each in made.problem.bounds)
-        # Orders hold among the trees that are allowed.
+        # The order is the same among the trees that are allowed.
         trees = [tree for tree in trees if all(meets(each, problem, tree) for each in problem.bounds)]
         assert all(meets(each, problem, tree) for each in deep for tree in trees)
         for one, other in pairwise(trees):
@@ -160,7 +160,7 @@ def test_rescaled_problems_allow_and_order_trees_as_before(carries: Carries | No
 
 
 class Small(BackendBase):
-    """The oracle behind a back-end that carries small numbers only, and may be stopped."""
+    """The oracle as a back-end that handles only small numbers, and may be stopped."""
 
     name, summary = "small", "small numbers"
     can = replace(OracleBackend.can, carries=SMALL)
@@ -237,7 +237,7 @@ def xor(*bounds: Bound, price: str = "1", weight: int = 1) -> Problem:
 
 
 def test_what_was_proved_of_a_small_goal_is_said_of_the_users() -> None:
-    """A tree of four leaves and no errors, and a bound below it: what they are at the user's own price."""
+    """A tree with four leaves and no errors, and a bound below it, converted to the user's own prices."""
     problem = xor(price="0.01714285714285714")
     tree = Split(0, Split(1, Leaf(0), Leaf(1)), Split(1, Leaf(1), Leaf(0)))
     told: list[Progress] = []
@@ -292,8 +292,8 @@ def test_sentences_of_a_plan() -> None:
     assert made.sentences == (
         "no tree here is deeper than 2, so depth is bounded by 2",
         "`purity >= 0.6666666666666666` is compared with 2/3: no value here lies between",
-        "`leaves <= 1e30` holds of every tree",
-        "`errors <= 1e30` holds of every tree",
+        "`leaves <= 1e30` holds for every tree",
+        "`errors <= 1e30` holds for every tree",
         "a common factor is taken out of the goal minimize errors",
     )
     assert [each.limit for each in made.problem.bounds] == [2, Fraction(2, 3)]

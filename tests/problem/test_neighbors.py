@@ -1,4 +1,4 @@
-"""Neighbors of fractions are those that counting finds."""
+"""Neighbors of fractions equal those found by enumeration."""
 
 from __future__ import annotations
 

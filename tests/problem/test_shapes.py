@@ -1,4 +1,4 @@
-"""What is said of all trees holds for the trees that the oracle finds."""
+"""Statements about all trees hold for the trees that the oracle finds."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_gap_is_never_below_nothing() -> None:
     parts = tuple(Sum(((Fraction(1, 6), Predicted(sign * cost)),)) for sign in (1, -1))
     gap = Sum(((Fraction(2), Largest(parts)),), Fraction(1))
     assert gap.lower_bound(problem) == gap.lower_bound(problem, row_by_row=True) == 1
-    # Alone a part says no more than its rows do, and a largest that is to be large is not bounded from below.
+    # A single part bounds no more than its rows do, and a maximized maximum has no lower bound.
     alone = Sum(((Fraction(2), Largest(parts[:1])),))
     assert alone.lower_bound(problem) == 2 * Fraction(-3, 6)
     assert Sum(((Fraction(-1), Largest(parts)),)).lower_bound(problem) is None

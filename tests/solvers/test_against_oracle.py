@@ -1,4 +1,4 @@
-"""Every encoding finds what looking at every tree finds, on random problems with random requirements."""
+"""Every encoding agrees with the oracle on random problems with random requirements."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def truth(seed: int, numbers: bool, numeric: bool) -> Answer:
 
 
 def check(way: str, seed: int, numbers: bool = False, numeric: bool = False) -> bool:
-    """False where the way refuses the problem."""
+    """False if this encoding refuses the problem."""
     name, options = WAYS[way]
     problem = random_problem(seed, numbers=numbers, numeric=numeric)
     backend = get(name)
@@ -111,5 +111,5 @@ def test_every_status_occurs() -> None:
 
 
 def test_a_count_equal_to_one_beside_other_columns_is_no_choice_of_one() -> None:
-    """The row of that requirement has only ones and equals one, and a column of it takes larger values."""
+    """The row of that requirement has coefficients 1 and right-hand side 1, but a column with larger values."""
     assert check("cpsat alone", 5042)

@@ -1,4 +1,4 @@
-"""Cover states from C are what counting row by row gives."""
+"""Cover states from C equal those counted row by row."""
 
 from __future__ import annotations
 

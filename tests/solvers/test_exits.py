@@ -1,4 +1,4 @@
-"""A process in which a solver was left running ends as it should: its exit code, its output, and no abort."""
+"""A process with a solver left running ends properly: with its exit code and output, and without an abort."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def test_least(way: str, goals: str) -> None:
 
 @pytest.mark.parametrize("way", ["sat complete", "sat partition", "parameterized"])
 def test_nodes_below_a_leaf_are_no_leaves(way: str) -> None:
-    """Lopsided trees whose fewest leaves were missed by one where the nodes below a leaf had to part something."""
+    """Unbalanced trees for which one leaf too many was found when nodes below a leaf had to separate rows."""
     check(way, 169, "leaves")
     check(way, 225, "depth then leaves")
 

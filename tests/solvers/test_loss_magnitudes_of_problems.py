@@ -1,4 +1,4 @@
-"""Specs with losses at odd magnitudes: every back-end finds what the oracle finds, or refuses in a sentence."""
+"""Specs with losses of unusual magnitudes: every back-end agrees with the oracle, or refuses with a reason."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def solved(text: str, data: dict[str, Any], backend: str | None) -> tml.Result |
         return tml.Model.parse(text).solve(data, backend=backend, within=60)
     except tml.BackendError:
         raise
-    except tml.SpecError:  # refused in a sentence
+    except tml.SpecError:  # refused with a reason
         return None
 
 

@@ -1,4 +1,4 @@
-"""Support sets, branching sets, thresholds by halving: the lemmas of Ordyniak and Szeider (2021), and hard families."""
+"""Support sets, branching sets, thresholds by bisection: lemmas of Ordyniak and Szeider (2021), and hard families."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def ask(tmp_path: Path, rows: str, *more: str) -> tuple[int, str, str]:
 
 
 def test_parameters_are_reported(tmp_path: Path) -> None:
-    """The example of the paper's Figure 2: four features, one of which tells the classes apart."""
+    """The example of Figure 2 of the paper: four features, one of which separates the classes."""
     walk = (
         "temp,rain,time,day,label\n37,1,10,3,no\n68,0,60,2,yes\n53,1,60,4,no\n53,0,15,2,no\n60,0,60,5,yes\n"
         "51,0,40,3,yes\n71,0,35,5,yes\n"

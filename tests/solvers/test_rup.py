@@ -19,7 +19,7 @@ def dimacs(clauses: list[list[int]]) -> bytes:
 
 
 def pigeons() -> list[list[int]]:
-    """One pigeon more than there are holes."""
+    """The pigeonhole principle: one pigeon more than there are holes."""
     place = [[1 + bird * PIGEONS + hole for hole in range(PIGEONS)] for bird in range(PIGEONS + 1)]
     apart = [[-a[hole], -b[hole]] for hole in range(PIGEONS) for a, b in combinations(place, 2)]
     return [*place, *apart]
@@ -47,7 +47,7 @@ def test_rejects_a_proof_of_something_else() -> None:
 
 
 def test_rejects_tampered_steps() -> None:
-    """A step without one of its literals may still follow; on satisfiable clauses the end never does."""
+    """A step without one of its literals may still follow, but from satisfiable clauses the empty clause never does."""
     make = random.Random(3)
     rejected = 0
     for _ in range(60):

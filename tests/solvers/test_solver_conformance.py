@@ -49,7 +49,7 @@ class TestMaxSatCore(Conformance):
 class TestMipGurobi(Conformance):
     backend = "mip"
     options: ClassVar[Mapping[str, Any]] = {"solver": "gurobi", "presolve": False}
-    unproved = frozenset({"magnitude-test-cost-and-clusters"})  # floats do not tell the last unit of 5e11
+    unproved = frozenset({"magnitude-test-cost-and-clusters"})  # floats do not separate the last unit of 5e11
 
 
 class TestCpSatWithoutPresolve(Conformance):

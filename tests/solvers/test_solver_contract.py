@@ -1,4 +1,4 @@
-"""What the solver back-ends promise beside right answers: limits, files, proofs, explanations, repetition."""
+"""What the solver back-ends promise besides right answers: limits, files, proofs, explanations, repeatability."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def errors(actual: Any) -> Sum:
 
 
 def raw(rows: int = 40, depth: int = 2) -> Problem:
-    """Two numeric columns, taken as they are."""
+    """Two numeric columns without binary tests."""
     make = np.random.default_rng(5)
     features, tests = [], []
     for number in range(2):
@@ -142,7 +142,7 @@ def test_a_proof_is_written_and_holds(solver: str, tmp_path: Path) -> None:
     assert set(answer.conflict) == {"shallow", "perfect"}
     clauses = Path(f"{path}.cnf")
     assert check_proof(clauses, path) is None
-    # Without the clauses that say what is perfect there is a tree, so the proof cannot hold.
+    # Without the clauses that require a perfect tree there is a tree, so the proof must fail.
     lines = clauses.read_text().splitlines()
     units = [line for line in lines[1:] if len(line.split()) > 2]
     header = lines[0].split()
@@ -288,7 +288,7 @@ def test_importing_a_back_end_imports_no_solver() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, timeout=600)
 
 
-# -- what a solver may use, and what it says of it ------------------------------------------------
+# -- limits on a solver, and the notes about them -------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -312,7 +312,7 @@ def test_a_margin_keeps_to_tests_with_rows_on_either_side(seed: int) -> None:
 
     assert not list(get("maxsat").refusals(problem))
     answer = solve("maxsat", problem, margin=margin)
-    # What the margin leaves out may hold a better tree, so nothing is claimed of all trees.
+    # A tree excluded by the margin may be better, so nothing is claimed.
     assert (answer.status, answer.stop, answer.bound) == (Status.FEASIBLE, Stop.FINISHED, None)
     assert any("either side" in note for note in answer.notes)
     assert answer.tree is not None
@@ -456,7 +456,7 @@ def test_ctrl_c_ends_every_search(name: str, options: dict[str, Any]) -> None:
     ],
 )
 def test_memory_that_a_solver_takes_ends_its_search(name: str, options: dict[str, Any], monkeypatch: Any) -> None:
-    """The process seems to grow by a gigabyte whenever it is looked at: no solver can finish before that is seen."""
+    """The process seems to grow by a gigabyte at every check, so the limit is exceeded before any solver can finish."""
     from itertools import count
 
     from treeml.backends.solvers.engines import running, sat
@@ -504,7 +504,7 @@ def test_a_gap_that_nothing_can_keep_is_refuted(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "options"), [("maxsat", {"encoding": "binary"}), ("cpsat", {"encoding": "rows"})])
 def test_a_model_of_single_tests_is_measured_by_its_tests(name: str, options: dict[str, Any]) -> None:
-    """The same columns taken as they are make a model of a fifth of the size, which fits."""
+    """Without binary tests the model of the same columns has a fifth of the size, which fits."""
     problem = raw(rows=2000, depth=9)
     refused = list(get(name).refusals(problem, options))
     assert len(refused) == 1
@@ -551,7 +551,7 @@ def test_a_signal_stops_every_solver_with_the_best_tree_so_far(name: str, option
 
 
 def test_a_solver_that_knows_nothing_is_not_quoted() -> None:
-    """Solvers say minus infinity of a model they have just begun; the costs of the rows say more, and may be enough."""
+    """Solvers that have just begun report minus infinity; the bound row by row is better and may be enough."""
     problem = raw(depth=2)
     nothing = Proved(-(10**20), Evidence("solver bound"))
     cost = np.array([[0, 3], [2, 5], [4, 0]])[np.arange(problem.rows) % 3]

@@ -1,4 +1,4 @@
-"""What a solver's status carries: every row with a solver that lies, and with the real ones brought into the status."""
+"""What a solver's status supports: every row with a fake solver that lies, and with real solvers where possible."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from treeml.backends.solvers.engines.statuses import (
     TABLES,
     Meaning,
     accuracy_for,
+    callback_bound,
     outcome_of,
     row_of,
-    told_bound,
     whole_bound,
 )
 
@@ -32,7 +32,7 @@ EVER = RunLimits(Deadline())
 
 
 def program(columns: int = 8, rows: int = 3, feasible: bool = True, sign: int = 1) -> Program:
-    """A covering program: of every row half of what all columns hold together."""
+    """A covering program: every row needs half of the sum of all its columns."""
     make = np.random.default_rng(0)
     held = make.integers(1, 30, (rows, columns))
     needed = held.sum(axis=1) // 2 if feasible else held.sum(axis=1) + 1
@@ -96,14 +96,14 @@ def test_infeasible_or_unbounded_is_infeasible_only_where_columns_are_bounded(so
 
 
 def test_an_unknown_status_is_a_failure() -> None:
-    with pytest.raises(ValueError, match="CP-SAT ends with the status SURE, of which nothing is known"):
+    with pytest.raises(ValueError, match="CP-SAT ended with the unknown status SURE"):
         row_of("CP-SAT", "SURE")
 
 
 def test_what_a_callback_passes_counts_by_its_row() -> None:
-    assert told_bound("CP-SAT", "bound_callback", None) is None
-    assert told_bound("CP-SAT", "UNKNOWN", 0) is None
-    known = told_bound("CP-SAT", "bound_callback", 5)
+    assert callback_bound("CP-SAT", "bound_callback", None) is None
+    assert callback_bound("CP-SAT", "UNKNOWN", 0) is None
+    known = callback_bound("CP-SAT", "bound_callback", 5)
     assert known is not None
     assert known.least == 5
 
@@ -134,7 +134,7 @@ def test_what_floats_may_have_added_is_taken_off_before_rounding_up() -> None:
     accuracy = accuracy_for(wide, 1e-10)
     assert accuracy.tolerance == 1e-10
     assert accuracy.slack(0.0) > 8e9 * 1e-10
-    # So wide that no tolerance tells one unit from the next: the bound is lowered, and nothing is proved by it.
+    # So wide that no tolerance separates one unit from the next: the bound is lowered and proves nothing.
     assert (accuracy_for(replace(wide, upper=np.full(8, 10**12, np.int64)), 1e-10).whole_bound(74.0) or 0) < 74
 
 
@@ -174,7 +174,7 @@ def test_without_a_solution(name: str) -> None:
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize("name", ENGINES)
 def test_stopped_by_a_limit_on_work(name: str, sign: int) -> None:
-    """The bound, if there is one, holds; a default of 0 would not where all costs are negative."""
+    """The bound, if there is one, is valid; a default of 0 would not be, as all costs are negative."""
     hard = program(40, 20, sign=sign)
     best = cpsat.solve_program(hard, EVER)
     assert best.end is SolverEnd.OPTIMAL
@@ -306,7 +306,7 @@ def test_scip_that_is_stopped_at_once(parameter: str, value: float, status: str)
     outcome = scip._outcome(model, variables, hard, [], accuracy_for(hard, scip.FINEST))
     assert outcome.raw in (status, "optimal")
     assert outcome.bound is None or outcome.bound.least <= best.bound.least
-    # A gap that somebody allowed is no proof, whatever the row says of the status.
+    # With an allowed gap there is no proof, whatever the row of the status says.
     assert outcome.end is not SolverEnd.OPTIMAL or outcome.bound is not None
 
 

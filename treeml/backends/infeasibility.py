@@ -82,6 +82,7 @@ def has_easy_tree(problem: Problem, goals: tuple[Goal, ...], limits: Limits) -> 
 
     This shows for most satisfiable requirements that they are satisfiable, at any depth and without a solver.
     """
+    # imported here: start-up time
     from treeml.backends.heuristics.cart import CartBackend
 
     if any(meets_all(problem, Leaf(label)) for label in range(problem.classes) or (-1,)):
@@ -163,6 +164,7 @@ def _extreme(
     backend: Backend, problem: Problem, quantity: RequiredSum, sense: str, limits: Limits
 ) -> Fraction | Status:
     """The least (for >=: the greatest) value over all trees, or INFEASIBLE, or UNKNOWN."""
+    # imported here: start-up time
     from treeml.backends.planning.plan import Plan, plan
     from treeml.backends.run import run
 
@@ -216,7 +218,7 @@ def _simplest(low: Fraction, high: Fraction) -> Fraction:
 
 def _value(backend: Backend, problem: Problem, total: Sum, limits: Limits) -> Fraction | Status:
     """The value of the sum for some tree of the problem, or INFEASIBLE, or UNKNOWN."""
-    answer = asked_of(backend, problem, limits)
+    answer = planned_answer(backend, problem, limits)
     if answer is None or answer.status is Status.UNKNOWN:
         return Status.UNKNOWN
     return Status.INFEASIBLE if answer.tree is None else evaluate_sum(total, problem, answer.tree)
@@ -264,8 +266,9 @@ def _steps(total: Sum) -> Iterator[Fraction | None]:
             yield None
 
 
-def asked_of(backend: Backend, problem: Problem, limits: Limits) -> Answer | None:
+def planned_answer(backend: Backend, problem: Problem, limits: Limits) -> Answer | None:
     """The answer of the back-end to this problem, by a plan; None if the back-end cannot solve it."""
+    # imported here: start-up time
     from treeml.backends.planning.plan import Plan, plan
     from treeml.backends.run import run
 

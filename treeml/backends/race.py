@@ -166,6 +166,7 @@ class _Running:
                     child.close()
 
     def begin(self, children: list[tuple[str, Child]]) -> None:
+        # imported here: start-up time
         from treeml.system.child import Child
 
         threads = max(1, self.limits.threads // len(self.members))
@@ -191,7 +192,7 @@ class _Running:
                         selector.unregister(child.channel)
                         running.remove((name, child))
                         if child not in self.heard:
-                            self.notes.append(f"{name} took no further part: {child.end()}")
+                            self.notes.append(f"{name} dropped out: {child.end()}")
                 if self.is_stopped or is_pressed():
                     return self.ended(Stop.INTERRUPTED)
                 if monotonic() > self.limits.deadline.at + GRACE:
@@ -205,7 +206,7 @@ class _Running:
                 self.hear(value)
             elif kind == "failed":
                 self.heard.append(child)
-                self.notes.append(f"{name} took no further part: {value}")
+                self.notes.append(f"{name} dropped out: {value}")
             elif kind == "answer":
                 self.heard.append(child)
                 answer: Answer = value
@@ -296,6 +297,7 @@ def _fits(tree: Node, problem: Problem) -> bool:
 
 def member(given: tuple[Problem, str, Limits, float, Node | None], send: Send) -> None:
     """Runs one member in its own process: planned, run and checked exactly as without a race."""
+    # imported here: start-up time
     from treeml.backends.planning.plan import Plan, plan
     from treeml.backends.run import run
 

@@ -34,6 +34,11 @@ def run(
         answer = _start_or_nothing(plan.problem, start)
     except SpecError:
         raise
+    except ImportError as error:
+        # Ctrl-C while a solver's C++ module is being imported surfaces as an ImportError of that module.
+        if not limits.deadline.passed and not isinstance(error.__context__, KeyboardInterrupt):
+            raise BackendError(_failed(plan.backend, error)) from error
+        answer = _start_or_nothing(plan.problem, start)
     except Contradiction as contradiction:
         raise BackendError(_unverified(plan.backend, "B514", str(contradiction))) from contradiction
     except UnfoundedClaim as unfounded:
@@ -44,7 +49,7 @@ def run(
     statistics = {"seconds": monotonic() - began, **answer.statistics}
     notes = answer.notes
     if limits.memory is not None and not plan.backend.can.keeps_memory:
-        notes = (*notes, f"{plan.backend.name} does not keep a limit on memory")
+        notes = (*notes, f"{plan.backend.name} ignores the limit on memory")
     return replace(answer, statistics=statistics, notes=notes)
 
 
@@ -164,8 +169,8 @@ def no_more_than_shown(problem: Problem, answer: Answer) -> Answer:
     if not loose:
         return answer
     note = (
-        f"no tree is better by more than {float(answer.tolerance):.3g}, which is too much beside {float(loose[0]):.6g} "
-        "to call this one optimal"
+        f"no tree is better by more than {float(answer.tolerance):.3g}, which is too large relative to "
+        f"{float(loose[0]):.6g} to call this tree optimal"
     )
     bound = None if answer.bound is None else answer.bound - answer.tolerance
     return replace(

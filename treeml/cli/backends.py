@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from treeml.cli.options import data_option, load_model, output_options, set_option, untrusted_option
-from treeml.cli.output import Output
+from treeml.cli.output import Printer
 
 
 @click.command("backends")
@@ -16,7 +16,7 @@ from treeml.cli.output import Output
 @set_option
 @output_options("as_json", "style")
 @untrusted_option
-def command(spec: Path | None, data: str | None, settings: tuple[str, ...], out: Output) -> None:
+def command(spec: Path | None, data: str | None, settings: tuple[str, ...], out: Printer) -> None:
     """List the back-ends; with SPEC, say which can solve it, and why the others cannot."""
     from treeml.solving.explain import backends, capable_backends  # imported here: start-up time
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from treeml.cli.options import LIMITS, output_options, records_option, resume_option, run_options
-from treeml.cli.output import Output
+from treeml.cli.output import Printer
 from treeml.solving.options import RunOptions
 
 SUITES = ("cp4im", "numeric", "least-depth", "boosting", "boosting-variance", "improvement")
@@ -27,7 +27,7 @@ SUITES = ("cp4im", "numeric", "least-depth", "boosting", "boosting-variance", "i
 @records_option
 @resume_option
 @output_options("as_json", "style", "quiet")
-def command(suites: tuple[str, ...], options: RunOptions, out: Output, **arguments: Any) -> None:
+def command(suites: tuple[str, ...], options: RunOptions, out: Printer, **arguments: Any) -> None:
     """Run the tables of papers (all SUITES, or those named) and print their figures beside ours."""
     from treeml.studies.bench.run import bench  # imported here: start-up time
 

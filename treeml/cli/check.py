@@ -15,7 +15,7 @@ from treeml.cli.options import (
     spec_argument,
     untrusted_option,
 )
-from treeml.cli.output import Output, counted, say, write_file
+from treeml.cli.output import Printer, counted, say, write_file
 from treeml.lang.diagnostic import SpecError
 from treeml.lang.source import Source
 from treeml.lang.source_file import read
@@ -29,7 +29,7 @@ from treeml.solving.checking import check_with_data
 @click.option("--fix", is_flag=True, help="Apply the safe repairs to the file.")
 @output_options("style", "quiet")
 @untrusted_option
-def command(spec: Path, data: str | None, settings: tuple[str, ...], fix: bool, out: Output) -> None:
+def command(spec: Path, data: str | None, settings: tuple[str, ...], fix: bool, out: Printer) -> None:
     """Check SPEC, alone or (--data) together with data."""
     with out.mistakes():
         if fix:
@@ -40,7 +40,7 @@ def command(spec: Path, data: str | None, settings: tuple[str, ...], fix: bool, 
         say(f"{spec}: ok" if not warnings else f"{spec}: ok, with {counted(len(warnings), 'warning')}")
 
 
-def _repair(spec: Path, out: Output) -> None:
+def _repair(spec: Path, out: Printer) -> None:
     """Apply the safe fixes until none is left: one mistake can hide another."""
     # imported here: start-up time
     from treeml.lang.parse import parse

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from treeml.cli.options import FAILED, output_options
-from treeml.cli.output import Output, say
+from treeml.cli.output import Printer, say
 from treeml.lang.display import json_text
 
 
@@ -16,7 +16,7 @@ from treeml.lang.display import json_text
 @click.argument("proof", type=click.Path(path_type=Path))
 @click.option("--clauses", type=click.Path(path_type=Path), help="The clauses; by default PROOF.cnf beside the proof.")
 @output_options("as_json", "quiet")
-def command(proof: Path, clauses: Path | None, out: Output) -> None:
+def command(proof: Path, clauses: Path | None, out: Printer) -> None:
     """Check that PROOF refutes its clauses, step by step, with a checker that shares no code with any solver."""
     from treeml.native.rup import check_proof  # imported here: start-up time
 

@@ -21,7 +21,7 @@ from treeml.cli.options import (
     specs_argument,
     untrusted_option,
 )
-from treeml.cli.output import Output
+from treeml.cli.output import Printer
 from treeml.solving.options import RunOptions
 
 
@@ -45,7 +45,7 @@ from treeml.solving.options import RunOptions
 @output_options("as_json", "style", "quiet")
 @untrusted_option
 def command(
-    specs: tuple[Path, ...], settings: tuple[str, ...], options: RunOptions, out: Output, **arguments: Any
+    specs: tuple[Path, ...], settings: tuple[str, ...], options: RunOptions, out: Printer, **arguments: Any
 ) -> None:
     """Solve each SPEC with every capable back-end, each in its own process, and compare them."""
     from treeml.cli.comparison_run import ComparisonArguments, compare_specs  # imported here: start-up time

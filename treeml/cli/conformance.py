@@ -7,14 +7,14 @@ import sys
 import click
 
 from treeml.cli.options import FAILED, output_options
-from treeml.cli.output import Output
+from treeml.cli.output import Printer
 
 
 @click.command("conformance")
 @click.argument("backend")
 @click.option("--case", "only", metavar="NAME", multiple=True, help="Run only this case; may be repeated.")
 @output_options("as_json", "style")
-def command(backend: str, only: tuple[str, ...], out: Output) -> None:
+def command(backend: str, only: tuple[str, ...], out: Printer) -> None:
     """Run BACKEND, a registered name or module:Class, on every case of the conformance suite."""
     from treeml.cli.conformance_run import conform  # imported here: start-up time
 

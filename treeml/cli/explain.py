@@ -18,7 +18,7 @@ from treeml.cli.options import (
     set_option,
     untrusted_option,
 )
-from treeml.cli.output import Output
+from treeml.cli.output import Printer
 from treeml.solving.options import RunOptions
 
 WHY_CODES = {"feasible": 0, "infeasible": INFEASIBLE, "unknown": NO_TREE}
@@ -47,7 +47,7 @@ def command(
     why: bool,
     nearest: tuple[str, ...],
     parameters: bool,
-    out: Output,
+    out: Printer,
 ) -> None:
     """Explain how a spec would be solved, `measures`, one measure, or the code of a message (N203).
 
@@ -75,7 +75,7 @@ def _why(
     settings: tuple[str, ...],
     options: RunOptions,
     nearest: tuple[str, ...],
-    out: Output,
+    out: Printer,
 ) -> tuple[Any, str, int]:
     from treeml.solving.why import why  # imported here: start-up time
 

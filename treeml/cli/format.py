@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from treeml.cli.options import is_untrusted, output_options, untrusted_option
-from treeml.cli.output import Output, say, write_file
+from treeml.cli.output import Printer, say, write_file
 from treeml.lang.display import shown_lines
 
 
@@ -17,7 +17,7 @@ from treeml.lang.display import shown_lines
 @click.option("--check", "only_check", is_flag=True, help="Change nothing; exit with 1 if a file would change.")
 @output_options("style")
 @untrusted_option
-def command(specs: tuple[str, ...], only_check: bool, out: Output) -> None:
+def command(specs: tuple[str, ...], only_check: bool, out: Printer) -> None:
     """Format .tml files in the canonical layout and keep comments; `-` reads standard input."""
     # imported here: start-up time
     from treeml.lang.format import format_source

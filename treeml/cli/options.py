@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from treeml.cli.output import Output
+from treeml.cli.output import Printer
 from treeml.solving.options import RunOptions
 
 if TYPE_CHECKING:
@@ -110,12 +110,12 @@ _OUTPUT_OPTIONS = {
 
 
 def output_options(*names: str) -> Callable[[Command], Command]:
-    """Add the options of these names (as_json, style, quiet), and pass them to the command as `out: Output`."""
+    """Add the options of these names (as_json, style, quiet), and pass them to the command as `out: Printer`."""
 
     def decorate(command: Command) -> Command:
         @wraps(command)
         def packed(**arguments: Any) -> Any:
-            return command(out=Output(**{name: arguments.pop(name) for name in names}), **arguments)
+            return command(out=Printer(**{name: arguments.pop(name) for name in names}), **arguments)
 
         for name in reversed(names):
             packed = _OUTPUT_OPTIONS[name](packed)

@@ -21,8 +21,8 @@ OUT_OF_MEMORY = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
-    """How one command prints."""
+class Printer:
+    """Prints for one command, in the style that its options ask for."""
 
     style: str = "full"  # of mistakes: full, concise or json
     quiet: bool = False

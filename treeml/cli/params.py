@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from treeml.cli.options import load_model, output_options, set_option, spec_argument, untrusted_option
-from treeml.cli.output import Output, say
+from treeml.cli.output import Printer, say
 
 
 @click.command("params")
@@ -15,7 +15,7 @@ from treeml.cli.output import Output, say
 @set_option
 @output_options("as_json", "style")
 @untrusted_option
-def command(spec: Path, settings: tuple[str, ...], out: Output) -> None:
+def command(spec: Path, settings: tuple[str, ...], out: Printer) -> None:
     """List the params of SPEC: value, domain, and where the value comes from."""
     from treeml.solving.explain import params  # imported here: start-up time
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from treeml.cli.options import output_options
-from treeml.cli.output import Output
+from treeml.cli.output import Printer
 
 
 @click.command("plot")
@@ -25,7 +25,7 @@ from treeml.cli.output import Output
 @click.option("--data", metavar="FILE", type=click.Path(path_type=Path), help="The rows, for margins.")
 @output_options("style")
 def command(
-    kind: str, results: Path, output: Path, across: str | None, up: str | None, data: Path | None, out: Output
+    kind: str, results: Path, output: Path, across: str | None, up: str | None, data: Path | None, out: Printer
 ) -> None:
     """Draw RESULTS: a file of `compare -o` or `sweep -o`; for margins, a forest of `solve -o`."""
     # imported here: start-up time

@@ -7,14 +7,14 @@ from pathlib import Path
 import click
 
 from treeml.cli.options import output_options
-from treeml.cli.output import Output, write_file
+from treeml.cli.output import Printer, write_file
 
 
 @click.command("report")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="Write the page to this file.")
 @output_options("style")
-def command(files: tuple[Path, ...], output: Path, out: Output) -> None:
+def command(files: tuple[Path, ...], output: Path, out: Printer) -> None:
     """Write one HTML page of FILES: a result of `solve -o`, results of `compare -o`, or both."""
     from treeml.studies.page.write import read_result, write_page  # imported here: start-up time
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from treeml.cli.options import output_options
-from treeml.cli.output import Output, say, write_file
+from treeml.cli.output import Printer, say, write_file
 from treeml.lang.diagnostic import DataError, Diagnostic
 from treeml.lang.display import OBEYED_IN_LINES, visible_letter
 
@@ -36,7 +36,7 @@ class ExportName(click.ParamType):  # type: ignore[type-arg]
 @click.option("--as", "form", type=ExportName(), default="text", show_default=True)
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write to this file.")
 @output_options("style")
-def command(file: Path, form: str, output: Path | None, out: Output) -> None:
+def command(file: Path, form: str, output: Path | None, out: Printer) -> None:
     """Show the tree or forest in FILE (or in the result that `treeml solve -o` wrote), or export it."""
     # imported here: start-up time
     from treeml.trees.export.registry import export

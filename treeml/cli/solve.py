@@ -19,7 +19,7 @@ from treeml.cli.options import (
     spec_argument,
     untrusted_option,
 )
-from treeml.cli.output import Output, write_file
+from treeml.cli.output import Printer, write_file
 from treeml.lang.display import json_text
 from treeml.solving.options import RunOptions
 
@@ -33,7 +33,7 @@ from treeml.solving.options import RunOptions
 @output_options("as_json", "style", "quiet")
 @untrusted_option
 def command(
-    spec: Path, data: str | None, settings: tuple[str, ...], options: RunOptions, output: Path | None, out: Output
+    spec: Path, data: str | None, settings: tuple[str, ...], options: RunOptions, output: Path | None, out: Printer
 ) -> None:
     """Find the best tree for SPEC, prove it, and verify it."""
     # imported here: start-up time

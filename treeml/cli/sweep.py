@@ -20,7 +20,7 @@ from treeml.cli.options import (
     specs_argument,
     untrusted_option,
 )
-from treeml.cli.output import Output
+from treeml.cli.output import Printer
 from treeml.solving.options import RunOptions
 
 
@@ -43,7 +43,7 @@ from treeml.solving.options import RunOptions
 @click.option("--up", metavar="MEASURE", help="The vertical axis of the plot.")
 @output_options("as_json", "style", "quiet")
 @untrusted_option
-def command(specs: tuple[Path, ...], options: RunOptions, out: Output, **arguments: Any) -> None:
+def command(specs: tuple[Path, ...], options: RunOptions, out: Printer, **arguments: Any) -> None:
     """Solve each SPEC for every combination of values of its params."""
     from treeml.cli.sweep_run import SweepArguments, sweep_specs  # imported here: start-up time
 

@@ -1,8 +1,8 @@
-"""Limits of time and memory -> a process that ends itself when it has passed them, whatever it is doing.
+"""Limits of time and memory -> a process that ends itself when it exceeds them.
 
-Back-ends keep their limits by themselves; this is for all the rest (reading, checking, building), and for what an
-attacker thinks of. A thread watches, and the system counts the processor's time, in case one long call of C keeps the
-thread from running.
+Back-ends keep their own limits; this covers everything else (reading, checking, building), and attacks. A thread
+watches the clock and the memory, and the system limits processor time, in case a long call of C keeps the thread from
+running.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from time import monotonic
 from treeml.lang.diagnostic import Diagnostic
 
 SPENT = 4  # the exit code: a limit was reached with no tree
-GRACE = 30.0  # seconds for ending: the best tree so far is verified and printed
+GRACE = 30.0  # extra seconds in which the best tree so far is verified and printed
 SPARE = 500_000_000  # bytes for Python and its libraries
 _EVERY = 0.05  # seconds
 
 
 @contextmanager
 def watched(seconds: float, memory: int, show: Callable[[Diagnostic], None]) -> Iterator[None]:
-    """End this process if the block takes more; `show` prints the message."""
+    """End this process if the block exceeds the limits; `show` prints the message."""
     done = threading.Event()
     thread = threading.Thread(target=_look, args=(done, seconds, memory, show), daemon=True)
     thread.start()
@@ -61,10 +61,10 @@ def _end(reason: str, show: Callable[[Diagnostic], None]) -> None:
 
 
 def _limit_processor(seconds: float) -> tuple[int, int] | None:
-    """Seconds of all processors together, with room for several threads; what the limit was before."""
+    """Limit the processor time, with room for several threads; returns the limit before."""
     try:
         import resource
-    except ImportError:  # Windows has none
+    except ImportError:  # Windows has no such limit
         return None
     spent = resource.getrusage(resource.RUSAGE_SELF)
     most = int(min(spent.ru_utime + spent.ru_stime + seconds * (os.cpu_count() or 1), 1e9)) + 1

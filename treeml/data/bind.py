@@ -1,4 +1,4 @@
-"""Spec, Table -> Dataset: which column is what, in whole numbers; or every mistake of the two together, at once."""
+"""Spec, Table -> Dataset: every column in its role, in whole numbers; or all mistakes of spec and data together."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from treeml.lang.measures import MEASURES
 from treeml.lang.spec import Spec, Use
 
 _SAFE = 2**62  # sums of targets stay below this
-_LARGEST = 2**58  # and each of them below this, so that solvers can move them about
-LEAST_DIGITS = 1_000_000  # a weight is never rounded more coarsely than to this share of the mean
-_KEPT = 10**9  # rounding leaves every weight and cost at least this many units, or is not done
+_LARGEST = 2**58  # and each target below this, so that solvers can shift them
+LEAST_DIGITS = 1_000_000  # weights are never rounded more coarsely than to mean / this
+_KEPT = 10**9  # rounding must leave every weight and cost at least this many units
 _TRUTHS = (("0", "1"), ("false", "true"), ("no", "yes"))
 
 
 def bind(spec: Spec, table: Table, *, keep: bool = False) -> Dataset:
-    """Join a spec with its data; `keep` the table as it is, so that parts of its rows can be learned from."""
+    """Join a spec with its data; `keep` also stores the original table, so that folds of its rows can be bound."""
     given = table if keep else None
     if table.again is not None:
-        table = replace(table, again=None)  # which may hold a file's content
+        table = replace(table, again=None)  # it may hold the content of a file
     mistakes: list[Diagnostic] = []
     notes = list(table.notes)
     roles = _roles(spec, table, mistakes, notes)
@@ -87,7 +87,7 @@ def bind(spec: Spec, table: Table, *, keep: bool = False) -> Dataset:
 
 @dataclass(frozen=True, slots=True)
 class _Roles:
-    """Which column is what."""
+    """The roles of the columns."""
 
     mentions: list[Mention]
     uses: list[Use]
@@ -127,7 +127,7 @@ def _roles(spec: Spec, table: Table, mistakes: list[Diagnostic], notes: list[str
 
 
 def _in_order(mistakes: list[Diagnostic]) -> list[Diagnostic]:
-    """As the text has them; what has no place in it comes last."""
+    """In the order of the text; mistakes without a span come last."""
     return sorted(mistakes, key=lambda mistake: mistake.labels[0].span.start if mistake.labels else float("inf"))
 
 
@@ -233,10 +233,10 @@ def _weights(
     notes: list[str],
     mistakes: list[Diagnostic],
 ) -> tuple[Whole, Fraction]:
-    """Row weights in whole numbers: times the largest cost they add up to less than 2**53, if that leaves them digits.
+    """Row weights as whole numbers whose sum, times the largest cost, stays below 2**53 if enough digits remain.
 
-    Where it does not, the product is too large for whole numbers, and the measure that needs it says so. Weights are
-    rounded only where all keep their first digits; else they are exact, though larger than some back-ends take.
+    Otherwise the product is too large for whole numbers, and the measure that needs it reports that. Weights are
+    rounded only if all of them keep their leading digits; else they stay exact, too large for some back-ends.
     """
     most = max(EXACT // max(1, int(np.abs(costs).max(initial=1))), LEAST_DIGITS * table.rows)
     if name is None and not spec.class_weights:
@@ -280,7 +280,7 @@ def _weights(
 
 
 def _least(whole: Whole) -> int:
-    """The smallest of the numbers that are not 0."""
+    """The smallest absolute value other than 0."""
     return int(np.abs(whole[whole != 0]).min(initial=_KEPT))
 
 

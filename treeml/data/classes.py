@@ -14,7 +14,7 @@ MOST_CLASSES = 20  # distinct whole numbers that are still taken for classes
 
 
 def are_classes(spec: Spec, target: Column | None, tasks: set[str]) -> bool:
-    """Do the leaves hold classes? The measures say so; where they do not care, the target does."""
+    """Do the leaves hold classes? The measures decide; if they fit both, the target does."""
     if target is None:
         return False
     if tasks & {"classes", "ensemble"}:
@@ -25,7 +25,7 @@ def are_classes(spec: Spec, target: Column | None, tasks: set[str]) -> bool:
 
 
 def can_be_classes(spec: Spec, target: Column) -> bool:
-    """Anything but numbers; and numbers that are whole and few, unless they are declared to be numbers."""
+    """Anything but numbers can be classes, and so can a few whole numbers unless they are declared numbers."""
     if not target.is_number:
         return target.type != "text"
     declared = spec.columns.get(target.name)
@@ -37,10 +37,10 @@ def can_be_classes(spec: Spec, target: Column) -> bool:
 
 
 def classes_of(target: Column) -> tuple[tuple[Any, ...], NDArray[np.int32]]:
-    """The labels that occur, as the user has them, and the class number of every row."""
+    """The labels that occur, as the user's own values, and the class number of every row."""
     if target.is_number:
         values, actual = np.unique(target.values, return_inverse=True, equal_nan=True)
-        values = values[values == values]  # a gap that was reported as a mistake names no class
+        values = values[values == values]  # a missing value, which was reported as a mistake, is not a class
         labels = [int(value) if target.type == "integer" else value.item() for value in values]
         return tuple(labels), actual.reshape(-1).astype(np.int32)
     if not len(target.levels):

@@ -12,7 +12,7 @@ _MOST_REPEATS = 8  # repeated names that are reported one by one
 
 
 def refuse_repeats(names: Sequence[str], source: str, span: Span | None) -> None:
-    """Two columns of one name cannot be told apart, so neither can be meant."""
+    """Two columns of the same name cannot be distinguished, so the table is refused."""
     seen: dict[str, int] = {}
     mistakes: list[Diagnostic] = []
     more = 0

@@ -1,8 +1,8 @@
-"""Names in a measure -> rows and classes of the data: conditions, classes and groups, read once for all users.
+"""Conditions, classes and groups that measures name -> rows and classes of the data.
 
 A row whose value is missing meets no condition on that column. Numbers in a spec are rounded to the nearest float64
-before they are compared with a column of floats, because the column's own decimals were: `x = 0.1` then means the rows
-that say 0.1.
+before they are compared with a column of floats, because the decimals of the column were rounded too: `x = 0.1` then
+means the rows that say 0.1.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def positive_class(dataset: Dataset, use: Use) -> int:
         "D451",
         f"`{use.measure}` needs to know which class is the positive one",
         use.span,
-        "speaks of the positive class",
+        "depends on the positive class",
         helps=(f"name it: predict {dataset.spec.target or 'target'} is {quoted(dataset.classes[-1:])}",),
     )
 
@@ -110,7 +110,7 @@ def column_values(dataset: Dataset, column: Column) -> NDArray[Any]:
 
 
 def column_missing(dataset: Dataset, column: Column) -> Mask | None:
-    """Where a column is missing among the rows that count; None where it nowhere is."""
+    """The rows that count where a column is missing; None if there are none."""
     if column.missing is None:
         return None
     missing = column.missing if len(column.missing) == dataset.rows else column.missing[dataset.row_numbers]
@@ -145,7 +145,7 @@ def _numbers(dataset: Dataset, name: str, span: Span | None) -> NDArray[np.float
     if not column.is_number and column.type != "binary":
         refuse(
             "D456",
-            f"`{name}` holds no numbers",
+            f"`{name}` does not hold numbers",
             span,
             f"has {len(column.levels)} levels, which have no distances",
             helps=("name columns of numbers",),
@@ -154,7 +154,7 @@ def _numbers(dataset: Dataset, name: str, span: Span | None) -> NDArray[np.float
 
 
 def value_text(value: str | Fraction) -> str:
-    """How a value given in a spec reads as a label."""
+    """The label that a value in a spec stands for."""
     if isinstance(value, Fraction):
         return str(value.numerator) if value.denominator == 1 else label_text(float(value))
     return value
@@ -177,7 +177,7 @@ def refuse(
     notes: tuple[str, ...] = (),
     helps: tuple[str, ...] = (),
 ) -> NoReturn:
-    """Stop with one diagnostic at the user's text, or with its label as a note where there is no text."""
+    """Raise one diagnostic that points at the user's text, or has its label as a note if there is no span."""
     if span is None:
         raise DataError(Diagnostic(code, title, notes=(label, *notes), helps=helps, place="the specification"))
     raise DataError(Diagnostic(code, title, (Label(span, label),), notes, helps))

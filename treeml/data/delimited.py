@@ -1,8 +1,8 @@
 """The bytes of a CSV file -> Table.
 
-polars reads; this module finds out what polars must be told (encoding, separator) and what it would not tell (short
-lines, repeated names, NUL bytes). The common file is read once, typed by polars from its first rows; only a file that
-surprises it is read again as text.
+polars reads the file; this module finds the separator for it and reports what polars would not (short lines, repeated
+names, NUL bytes). Most files are read once, typed by polars from their first rows; only if a later row does not fit
+these types, the file is read again as text.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from treeml.lang.source import Span
 from treeml.lang.spec import UNDECLARED, ColumnSpec
 
 _AS_TEXT = ("category", "text", "ordered")
-_COLUMN = 4096  # a column takes as long as so many cells
-_AT_ONCE = 4 * PIECE  # bytes that are parsed between two looks at the clock
+_COLUMN = 4096  # typing a column takes as long as this many cells
+_AT_ONCE = 4 * PIECE  # bytes that are parsed between two checks of the deadline
 _WHOLE = r"^[+-]?\d+$"
 _COMMA_NUMBER = r"^([+-]?\d*)(?:,(\d*))?$"
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
@@ -94,7 +94,7 @@ def _rows(frame: pl.DataFrame, name: str, types: Mapping[str, ColumnSpec], rows:
 
 
 class _Texts:
-    """The values of a file as they are written, some rows of which can be typed as if there were no others."""
+    """The text of all values of a file; selected rows can be typed as if they were the whole file."""
 
     def __init__(
         self, name: str, content: bytes, header: tuple[str, ...], separator: str, types: Mapping[str, ColumnSpec]
@@ -118,7 +118,7 @@ class _Texts:
 
 
 def _without_blank_lines(content: bytes, columns: int) -> bytes:
-    """Blank lines at the end are no rows, nor are those between rows of several columns."""
+    """Remove blank lines at the end, and between rows if there are several columns."""
     if content.endswith((b"\n\n", b"\n\r\n")):
         content = content.rstrip(b"\r\n") + b"\n"
     # In a file with quotes a blank line may be part of a value.
@@ -165,7 +165,7 @@ def _header(name: str, content: bytes, span: Span | None, notes: list[str]) -> t
 
 
 def _lines(content: bytes, begin: int) -> Iterator[str]:
-    """The lines of a text, one by one: a name in quotes may go on in the next."""
+    """The lines of a text one by one: a quoted name may continue on the next line."""
     while begin < len(content):
         end = content.find(b"\n", begin) + 1 or len(content)
         yield content[begin:end].decode(errors="replace")
@@ -181,7 +181,7 @@ def _parse(
     span: Span | None,
     limits: ReadingLimits,
 ) -> pl.DataFrame:
-    # What is declared a category or text is read as text, so that 007 stays 007.
+    # Columns declared as category or text are read as text, so that 007 stays 007.
     as_text = {column for column in header if types.get(column, UNDECLARED).type in _AS_TEXT}
     schema = dict.fromkeys(as_text, pl.String())
     read = partial(pl.read_csv, separator=separator, raise_if_empty=False)
@@ -189,7 +189,7 @@ def _parse(
     try:
         try:
             head = typed(content, new_columns=header, n_rows=1000)
-            # Truths are read as text too: a label `True` stays `True`.
+            # Booleans are read as text too, so that a label `True` stays `True`.
             schema |= {column: pl.String() for column, dtype in head.schema.items() if dtype == pl.Boolean}
             if limits.deadline == float("inf") or len(content) <= _AT_ONCE:
                 frame = typed(content, new_columns=header, schema_overrides=schema)
@@ -229,7 +229,7 @@ def _in_pieces(
     span: Span | None,
     limits: ReadingLimits,
 ) -> pl.DataFrame:
-    """A large text read piece by piece, each of whole lines, with a look at the clock before each."""
+    """Read a large text in pieces of whole lines, and check the deadline before each."""
     frames = []
     begin = 0
     while begin < len(content):
@@ -241,7 +241,7 @@ def _in_pieces(
 
 
 def _line_end(content: bytes, begin: int, after: int) -> int:
-    """The first end of a line behind a place that is not within quotes."""
+    """The first end of a line after a position that is not inside quotes."""
     end = content.find(b"\n", after) + 1 or len(content)
     quotes = content.count(b'"', begin, end)
     while quotes % 2 and end < len(content):
@@ -254,8 +254,8 @@ def _line_end(content: bytes, begin: int, after: int) -> int:
 def _retyped(series: pl.Series, separator: str, declared: ColumnSpec) -> pl.Series:
     """Text that is all numbers becomes numbers.
 
-    They had blanks around them, were read as text for another column's sake, or have decimal commas, as many countries
-    write them where columns are separated by semicolons. One value that is no number leaves all of them as they are.
+    They had spaces around them, were read as text because of another column, or have decimal commas, which many
+    countries use with semicolons as separators. If one value is not a number, all stay text.
     """
     if not len(series):
         return series
@@ -275,7 +275,7 @@ def _retyped(series: pl.Series, separator: str, declared: ColumnSpec) -> pl.Seri
             return numbers if not text.str.contains(_WHOLE).all() else wide_numbers(text)
         if commas and not _with_comma(stripped).all():
             break
-    if commas and declared.type in ("number", "integer"):  # so that the message names the value that is no number
+    if commas and declared.type in ("number", "integer"):  # so that the message names the value that is not a number
         return stripped.str.replace(_COMMA_NUMBER, "${1}.${2}")
     return series
 
@@ -287,14 +287,14 @@ def _reads_as_numbers(texts: pl.Series, commas: bool) -> bool:
 
 
 def _with_comma(texts: pl.Series) -> pl.Series:
-    """Which of these are numbers, with a decimal comma if with anything."""
+    """Which of these are numbers, with or without a decimal comma."""
     return texts.str.contains(_COMMA_NUMBER)
 
 
 def _refuse_ragged(
     name: str, content: bytes, header: list[str], separator: str, span: Span | None, limits: ReadingLimits
 ) -> None:
-    """Name the first line whose number of values is not that of the header; return if there is none."""
+    """Refuse the first line that has not as many values as the header; return if there is no such line."""
     text = content.decode(errors="replace")
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     line = 1

@@ -20,7 +20,7 @@ _NO_DATA = (".tml", ".py", ".md", ".expected", ".json", ".svg")
 
 
 def file_bytes(path: Path, span: Span | None, limits: ReadingLimits = UNLIMITED) -> bytes:
-    """All that a file holds, unless that is too much or comes too late."""
+    """The content of a file; DataError if it is too large, takes too long or cannot be read."""
     try:
         return _bytes_within(path, span, limits)
     except DataError:
@@ -58,9 +58,9 @@ def file_bytes(path: Path, span: Span | None, limits: ReadingLimits = UNLIMITED)
 
 
 def _bytes_within(path: Path, span: Span | None, limits: ReadingLimits) -> bytes:
-    """A regular file is read piece by piece; of a pipe or a device, only what comes before the deadline.
+    """Read a regular file in pieces; read a pipe or a device until the deadline.
 
-    What a spec names has to be a regular file, and in the folder of a spec that is not trusted.
+    A file that a spec names has to be regular; if the spec is not trusted, it has to lie in the folder of the spec.
     """
     if limits.folder is not None:
         with open_within(path, limits.folder) as handle:
@@ -73,7 +73,7 @@ def _bytes_within(path: Path, span: Span | None, limits: ReadingLimits) -> bytes
             return _read_opened(os.dup(handle), path, span, limits)
 
     def opened(name: str, flags: int) -> int:
-        # Opening a pipe that nobody writes to would wait for ever.
+        # Opening a pipe without a writer would wait forever.
         return os.open(name, flags if patient else flags | getattr(os, "O_NONBLOCK", 0))
 
     return _read_opened(opened(str(path), os.O_RDONLY), path, span, limits)
@@ -104,7 +104,7 @@ def _read_opened(handle: int, path: Path, span: Span | None, limits: ReadingLimi
 
 
 def _has_more(number: int, deadline: float) -> bool:
-    """Wait until a pipe has bytes, or has come to its end, or the deadline is there."""
+    """Wait until a pipe has bytes or ends, or the deadline passes."""
     if not hasattr(select, "poll"):
         return True
     waiting = select.poll()

@@ -1,4 +1,4 @@
-"""What is wrong with a file -> an error at the statement that names the file, where there is one."""
+"""A mistake in a file -> an error that points at the statement naming the file, if there is one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def file_mistake(
     notes: tuple[str, ...] = (),
     helps: tuple[str, ...] = (),
 ) -> DataError:
-    """A mistake in a file, shown at the statement that names the file where there is one."""
+    """The error about a file, with a span if a statement names the file."""
     if span is None:
         notes = (label, *notes) if label else notes
         return DataError(Diagnostic(code, title, (), notes, helps, place=place))

@@ -1,4 +1,4 @@
-"""A path -> Table: looks at a file before any reader does, so that a wrong file gets a sentence, not a traceback."""
+"""A path -> Table; the content is inspected first, so that a wrong file leads to a clear message."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _FOREIGN = (
 def read_file(
     path: Path, types: Mapping[str, ColumnSpec], span: Span | None, limits: ReadingLimits = UNLIMITED
 ) -> Table:
-    """Read one data file in the format that its ending, or else its content, says, within limits."""
+    """Read one data file, within limits, in the format given by its ending or its content."""
     content = file_bytes(path, span, limits)
     _refuse_empty(path, content, span)
     _refuse_foreign(path, content, span)

@@ -1,6 +1,6 @@
-"""Three formats of the field -> Table: CP4IM text, C4.5 names and data, libsvm.
+"""Files in three research formats -> Table: CP4IM text, C4.5 names and data, libsvm.
 
-CP4IM: one row per line, values 0 and 1 apart by blanks, the label first. C4.5: `stem.names` declares classes and
+CP4IM: one row per line, values 0 and 1 separated by spaces, the label first. C4.5: `stem.names` declares classes and
 attributes, `stem.data` holds the rows, the class last; either file may be named. libsvm: `label index:value ...`, what
 is not listed is 0. A file is told by its ending (.names, .libsvm, .svm) or by what its first lines look like.
 """
@@ -31,13 +31,13 @@ from treeml.lang.spec import UNDECLARED, ColumnSpec
 
 Reader = Callable[[Path, bytes, Mapping[str, ColumnSpec], "Span | None", ReadingLimits], Table]
 
-_LINES = 1 << 16  # lines between two looks at the clock
-_EACH = 24  # bytes of memory for a byte of text, while every value in it is an object
+_LINES = 1 << 16  # lines between two checks of the deadline
+_EACH = 24  # bytes of memory per byte of text while every value is a Python object
 _MOST_CELLS = 400_000_000
 
 
 def reader_for(path: Path, content: bytes) -> Reader | None:
-    """The reader that a file's ending or its first lines ask for; None for CSV."""
+    """The reader for a file, by its ending or its first lines; None for CSV."""
     readers: dict[str | None, Reader] = {"C4.5": _read_c45, "libsvm": _read_libsvm, "CP4IM": _read_cp4im}
     return readers.get(recognized(path, content))
 
@@ -45,7 +45,7 @@ def reader_for(path: Path, content: bytes) -> Reader | None:
 def _read_cp4im(
     path: Path, content: bytes, types: Mapping[str, ColumnSpec], span: Span | None, limits: ReadingLimits
 ) -> Table:
-    # Every value is an object of its own until all of them have been looked at.
+    # Every value is a Python object until all have been checked.
     limits.size(path.name, span, _EACH * len(content))
     lines = content.split(b"\n")
     rows = [line for line in lines if line.strip()]
@@ -273,7 +273,7 @@ def _bit_table(
 
 
 def _from_words(name: str, words: list[str], types: Mapping[str, ColumnSpec], findings: InferenceNotes) -> Column:
-    """Labels of a libsvm file: +1 is 1; whole numbers where all are whole."""
+    """Labels of a libsvm file: +1 reads 1; whole numbers if all are whole."""
     texts = [word.removeprefix("+") for word in words]
     known: dict[str, Any] = {text: float(text) for text in dict.fromkeys(texts)}
     whole = all(value.is_integer() for value in known.values())

@@ -1,8 +1,8 @@
 """One raw series of values -> one typed column.
 
 Types are inferred unless declared: 0/1, true/false and no/yes are binary, whole numbers integer, decimals number, text
-category, and text in which nearly every value is different is text, which no test can be made of. Every mistake is
-collected, so that a file with five bad columns says so once.
+category, and text in which nearly every value is different is text, which cannot be tested. All mistakes are collected,
+so that a file with five bad columns is reported once.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _WHOLE = re.compile(r"-?(0|[1-9]\d*)")
 
 @dataclass(slots=True)
 class InferenceNotes:
-    """What reading came upon: mistakes, and notes for the report."""
+    """Mistakes found while reading, and notes for the report."""
 
     source: str
     mistakes: list[Diagnostic] = field(default_factory=list)
@@ -55,7 +55,7 @@ class InferenceNotes:
 
 
 def infer(series: pl.Series, declared: ColumnSpec, findings: InferenceNotes) -> Column:
-    """The column that these values make; a mistake leaves a column of type text in its place."""
+    """The column of these values; after a mistake, a column of type text in its place."""
     dtype = series.dtype
     if dtype == pl.Boolean:
         return _from_truths(series, declared, findings)
@@ -79,14 +79,14 @@ def infer(series: pl.Series, declared: ColumnSpec, findings: InferenceNotes) -> 
 
 
 def unusable(name: str, kind: str, missing: NDArray[np.bool_], findings: InferenceNotes) -> Column:
-    """A column of values that are neither numbers nor texts: it is there, and no part can be played by it."""
+    """A column whose values are neither numbers nor text: it exists, but cannot be used."""
     findings.notes.append(_no_test(name, kind))
     codes = np.where(missing, -1, 0).astype(np.int32)
     return Column(name, "text", codes, (f"{kind} values",), missing if missing.any() else None)
 
 
 def _no_test(name: str, kind: str) -> str:
-    return f"`{name}` holds {kind} values, which no test can be made of; turn it into numbers to use it"
+    return f"`{name}` holds {kind} values, which cannot be tested; turn it into numbers to use it"
 
 
 def _from_truths(series: pl.Series, declared: ColumnSpec, findings: InferenceNotes) -> Column:
@@ -127,10 +127,10 @@ def _from_whole_numbers(series: pl.Series, declared: ColumnSpec, findings: Infer
 
 
 def _from_decimals(series: pl.Series, declared: ColumnSpec, findings: InferenceNotes) -> Column:
-    """Decimals are kept as the floats whose shortest text they are; where there is none, they are too fine."""
+    """Decimals become floats whose shortest text they are; if there is no such float, they have too many digits."""
     numbers = series.cast(pl.Float64)
     known = series.unique().drop_nulls().to_list()
-    if not known or max(len(value.as_tuple().digits) for value in known) <= 15:  # so many digits, every float keeps
+    if not known or max(len(value.as_tuple().digits) for value in known) <= 15:  # every float keeps 15 digits
         return _from_numbers(numbers, declared, findings)
     if all(value == value.to_integral_value() for value in known) and max(map(abs, known)) < 2**126:
         return _from_whole_numbers(series.cast(pl.Int128), declared, findings)
@@ -142,7 +142,7 @@ def _from_decimals(series: pl.Series, declared: ColumnSpec, findings: InferenceN
 
 
 def too_fine(name: str, value: Any, row: int, declared: ColumnSpec, findings: InferenceNotes, rows: int) -> Column:
-    """A number that a float does not keep would be changed in silence, so it is refused."""
+    """Refuse a number that no float represents, because it would be changed silently."""
     findings.mistake(
         "D410",
         f"a number of `{name}` has more digits than are kept",
@@ -264,13 +264,13 @@ def _numbers_from_text(series: pl.Series, declared: ColumnSpec, findings: Infere
 
 
 def wide_numbers(series: pl.Series) -> pl.Series:
-    """Texts of whole numbers, some beyond 64 bits, as numbers that will be refused; beyond 128 they are mere text."""
+    """Texts of integers, some beyond 64 bits, as numbers, which will be refused; beyond 128 bits they stay text."""
     numbers = series.cast(pl.Int128, strict=False)
     return numbers if numbers.null_count() == series.null_count() else series
 
 
 def _from_categories(series: pl.Series, declared: ColumnSpec, findings: InferenceNotes) -> Column:
-    """A category of a frame: where the frame says that it is ordered (an Enum), its order is kept."""
+    """A categorical column of a frame; the order of an ordered one (an Enum) is kept."""
     text = series.cast(pl.String)
     if isinstance(series.dtype, pl.Enum) and declared.type in ("", "ordered"):
         levels = tuple(series.dtype.categories.to_list())
@@ -280,12 +280,12 @@ def _from_categories(series: pl.Series, declared: ColumnSpec, findings: Inferenc
 
 
 def _two_valued(series: pl.Series, declared: ColumnSpec, findings: InferenceNotes) -> Column:
-    """A binary column whose values are not 0 and 1 as numbers."""
+    """A binary column whose values are not the numbers 0 and 1."""
     levels = _in_order(series.unique().drop_nulls().to_list())
     words = {label_text(level).lower() for level in levels}
     for truth in _TRUTHS:
         if words <= truth and len(words) == len(levels):
-            if len(levels) == 1:  # the other one does not occur, and still is the other one
+            if len(levels) == 1:  # the other value does not occur, but is still a level
                 other = (truth - words).pop()
                 text = label_text(levels[0])
                 levels.append(other.upper() if text.isupper() else other.capitalize() if text.istitle() else other)
@@ -303,7 +303,7 @@ def _two_valued(series: pl.Series, declared: ColumnSpec, findings: InferenceNote
 
 
 def _coded(series: pl.Series, kind: str) -> Column:
-    """Codes into the sorted levels, which are the values themselves."""
+    """A column of codes into its sorted distinct values."""
     levels = series.unique().drop_nulls().to_list()
     levels = sorted(levels, key=_natural) if kind == "ordered" else _in_order(levels)
     return _with_levels(series, kind, levels)
@@ -313,7 +313,7 @@ def _with_levels(series: pl.Series, kind: str, levels: list[Any]) -> Column:
     if series.dtype == pl.String:
         coded = series.cast(pl.Enum(levels)).to_physical().cast(pl.Int32).fill_null(-1)
         if all(_WHOLE.fullmatch(level) and level != "-0" for level in levels) and kind != "text":
-            # A column of whole numbers that is declared a category: its labels are numbers, not their text.
+            # Whole numbers declared as a category: the labels are numbers, not text.
             numbers = [int(level) for level in levels]
             order = sorted(range(len(numbers)), key=numbers.__getitem__)
             place = np.empty(len(order) + 1, dtype=np.int32)
@@ -327,7 +327,7 @@ def _with_levels(series: pl.Series, kind: str, levels: list[Any]) -> Column:
 
 
 def column_of_objects(name: str, values: list[Any], declared: ColumnSpec, findings: InferenceNotes) -> Column:
-    """A column whose values have several types (numbers and text side by side): each value is a level of its own."""
+    """A column of values of several types, such as numbers and text: each distinct value is a level."""
     present = {value for value in values if not _is_missing(value)}
     levels = _in_order(present)
     place = {level: code for code, level in enumerate(levels)}
@@ -350,7 +350,7 @@ def _is_missing(value: Any) -> bool:
 
 
 def _filled(series: pl.Series, gap: float) -> NDArray[Any]:
-    """The values as an array; filling gaps takes longer than all the rest where there are many columns."""
+    """The values as an array; missing values are filled only if there are any, because that is slow."""
     return (series.fill_null(gap) if series.null_count() else series).to_numpy()
 
 
@@ -359,7 +359,7 @@ def _mask(series: pl.Series) -> NDArray[np.bool_] | None:
 
 
 def _in_order(levels: Any) -> list[Any]:
-    """Sorted; values of several types are sorted type by type."""
+    """Sorted levels; values of several types are sorted within each type."""
     try:
         return sorted(levels)
     except TypeError:
@@ -367,7 +367,7 @@ def _in_order(levels: Any) -> list[Any]:
 
 
 def _natural(level: Any) -> list[tuple[int, Any]]:
-    """Order of text by the numbers in it: `room 9` before `room 10`."""
+    """A key that sorts text by the numbers in it: `room 9` before `room 10`."""
     if not isinstance(level, str):
         return [(0, level)]
     parts = (part for part in re.split(r"(\d+)", level) if part)

@@ -1,8 +1,8 @@
-"""What reading may take: bytes, time, rows, columns -> a refusal before, not after, more is taken.
+"""Limits of reading (bytes, time, rows, columns) -> a refusal before they are exceeded.
 
-A file says less about its size than it seems to: a Parquet file of a megabyte may hold a billion rows. So the readers
-ask here before they decode, with what the file's own metadata or a count of its lines says; and between two pieces of
-a large file they ask whether there is time left.
+The size of a file says little about its content: a Parquet file of a megabyte may hold a billion rows. Readers
+therefore check here before they decode, with the metadata of the file or a count of its lines, and check the deadline
+between two pieces of a large file.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from treeml.lang import trust
 from treeml.lang.source import Span
 from treeml.lang.spec import Spec
 
-PIECE = 1 << 24  # bytes that are read or parsed between two looks at the clock
+PIECE = 1 << 24  # bytes that are read or parsed between two checks of the deadline
 _CELL = 8  # bytes of a number in a table
-_COLUMN = 2000  # bytes of a column beside its cells
-_ROW = 32  # bytes of a row beside its cells: its number, class, weight and count
+_COLUMN = 2000  # bytes of a column in addition to its cells
+_ROW = 32  # bytes of a row in addition to its cells: its number, class, weight and count
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingLimits:
-    """Limits of one run. `deadline` is a moment of the monotonic clock; None and infinity are no limit."""
+    """Limits of one run. `deadline` is a time of the monotonic clock; None and infinity mean no limit."""
 
-    memory: int | None = None  # bytes of the table and of what it is made from
+    memory: int | None = None  # bytes of the table and of the content it is read from
     deadline: float = float("inf")
     rows: int | None = None
     columns: int | None = None
     cells: int | None = None
     name_length: int | None = None  # characters of a column's name or of a level
-    folder: Path | None = None  # that every file has to lie in, links followed
+    folder: Path | None = None  # in which every file has to lie after links are followed
 
     def tightened(self, memory: int | None, within: float | None) -> ReadingLimits:
-        """The same limits, and those of a run that begins now where they are narrower."""
+        """These limits combined with those of a run that begins now."""
         if memory is None and within is None:
             return self
         least = [size for size in (self.memory, memory) if size is not None]
@@ -47,11 +47,11 @@ class ReadingLimits:
 
     @property
     def bytes(self) -> int:
-        """What may be held: what was given, else all that the machine has."""
+        """The memory that may be used: the given limit, else all of the machine."""
         return self.memory if self.memory is not None else _machine()
 
     def late(self, name: str, span: Span | None) -> None:
-        """Refuse to go on once the time is over."""
+        """Refuse to continue after the deadline."""
         if monotonic() >= self.deadline:
             raise file_mistake(
                 "D412",
@@ -63,7 +63,7 @@ class ReadingLimits:
             )
 
     def size(self, name: str, span: Span | None, held: int) -> None:
-        """Refuse what does not fit memory; `held` are the bytes that reading would hold at once."""
+        """Refuse what does not fit in memory; reading would hold `held` bytes at once."""
         if held <= self.bytes:
             return
         whose = "are allowed" if self.memory is not None else "is all that this machine has"
@@ -82,7 +82,7 @@ class ReadingLimits:
         )
 
     def admit(self, name: str, span: Span | None, rows: int, columns: int, decoded: int) -> None:
-        """Refuse a table before it is decoded into `decoded` bytes, and then into typed columns."""
+        """Refuse a table that is too large before it is decoded into `decoded` bytes and into typed columns."""
         counted = (("rows", rows, self.rows), ("columns", columns, self.columns), ("cells", rows * columns, self.cells))
         for what, count, most in counted:
             if most is not None and count > most:
@@ -97,7 +97,7 @@ class ReadingLimits:
         self.size(name, span, decoded + table_bytes(rows, columns))
 
     def texts(self, name: str, span: Span | None, texts: Iterable[Any], what: str) -> None:
-        """Refuse names that are too long to be names."""
+        """Refuse names and values that are too long."""
         if self.name_length is None:
             return
         for text in texts:
@@ -125,12 +125,12 @@ def reading_limits(spec: Spec) -> ReadingLimits:
 
 
 def table_bytes(rows: int, columns: int) -> int:
-    """What a table takes once its columns have types."""
+    """The memory of a table with typed columns."""
     return rows * (_CELL * columns + _ROW) + columns * _COLUMN
 
 
 def memory_text(size: int) -> str:
-    """Bytes as people say them: 500 MB, 9.6 GB."""
+    """Bytes in readable form: 500 MB, 9.6 GB."""
     for unit, bytes_of in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if size >= bytes_of:
             number = size / bytes_of
@@ -139,7 +139,7 @@ def memory_text(size: int) -> str:
 
 
 def _generous(held: int) -> int:
-    """A round amount with some room."""
+    """A round number of bytes with some reserve."""
     unit = 10**9 if held >= 10**9 else 10**6
     return -(-held * 3 // (2 * unit)) * unit
 
@@ -147,5 +147,5 @@ def _generous(held: int) -> int:
 def _machine() -> int:
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):  # a system that does not tell
+    except (AttributeError, OSError, ValueError):  # a system without this information
         return 1 << 62

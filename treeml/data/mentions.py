@@ -12,7 +12,7 @@ from treeml.lang.spec import Condition, Spec, Use
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """One column named in a spec. `role` is what for: target, group, weight, feature, condition, cluster or other."""
+    """One column named in a spec; its `role` is target, group, weight, feature, condition, cluster or other."""
 
     column: str
     role: str
@@ -43,7 +43,7 @@ def mentions(spec: Spec) -> Iterator[Mention]:
 
 
 def uses(spec: Spec) -> Iterator[Use]:
-    """Every measure with its arguments, of the goals and then of the requirements."""
+    """Every measure with its arguments, first of the goals, then of the requirements."""
     for goal in spec.goals:
         for _, use in goal.expression.parts:
             yield use
@@ -62,7 +62,7 @@ def conditions(use: Use) -> Iterator[Condition]:
 
 
 def place(spec: Spec, statement: str, name: str) -> Span | None:
-    """Where a statement names something; the statement itself if the place of the name is not known."""
+    """The span of a name in a statement; that of the statement if the name has none."""
     return spec.spans.get(f"{statement}:{name}") or spec.spans.get(statement)
 
 

@@ -1,4 +1,4 @@
-"""A table with gaps -> a table without, as the spec says: rows dropped, medians filled in, or gaps kept apart."""
+"""A table with missing values -> rows dropped, medians filled in, or missing values kept as the spec declares."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from treeml.lang.spec import UNDECLARED, ColumnSpec, Spec
 def fill(
     spec: Spec, table: Table, needed: Iterable[str], whole: Iterable[str], notes: list[str], mistakes: list[Diagnostic]
 ) -> tuple[Table, NDArray[np.int64]]:
-    """The rows that count, with their gaps dealt with, and their numbers in the table.
+    """The remaining rows, with missing values handled, and their numbers in the table.
 
-    `needed` are the columns whose gaps matter; of those, the ones in `whole` (the target, the weights) cannot be kept
-    apart.
+    Missing values matter in the columns `needed`; in those of `whole` (the target, the weights) they cannot be kept as
+    a value of their own.
     """
     whole = frozenset(whole)
     gaps = [table.columns[name] for name in needed if _can_have_gaps(table, name)]
     gaps = [column for column in gaps if column.missing is not None]
     drop = np.zeros(table.rows, dtype=bool)
     medians: list[str] = []
-    undeclared: dict[str, list[str]] = {}  # columns of one type with gaps, which one `column` statement can deal with
+    undeclared: dict[str, list[str]] = {}  # by type: one `column` statement can declare them all
     for column in gaps:
         if column.name not in whole and column.name not in spec.columns:
             undeclared.setdefault(column.type, []).append(column.name)
@@ -72,7 +72,7 @@ def fill(
 
 
 def _can_have_gaps(table: Table, name: str) -> bool:
-    """Bits have none, and making their columns to find out would take longer than all the rest."""
+    """Bits have no missing values; creating their columns just to look would be slow."""
     columns = table.columns
     return name in columns and not (isinstance(columns, BitColumns) and name in columns.index)
 
@@ -92,7 +92,7 @@ def _with_median(column: Column, notes: list[str]) -> Column:
 
 
 def _gap(column: Column, declared: ColumnSpec, table: Table, is_whole: bool, alike: list[str]) -> Diagnostic:
-    """What can be done is said once, for all columns that are alike."""
+    """The help is given once for all columns of one type."""
     assert column.missing is not None
     count = int(column.missing.sum())
     first = int(np.argmax(column.missing)) + 1

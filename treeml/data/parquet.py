@@ -1,10 +1,10 @@
-"""The bytes of a Parquet file -> a frame, once its metadata say that it fits.
+"""The bytes of a Parquet file -> a frame, after its metadata show that it fits in memory.
 
-Runs and dictionaries let a small file decode to any size, so the rows and the sizes that its footer states are counted
-before a single page is decoded. Under a memory limit the headers of the pages are asked too, since nothing holds a
-footer to the truth. Both are Thrift in its compact form, of which this module reads just enough. How long texts become
-is stated nowhere: one text of a dictionary stands in every row, and a text may begin as the one before it does. So what
-was decoded is measured, and texts of the second kind are decoded a few rows at a time.
+Run-length and dictionary encoding let a small file decode to any size, so rows and sizes are read from its footer
+before any page is decoded. With a memory limit the headers of the pages are checked too, since a footer may be wrong.
+Both are in Thrift's compact format, of which this module reads just enough. The decoded length of texts is not stated
+anywhere: a dictionary text can occur in every row, and a text can share a prefix with the one before it. Decoded texts
+are therefore measured, and texts with shared prefixes are decoded a few rows at a time.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from treeml.data.limits import PIECE, ReadingLimits
 from treeml.lang.diagnostic import DataError
 from treeml.lang.source import Span
 
-# Bytes that a value of each physical type takes once it is decoded; texts take their own length besides.
+# Bytes per decoded value of each physical type; texts also need their own length.
 _WIDTHS = {0: 1, 1: 4, 2: 8, 3: 12, 4: 4, 5: 8, 6: 16, 7: 16}
 _TEXT, _FIXED = 6, 7
 _SHARED_BEGINNINGS = 7  # the encoding in which a text says how much of the one before it begins with
@@ -33,7 +33,7 @@ _VALUE = 100  # bytes that a value of metadata takes at most
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """What a file decodes to."""
+    """The size of a decoded file."""
 
     rows: int
     columns: int

@@ -1,7 +1,7 @@
 """A file, a frame or arrays -> Table.
 
-Files are told apart by their ending, and where that says nothing by their first bytes; a frame of any library comes in
-through narwhals. Arrays of 0 and 1 stay one matrix all the way to the back-end.
+The format of a file is recognized by its ending or its first bytes; frames of any library are read through narwhals.
+Arrays of 0 and 1 stay one matrix all the way to the back-end.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from treeml.lang.diagnostic import DataError, Diagnostic
 from treeml.lang.source import Span
 from treeml.lang.spec import UNDECLARED, ColumnSpec
 
-_MISSING_TYPES = ("NAType", "NaTType", "MaskedConstant")  # of pandas, which is not imported for this, and of numpy
+_MISSING_TYPES = ("NAType", "NaTType", "MaskedConstant")  # of pandas and numpy, by name, so that pandas is not imported
 _PLAIN = (str, bool, int, float, np.bool_, np.integer, np.floating, Decimal, Fraction)
-_DATES = (date, time, np.datetime64)  # a moment is a date too
+_DATES = (date, time, np.datetime64)  # datetime is a subclass of date
 
 
 def load(
@@ -39,7 +39,7 @@ def load(
     span: Span | None = None,
     limits: ReadingLimits = UNLIMITED,
 ) -> Table:
-    """Read anything that holds columns. `span` is where a spec names the file; `limits` hold for files."""
+    """Read anything that holds columns. `span` is where a spec names the file; `limits` apply to files."""
     types = types or {}
     if isinstance(source, Table):
         return source
@@ -93,12 +93,12 @@ def _array_rows(matrix: NDArray[Any], y: Any, weight: Any, types: Mapping[str, C
 
 
 def values_at(values: Any, rows: Any) -> Any:
-    """Some of the values of a column, whatever holds them."""
+    """Selected values of a column, whatever container holds them."""
     if values is None:
         return None
     if isinstance(values, (list, tuple)):
         return [values[row] for row in rows]
-    if hasattr(values, "iloc"):  # whose own brackets take labels
+    if hasattr(values, "iloc"):  # its own brackets take labels, not positions
         return values.iloc[rows]
     return values[rows]
 
@@ -151,7 +151,7 @@ def _matrix(X: Any) -> NDArray[Any]:
 
 
 def as_array(values: Any) -> NDArray[Any]:
-    """An array that holds what a list holds: numpy makes texts of numbers beside texts, and rounds beside decimals."""
+    """An array with the exact values of a list: numpy would turn numbers among texts into text, and round integers."""
     array = np.asarray(values)
     if not isinstance(values, (list, tuple)) or array.dtype.kind not in "USf":
         return array
@@ -164,7 +164,7 @@ def as_array(values: Any) -> NDArray[Any]:
 def _vector(name: str, values: Any, rows: int, types: Mapping[str, ColumnSpec], findings: InferenceNotes) -> Column:
     try:
         vector = as_array(unmasked(values))
-    except ValueError:  # rows of several lengths
+    except ValueError:  # rows of different lengths
         vector = np.empty(0, dtype=object)
     if vector.ndim == 2 and vector.shape[1] == 1:
         vector = vector[:, 0]
@@ -191,7 +191,7 @@ def _as_bits(matrix: NDArray[Any]) -> NDArray[np.bool_] | None:
     if not ((probe == 0) | (probe == 1)).all():
         return None
     ones = matrix == 1
-    # Counted as whole numbers, which is twice as fast; -0.0 then counts, and takes the long way.
+    # Counted as integers, which is twice as fast; -0.0 then counts as nonzero and takes the general path.
     entries = matrix.view(np.int64) if matrix.dtype == np.float64 and matrix.flags.c_contiguous else matrix
     if np.count_nonzero(ones) != np.count_nonzero(entries):
         return None
@@ -216,15 +216,15 @@ def _column(name: str, values: NDArray[Any], types: Mapping[str, ColumnSpec], fi
             return _from_long_floats(name, values, declared, findings)
         wide = values.astype(np.float64) if kind == "f" else values
         return infer(pl.Series(name, np.ascontiguousarray(wide)), declared, findings)
-    if kind == "M":  # as a list, moments of nanoseconds would be whole numbers
+    if kind == "M":  # in a list, timestamps in nanoseconds would be integers
         return infer(pl.Series(name, values.astype("datetime64[us]")), declared, findings)
     return _from_list(name, values.tolist() if kind != "m" else list(values), declared, findings)
 
 
 def _from_long_floats(name: str, values: NDArray[Any], declared: ColumnSpec, findings: InferenceNotes) -> Column:
-    """Floats of more than 64 bits become floats of 64, unless that makes one number of two."""
+    """Floats of more than 64 bits become floats of 64, unless two different numbers would become equal."""
     order = np.argsort(values, kind="stable")
-    with np.errstate(over="ignore", invalid="ignore"):  # an infinity is refused where all of them are
+    with np.errstate(over="ignore", invalid="ignore"):  # infinities are refused later, like all others
         wide = values.astype(np.float64)
         alike = (np.diff(wide[order]) == 0) & (np.diff(values[order]) != 0)
     if alike.any() and np.isfinite(wide).all():
@@ -269,13 +269,13 @@ def _has_wide(values: list[Any]) -> bool:
 def _exact_numbers(
     name: str, values: list[Any], kinds: set[type], declared: ColumnSpec, findings: InferenceNotes
 ) -> list[Any] | Column:
-    """Numbers of Python as numbers that a column keeps: whole ones as they are, others as floats; or a refusal."""
+    """Python numbers as values of a column: integers as they are, others as floats; or a refusal if digits are lost."""
     if not all(issubclass(kind, (int, float, np.integer, np.floating, Decimal, Fraction)) for kind in kinds):
         return values
     gaps = any(value is not None and value != value for value in values)
     values = [None if value is None or value != value else value for value in values]
     known = [value for value in values if value is not None]
-    # A gap that is written as the float nan makes floats of whole numbers, but not of those that it would change.
+    # Missing values written as nan turn integers into floats, except integers that would change.
     if all(map(_is_whole, known)) and (not gaps or max(map(abs, known), default=0) > EXACT):
         wide = next((row for row, value in enumerate(values) if value is not None and abs(value) >= 2**126), None)
         if wide is not None:
@@ -298,7 +298,7 @@ def _exact_numbers(
 
 
 def _is_whole(value: Any) -> bool:
-    """A number of a whole kind: 2 and Decimal("2"), but not 2.0."""
+    """Is it an integer by type? 2 and Decimal("2") are, 2.0 is not."""
     if isinstance(value, (int, np.integer)):
         return True
     if isinstance(value, Decimal):
@@ -307,7 +307,7 @@ def _is_whole(value: Any) -> bool:
 
 
 def _keeps(value: int | Decimal) -> bool:
-    """Is the number the shortest text of a float, or what is equal to one?"""
+    """Is the number equal to a float, or to the shortest decimal of one?"""
     if isinstance(value, Decimal) and not value.is_finite():
         return True
     try:
@@ -343,7 +343,7 @@ def _from_columns(columns: Mapping[str, Any], types: Mapping[str, ColumnSpec], s
 
 
 def _one_column(name: str, values: Any, source: str) -> Any:
-    """What stands for one column of a dict, in rows; a single value, or a table, does not."""
+    """The values of one column of a dict; a single value or a table is refused."""
     if isinstance(values, np.ndarray):
         values = np.asarray(unmasked(values))
         if values.ndim == 2 and values.shape[1] == 1:
@@ -371,7 +371,9 @@ def _one_column(name: str, values: Any, source: str) -> Any:
     raise DataError(
         Diagnostic(
             "D420",
-            f"`{name}` has no order, so it is no column" if unordered else f"`{name}` is a single value, not a column",
+            f"`{name}` has no order, so it is not a column"
+            if unordered
+            else f"`{name}` is a single value, not a column",
             notes=(f"it is of type {type(values).__name__}",),
             helps=(f'give a list with one value per row: {{"{name}": [...], ...}}',),
             place=source,
@@ -386,7 +388,7 @@ def _column_rows(columns: Mapping[str, Any], types: Mapping[str, ColumnSpec], so
 def _from_frame(frame: Any, types: Mapping[str, ColumnSpec]) -> Table:
     import narwhals.stable.v2 as nw
 
-    if hasattr(frame, "iloc") and hasattr(frame, "columns"):  # pandas allows two columns of one name
+    if hasattr(frame, "iloc") and hasattr(frame, "columns"):  # pandas allows two columns of the same name
         refuse_repeats([str(name) for name in frame.columns], "the frame", None)
     try:
         wrapped = nw.from_native(frame)

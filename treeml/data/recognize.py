@@ -1,6 +1,6 @@
-"""A path and its first bytes -> the format, where it is one that names its own target: CP4IM, C4.5 or libsvm.
+"""A path and its first bytes -> the format, if it is one that defines the target: CP4IM, C4.5 or libsvm.
 
-This is asked before any data are read, to know whether a spec has to say what it predicts, so it is light.
+This runs before any data are read, to know whether a spec needs `predict`, so it imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _MARKS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "ut
 
 
 def recognized(path: Path, content: bytes) -> str | None:
-    """The format that a file's ending or its first lines (UTF-8, without a mark) say; None for any other."""
+    """The format according to the ending or the first lines (UTF-8 without a byte order mark); None for any other."""
     if path.suffix == ".names" or (path.suffix == ".data" and path.with_suffix(".names").is_file()):
         return "C4.5"
     if path.suffix in (".libsvm", ".svm", ".svmlight"):
@@ -30,7 +30,7 @@ def recognized(path: Path, content: bytes) -> str | None:
 
 
 def names_target(path: Path) -> bool:
-    """Does the format of this file say which column is predicted? Of a file that cannot be read, nothing is known."""
+    """Does the format of this file say which column is predicted? False if the file cannot be read."""
     try:
         if not stat.S_ISREG(path.stat().st_mode):
             return False

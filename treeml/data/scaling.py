@@ -1,8 +1,8 @@
 """Decimals -> whole numbers with one scale, exactly.
 
-A float stands for the shortest decimal that reads back as it: what the user wrote. All decimals of a column share the
-finest power of ten among them. Where the whole numbers would grow too large, they are rounded to the finest power of
-ten that fits, and the caller is told by how much that moves them.
+A float stands for its shortest decimal: what the user wrote. All decimals of a column share the finest power of ten
+among them. If the whole numbers would become too large, they are rounded to the finest power of ten that fits, and the
+result says how far that moves their sum.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MANY = 10_000  # beyond this many floats, fractions in Python take too long
 
 
 def whole_numbers(values: NDArray[Any], most: int, largest: int) -> tuple[Whole, Fraction, Fraction]:
-    """values = whole * scale, and by how much at most the sum of the values is moved (0: exact).
+    """values = whole * scale, and the most that rounding moves the sum of the values (0: exact).
 
     The absolute whole numbers add up to at most `most`, and none of them exceeds `largest`.
     """
@@ -30,7 +30,7 @@ def whole_numbers(values: NDArray[Any], most: int, largest: int) -> tuple[Whole,
     if exact is not None:
         whole, digits = exact
         magnitude = np.abs(whole.astype(np.float64))
-        # The sum of floats may be off by a little; what is close to the limit takes the long way.
+        # The sum of floats may be slightly off; values close to the limit take the exact path.
         if not len(whole) or (magnitude.sum() < most * 0.99 and magnitude.max() < largest * 0.99):
             common = int(np.gcd.reduce(whole)) if digits else 1
             return whole // common if common > 1 else whole, Fraction(max(common, 1), 10**digits), Fraction(0)
@@ -43,17 +43,17 @@ def whole_numbers(values: NDArray[Any], most: int, largest: int) -> tuple[Whole,
 
 
 def fit(values: list[Fraction], counts: list[int], most: int, largest: int) -> tuple[list[int], Fraction, Fraction]:
-    """The same for fractions, each of which occurs a number of times."""
+    """The same for fractions with multiplicities."""
     whole, scale = whole_fractions(values)
     total = sum((abs(value) * count for value, count in zip(values, counts, strict=True)), Fraction(0))
     top = max((abs(value) for value in values), default=Fraction(0))
     if total / scale <= most and top / scale <= largest:
         return whole, scale, Fraction(0)
-    # Rounding adds at most a half to every whole number, hence the room left for the rows.
+    # Rounding adds at most a half to every whole number, so that much room is left.
     room = min(Fraction(most - sum(counts)) / total, Fraction(largest - 1) / top)
     digits = floor(log10(room.numerator) - log10(room.denominator))
     scale = Fraction(10) ** -digits
-    while scale * room < 1:  # the logarithm may be off by a bit
+    while scale * room < 1:  # the logarithm may be off by a rounding error
         scale *= 10
     rounded = [round(value / scale) for value in values]
     moved = sum(
@@ -85,7 +85,7 @@ def whole_fractions(values: Iterable[Fraction]) -> tuple[list[int], Fraction]:
 
 
 def _by_division(values: NDArray[np.float64]) -> tuple[Whole, int] | None:
-    """Fewest digits d such that whole / 10**d is the very float, for all of them: the common case, without a loop.
+    """The fewest digits d such that every float equals whole / 10**d; covers the common case without a Python loop.
 
     Whole numbers below 2**53 and powers of ten up to 10**22 are exact floats, so their quotient is the float nearest
     to the decimal: equality means that the float's shortest decimal has at most d digits.

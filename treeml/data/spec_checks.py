@@ -1,4 +1,4 @@
-"""What a spec says against what the data are: one function per kind of mistake, each of which returns all it finds."""
+"""Spec and data -> mistakes where they do not fit; one function per kind of mistake, which returns all it finds."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST_GROUPS = 50
 
 
 def absent_columns(named: Iterable[Mention], table: Table, spec: Spec) -> Iterator[Diagnostic]:
-    """D402, once for every name, at every place where it stands."""
+    """D402, once for every name, with all its spans."""
     absent: dict[str, list[Mention]] = {}
     for mention in named:
         if mention.column not in table.columns:
@@ -47,7 +47,7 @@ def absent_columns(named: Iterable[Mention], table: Table, spec: Spec) -> Iterat
 
 
 def _with_spaces(names: Iterable[str]) -> str | None:
-    """An example for the rule of quoting: a name with spaces in it, or one that could have them."""
+    """An example of a name that needs quotes: a column with spaces in its name, or with underscores replaced."""
     known = list(names)
     spaced = next((name for name in known if " " in name), None)
     return spaced or next((name.replace("_", " ") for name in known if "_" in name.strip("_")), None)
@@ -83,7 +83,7 @@ def no_target(spec: Spec, table: Table) -> Diagnostic:
 
 
 def unusable_features(spec: Spec, table: Table, target: str | None, weight: str | None) -> Iterator[Diagnostic]:
-    """Columns named in `features` that no test can be made of."""
+    """Columns named in `features` that cannot be tested."""
     for name in dict.fromkeys(spec.features or ()):
         span = place(spec, "features", name)
         if name == target:
@@ -174,7 +174,7 @@ def unsuitable_binarizations(spec: Spec, table: Table, features: Sequence[str]) 
 
 
 def unusable_weights(spec: Spec, table: Table, name: str | None) -> Iterator[Diagnostic]:
-    """Weights must be numbers, none negative; some may be zero, all may not."""
+    """Weights must be numbers, not negative, and not all zero."""
     column = table.columns.get(name) if name is not None else None
     if column is None:
         return
@@ -208,7 +208,7 @@ def unusable_weights(spec: Spec, table: Table, name: str | None) -> Iterator[Dia
 
 
 def unusable_clusters(named: Iterable[Mention], table: Table) -> Iterator[Diagnostic]:
-    """Columns with no distances between their values."""
+    """Columns whose values have no distances."""
     for mention in named:
         column = table.columns.get(mention.column) if mention.role == "cluster" else None
         if column is not None and not column.is_number and not _reads_as_numbers(column):
@@ -254,7 +254,7 @@ def positive_unsaid(spec: Spec, table: Table, use: Use, classes: Sequence[Any]) 
         "D451",
         f"`{use.measure}` needs to know which class is the positive one",
         use.span,
-        "speaks of the positive class",
+        "depends on the positive class",
         table,
         (f"the classes of `{spec.target or table.target}` are {listed(texts)}",),
         (f'name it: `predict {target} is "{texts[-1]}"`',) if texts else (),
@@ -262,7 +262,7 @@ def positive_unsaid(spec: Spec, table: Table, use: Use, classes: Sequence[Any]) 
 
 
 def unknown_classes_and_groups(dataset: Dataset, asked: Iterable[Use]) -> Iterator[Diagnostic]:
-    """Classes, levels and groups that measures speak of and that no row has."""
+    """Classes, levels and groups that measures name and that no row has."""
     texts = [label_text(label) for label in dataset.classes]
     for use in asked:
         pairs = zip(MEASURES[use.measure].parameters, use.arguments, strict=False)
@@ -303,7 +303,7 @@ _MEMBERS = {"all": "has any weight", "positives": "is actually positive", "negat
 
 
 def _empty_groups(dataset: Dataset, use: Use) -> Iterator[Diagnostic]:
-    """A rate over no rows is undefined, so a group without rows that count is refused by its name."""
+    """A rate over no rows is undefined, so a group without such rows is refused."""
     name = use.arguments[0]
     column = dataset.column(name)
     if column.is_number and len(np.unique(column.values)) > MOST_GROUPS:
@@ -323,7 +323,7 @@ def _empty_groups(dataset: Dataset, use: Use) -> Iterator[Diagnostic]:
 
 
 def remarks(dataset: Dataset, asked: Iterable[Use]) -> list[str]:
-    """What is no mistake, but worth saying."""
+    """Notes that are worth reporting but are not mistakes."""
     notes = []
     for use in asked:
         if MEASURES[use.measure].fairness:
@@ -336,7 +336,7 @@ def remarks(dataset: Dataset, asked: Iterable[Use]) -> list[str]:
 
 
 def numbers_of(column: Column) -> NDArray[Any]:
-    """The values of a column as numbers; the codes of a binary one are 0 and 1."""
+    """The values of a column as numbers; a binary column of 0 and 1 by its levels."""
     if column.is_number:
         return column.values
     levels: NDArray[np.float64] = np.array([float(level) for level in column.levels])
@@ -344,7 +344,7 @@ def numbers_of(column: Column) -> NDArray[Any]:
 
 
 def as_fraction(value: float | int) -> Fraction:
-    """A float as the shortest decimal that reads back as it."""
+    """The exact value of the shortest decimal of a float."""
     return Fraction(Decimal(repr(value)))
 
 

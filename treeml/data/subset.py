@@ -1,7 +1,7 @@
-"""Dataset, row numbers -> the Dataset that those rows make by themselves, or those rows as they were given.
+"""Dataset, row numbers -> the Dataset of those rows alone, or those rows as they were given.
 
-What is learned from data is learned from the rows that a fold trains on: the types and levels of columns, medians,
-cuts, classes and the scale of weights. So a fold's rows are typed and bound as if there were no others.
+Everything learned from data is learned from the training rows of a fold: the types and levels of columns, medians,
+cuts, classes and the scale of weights. The rows of a fold are therefore typed and bound as if there were no others.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from treeml.lang.spec import Spec
 
 
 def take(dataset: Dataset, rows: NDArray[Any]) -> Dataset:
-    """What the spec makes of some rows alone: nothing in it depends on any other row."""
+    """Some rows bound on their own: nothing depends on any other row."""
     numbers, table = _given(dataset, rows)
     table = table.again(numbers) if table.again is not None else _present_levels(take_rows(table, numbers))
     table = _same_roles(table, dataset)
@@ -32,7 +32,7 @@ def take(dataset: Dataset, rows: NDArray[Any]) -> Dataset:
 
 
 def held_out(dataset: Dataset, rows: NDArray[Any]) -> Dataset:
-    """Some rows as they were given, gaps and all, with the classes and weights of the whole: for measuring only."""
+    """Some rows with their missing values, and the classes and weights of the whole dataset: for measuring only."""
     numbers, table = _given(dataset, rows)
     table = take_rows(table, numbers)
     return replace(
@@ -49,14 +49,14 @@ def held_out(dataset: Dataset, rows: NDArray[Any]) -> Dataset:
 
 
 def _given(dataset: Dataset, rows: NDArray[Any]) -> tuple[NDArray[Any], Table]:
-    """The numbers of these rows in the table that was given, and that table."""
+    """The numbers of these rows in the original table, and that table."""
     if dataset.given is None:
         raise ValueError("parts of these rows cannot be learned from: they were bound without `keep`")
     return dataset.row_numbers[rows], dataset.given
 
 
 def _present_levels(table: Table) -> Table:
-    """The columns of a table without the levels that none of its rows has."""
+    """The table without levels that do not occur."""
     columns = table.columns.others if isinstance(table.columns, BitColumns) else table.columns
     fewer = {
         name: _with_present_levels(column) if column.type in ("category", "text") else column
@@ -78,10 +78,10 @@ def _with_present_levels(column: Column) -> Column:
 
 
 def _same_roles(table: Table, dataset: Dataset) -> Table:
-    """Few rows make text of what many rows make a category, and the other way round.
+    """Restore types that depend on the number of rows: few rows may turn a category into text, and the reverse.
 
-    A target of classes stays one; and what no test is made of in all rows, so that nothing is said about its gaps, is
-    no feature where it has gaps.
+    A target of classes stays one. A column that is text in the whole table, so that the spec declares nothing about its
+    missing values, is not a feature here if it has missing values.
     """
     changed = {}
     if dataset.target is not None and dataset.classes:
@@ -99,7 +99,7 @@ def _same_roles(table: Table, dataset: Dataset) -> Table:
 
 
 def _of_present_classes(spec: Spec, dataset: Dataset, rows: NDArray[Any]) -> Spec:
-    """Weights and costs of classes that these rows do not have say nothing about them."""
+    """The spec without weights and costs of classes that these rows do not have."""
     if not spec.class_weights and not spec.mistake_costs:
         return spec
     present = {label_text(dataset.classes[code]) for code in np.unique(dataset.actual[rows]).tolist()}

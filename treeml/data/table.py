@@ -1,4 +1,4 @@
-"""Typed columns: what every reader makes, and all that the later stages see of a file, a frame or an array."""
+"""Typed columns: the result of every reader, and the only form in which later stages see the data."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class Column:
     type: str  # binary, number, integer, category, ordered or text
     values: NDArray[Any]  # numbers, or int32 codes with -1 for missing
     levels: tuple[Any, ...] = ()
-    missing: NDArray[np.bool_] | None = None  # None where nothing is missing
+    missing: NDArray[np.bool_] | None = None  # None if nothing is missing
 
     @property
     def is_number(self) -> bool:
         return self.type in ("number", "integer")
 
     def code_of(self, text: str) -> int | None:
-        """The code of the level that reads `text`, if there is one."""
+        """The code of the level with this text, if there is one."""
         for code, level in enumerate(self.levels):
             if label_text(level) == text:
                 return code
@@ -47,18 +47,16 @@ class Table:
     columns: Mapping[str, Column]  # in the order of the source
     rows: int
     source: str = "the data"  # what messages call it: a file's name, "the frame", "the array"
-    target: str | None = (
-        None  # what is predicted unless the spec says otherwise: `y` of arrays, the class of some formats
-    )
-    weight: str | None = None  # what weighs the rows unless the spec says otherwise: the weights given with arrays
-    notes: tuple[str, ...] = ()  # what a report must say of the reading: a separator that was guessed, text left out
-    again: Callable[[NDArray[Any]], Table] | None = None  # some of the rows, read and typed as if there were no others
+    target: str | None = None  # predicted unless the spec says otherwise: `y` of arrays, the class of some formats
+    weight: str | None = None  # weighs the rows unless the spec says otherwise: the weights given with arrays
+    notes: tuple[str, ...] = ()  # for the report: a separator that was guessed, text columns left out
+    again: Callable[[NDArray[Any]], Table] | None = None  # selected rows, typed as if there were no others
 
 
 class BitColumns(Mapping[str, Column]):
-    """The columns of a 0/1 matrix, kept as the matrix: a Column is made only when somebody asks for it.
+    """The columns of a 0/1 matrix, stored as the matrix: a Column is created only on access.
 
-    A few are kept, since the columns of a tree are asked for again and again.
+    A few are cached, since the columns of a tree are accessed repeatedly.
     """
 
     __slots__ = ("bit_levels", "bits", "index", "made", "others")
@@ -98,10 +96,10 @@ class BitColumns(Mapping[str, Column]):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Dataset:
-    """A table joined with a spec: which column is what, in whole numbers. `bind` makes it; nothing changes it.
+    """A table joined with a spec by `bind`: every column in its role, in whole numbers. It is never changed.
 
-    `rows` of it are the rows that count: those dropped by `missing drop` are gone, and `row_numbers` says which of the
-    user's rows (from 0) the others are.
+    Rows dropped by `missing drop` are not among its `rows`; `row_numbers` holds the numbers of the remaining rows in
+    the user's table, from 0.
     """
 
     spec: Spec
@@ -120,8 +118,8 @@ class Dataset:
     mistake_cost: Whole  # classes (predicted) x classes (actual), times mistake_scale
     mistake_scale: Fraction
     test_cost: Mapping[str, Fraction]  # per feature column, 0 unless stated
-    notes: tuple[str, ...] = ()  # what a report must say: rounding, dropped rows, tests that are not exact
-    given: Table | None = None  # as it was before its gaps were filled, where parts of the rows are to be learned from
+    notes: tuple[str, ...] = ()  # for the report: rounding, dropped rows, tests that are not exact
+    given: Table | None = None  # the original table, if folds of its rows are to be bound
 
     def column(self, name: str) -> Column:
         return self.table.columns[name]
@@ -144,7 +142,7 @@ def take_column(column: Column, rows: NDArray[Any]) -> Column:
 
 
 def label_text(value: Any) -> str:
-    """How a label or level reads in a spec: 1, 1.0 and "1" are all `1`; True is `true`."""
+    """The text of a label or level in a spec: 1, 1.0 and "1" all read `1`; True reads `true`."""
     if isinstance(value, (bool, np.bool_)):
         return "true" if value else "false"
     if isinstance(value, (int, np.integer)):
@@ -167,7 +165,7 @@ def listed(names: Sequence[str], most: int = 8) -> str:
 
 
 def unmasked(values: Any) -> Any:
-    """A masked array with what its mask hides missing; anything else as it is."""
+    """A masked array with its masked values missing; anything else as it is."""
     if not isinstance(values, np.ma.MaskedArray):
         return values
     hidden = np.ma.getmaskarray(values)

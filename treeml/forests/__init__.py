@@ -1,4 +1,5 @@
-"""Forests that are provably best: trees weighted by a master problem and grown by pricing until none improves.
+"""Provably best forests: a master problem weights trees, and pricing grows trees until none improves the forest.
 
-Import `boost` (Dataset -> forest with its proof). One module per criterion: `lpboost`, `mdboost`, `hard_margin`.
+Import `boost` (a dataset and a plan -> a forest with its proof); `treeml.solving.forest_result` makes a Result of it.
+One module per criterion: `lpboost`, `mdboost`, `hard_margin`.
 """

@@ -1,10 +1,10 @@
 """A master problem and a way to price -> the best weighted choice of columns, with a bound that proves it.
 
-The columns are too many to list, so the master knows a few of them. Its prices say what a column would have to be to
-help; pricing looks for such a column, and when there is none the master's choice is best among all (Gilmore and Gomory
-1961). Prices are smoothed: pricing happens between the master's own prices and those that gave the best bound so far,
-which keeps them from swinging about (Wentges 1997), and the closer the bound comes to the value, the less of that is
-needed. The loop maximizes; turn the sign of what is to be least.
+The columns are too many to list, so the master knows only some of them. Its prices tell which columns would improve the
+value; pricing looks for one, and if none exists, the master's choice is best among all columns (Gilmore and Gomory
+1961). Prices are smoothed: pricing takes a point between the master's own prices and those that gave the best bound so
+far, which keeps prices from oscillating (Wentges 1997). The closer the bound is to the value, the less smoothing is
+needed. The loop maximizes; negate what is to be minimized.
 """
 
 from __future__ import annotations
@@ -32,27 +32,27 @@ Taken = TypeVar("Taken", contravariant=True)
 class Restricted:
     """The optimum over the columns known so far."""
 
-    value: float  # -inf where there are no columns yet
+    value: float  # -inf while there are no columns
     weights: NDArray[np.float64]  # one per column
     prices: Prices
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class PricedTrees(Generic[Column]):
-    """Columns worth adding, the best first; and, where a proof was made, what no choice of columns can exceed."""
+    """Columns worth adding, the best first, and, if it was proved, a bound on the value of every choice of columns."""
 
     columns: Sequence[Column]
     bound: Fraction | None = None
-    confirmed: bool = True  # False: the bound is right if a quick method is, and is to be asked for again at the end
+    confirmed: bool = True  # False: a quick method computed the bound, which has to be confirmed before a proof uses it
     stop: Stop | None = None  # why pricing ended early, if it did
-    evidence: Proof = ()  # what the bound rests on
+    evidence: Proof = ()  # of the bound
 
 
 class Master(Protocol[Taken]):
     """The problem over the columns known so far."""
 
     def solve(self, seconds: float) -> Restricted | None:
-        """Its optimum, found in about so much time; None where the time was too short."""
+        """Its optimum, or None if about this many seconds were not enough."""
 
     def reduced_cost(self, column: Taken, restricted: Restricted) -> float:
         """How much a unit of the column would add to the value: above 0, it helps."""
@@ -60,16 +60,16 @@ class Master(Protocol[Taken]):
     def add(self, columns: Sequence[Taken]) -> None: ...
 
     def forget(self, columns: NDArray[np.bool_]) -> None:
-        """Drop the columns marked: they have been idle for long, and can be found again."""
+        """Drop the marked columns: they have had no weight for long, and pricing can find them again."""
 
 
 Pricing = Callable[[Prices, float, Deadline], PricedTrees[Column]]
-"""Prices, the bound below which a claim must be proved, and the moment to end -> columns."""
+"""Prices, the bound below which a claim has to be proved, the deadline -> columns."""
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One turn of the loop, for a progress line and for plots."""
+    """One round of the loop, for progress lines and plots."""
 
     iteration: int
     columns: int  # known to the master
@@ -86,13 +86,13 @@ class GenerationSettings:
     gap: float = 0.0  # stop at this relative gap, without claiming a proof
     smoothing: float = 0.7  # the share of the prices that gave the best bound, at most
     iterations: int | None = None
-    patience: int = 4  # rounds without weight after which a column may be forgotten
+    patience: int = 4  # rounds without weight after which a column may be dropped
     deadline: Deadline = field(default_factory=Deadline)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Generated(Generic[Column]):
-    """How it ended. `columns` and `weights` belong together; those without weight are left out."""
+    """The outcome: the columns that have weight, and their weights."""
 
     stop: Stop
     columns: tuple[Column, ...]
@@ -100,17 +100,17 @@ class Generated(Generic[Column]):
     value: float
     bound: Fraction | None
     rounds: tuple[Round, ...]
-    failure: SpecError | None = None  # of the pricing, where that is why it stopped
-    confirmed: bool = True  # False: the bound is that of a quick method, and nobody else was asked
+    failure: SpecError | None = None  # of the pricing, if that ended the search
+    confirmed: bool = True  # False: the bound is that of a quick method and was not confirmed
     evidence: Proof = ()  # of the bound
 
 
-LIES = frozenset({"B510", "B511", "B512", "B513", "B514"})  # answers that do not hold: nothing else is believed then
-FEWEST_FORGOTTEN = 20  # the master is rebuilt in part when columns go, so they go together
-NOISE = 1e-9  # a smaller reduced cost, relative to the value, is a solver's noise
-GROWTH = 1.05  # of the patience, each time: what is forgotten and found again and again has to end
-STEADY = 3.0  # times the root of the relative gap: more smoothing than that costs rounds at the end
-TINY = 1e-11  # smaller weights are a solver's noise
+WRONG_ANSWERS = frozenset({"B510", "B511", "B512", "B513", "B514"})  # after one of these, no result is kept
+FEWEST_FORGOTTEN = 20  # dropping columns rebuilds part of the master, so many are dropped together
+NOISE = 1e-9  # reduced costs below this, relative to the value, are treated as zero
+GROWTH = 1.05  # the patience grows each time, so that dropping and finding the same columns comes to an end
+STEADY = 3.0  # smoothing is at most this times the root of the relative gap; more costs rounds at the end
+TINY = 1e-11  # weights below this are treated as zero
 
 
 def generate(
@@ -120,12 +120,12 @@ def generate(
     columns: Sequence[Column] = (),
     on_round: Callable[[Round, Sequence[Column], Restricted], bool | None] | None = None,
 ) -> Generated[Column]:
-    """Solve the master, price, add what helps; until the bound meets the value, or a limit is reached."""
+    """Solve the master, price, and add columns that help, until the bound meets the value or a limit is reached."""
     return _Loop(master, pricing, settings, list(columns), on_round).run()
 
 
 def _key(column: object) -> Hashable:
-    """What tells columns apart: what they say, else that they are another object."""
+    """Columns with the same key are the same column; without a key, every object is a column of its own."""
     key: Hashable = getattr(column, "key", id(column))
     return key
 
@@ -144,7 +144,7 @@ class _Loop(Generic[Column]):
         self.known = {_key(column) for column in columns}
         self.idle = np.zeros(len(columns), dtype=np.int64)
         self.restricted: Restricted | None = None
-        self.standing: tuple[Restricted, list[Column]] | None = None  # what holds if Ctrl-C comes now
+        self.standing: tuple[Restricted, list[Column]] | None = None  # the result if Ctrl-C comes now
         self.center: Prices | None = None  # where the best bound was found
         self.bound: Fraction | None = None
         self.evidence: Proof = ()  # of the bound
@@ -164,8 +164,8 @@ class _Loop(Generic[Column]):
         except KeyboardInterrupt:
             stop = Stop.INTERRUPTED
         except SpecError as error:
-            lied = any(diagnostic.code in LIES for diagnostic in error.diagnostics)
-            if lied or self.restricted is None or not self.columns:
+            is_wrong = any(diagnostic.code in WRONG_ANSWERS for diagnostic in error.diagnostics)
+            if is_wrong or self.restricted is None or not self.columns:
                 raise
             stop, failure = Stop.FAILED, error
         return self.generated(stop, failure)
@@ -190,7 +190,7 @@ class _Loop(Generic[Column]):
             self.clean()
             iteration += 1
             found, stop = self.priced(self.restricted)
-            if self.told(iteration, found, self.restricted) is False:
+            if self.report(iteration, found, self.restricted) is False:
                 return Stop.INTERRUPTED
             if found:
                 self.columns += found
@@ -203,7 +203,7 @@ class _Loop(Generic[Column]):
     def priced(self, restricted: Restricted) -> tuple[list[Column], Stop | None]:
         """Columns that help at the master's own prices, looked for at smoothed prices first."""
         enough = restricted.value + self.allowed(restricted.value)
-        # Last of all a proof is asked for, whatever the bound: quick trees that the master knows already are no answer.
+        # The last pricing has to prove its bound: quick trees that the master knows already do not help.
         for prices, proof in (*((point, enough) for point in self.points(restricted)), (restricted.prices, inf)):
             priced = self.pricing(prices, proof, self.settings.deadline)
             self.take(priced, prices)
@@ -214,8 +214,8 @@ class _Loop(Generic[Column]):
                 return [], Stop.PROVED
             if prices is restricted.prices and priced.confirmed and priced.bound is not None:
                 break
-        # At the master's own prices nothing helps. If pricing proves, the value is the optimum up to the noise of the
-        # arithmetic, which the bound measures; a heuristic has merely come to its end.
+        # Nothing helps at the master's own prices. If the pricing proves its bounds, the value is optimal up to
+        # rounding, which the bound measures; a heuristic pricing has only come to its end.
         return [], Stop.FINISHED
 
     def take(self, priced: PricedTrees[Column], prices: Prices) -> None:
@@ -230,17 +230,17 @@ class _Loop(Generic[Column]):
 
     def proved(self) -> bool:
         assert self.restricted is not None
-        # The float of the value is off by less than a tenth of any tolerance that makes sense.
+        # The rounding error of the value is less than a tenth of any sensible tolerance.
         return self.near(0.9 * self.allowed(self.restricted.value))
 
     def near(self, distance: float) -> bool:
-        """Is the bound so close to the value? A claim that would end the search is confirmed first."""
+        """Is the bound within this distance of the value? A bound that would end the search is confirmed first."""
         assert self.restricted is not None
         value = self.restricted.value
         if not self.confirmed and self.bound is not None and float(self.bound) - value <= distance:
             assert self.center is not None
             priced = self.pricing(self.center, inf, self.settings.deadline)
-            # From here on the best bound is one that was confirmed, though it may lie above the claim.
+            # From here on the bound is a confirmed one, even if it is weaker.
             self.bound, self.evidence, self.confirmed = self.sure, self.sure_by, True
             self.take(priced, self.center)
         return self.bound is not None and distance > 0 and float(self.bound) - value <= distance
@@ -258,14 +258,14 @@ class _Loop(Generic[Column]):
         return self.master.reduced_cost(column, restricted) > NOISE * max(1.0, abs(restricted.value))
 
     def knows(self, column: Column) -> bool:
-        """Does the master have it already? What it still seems to add is then what the master's arithmetic leaves."""
+        """Does the master have this column already? Then it seems to help only because of rounding in the master."""
         return _key(column) in self.known
 
     def allowed(self, value: float) -> float:
         return -inf if value == -inf else self.settings.tolerance * max(1.0, abs(value))
 
     def clean(self) -> None:
-        """Forget columns that have been idle for long."""
+        """Drop columns that have had no weight for long."""
         assert self.restricted is not None
         if not self.columns:
             return
@@ -280,7 +280,7 @@ class _Loop(Generic[Column]):
         self.idle = self.idle[~old]
         self.restricted = Restricted(self.restricted.value, self.restricted.weights[~old], self.restricted.prices)
 
-    def told(self, iteration: int, found: Sequence[Column], restricted: Restricted) -> bool | None:
+    def report(self, iteration: int, found: Sequence[Column], restricted: Restricted) -> bool | None:
         best = max((self.master.reduced_cost(column, restricted) for column in found), default=0.0)
         bound = inf if self.bound is None else float(self.bound)
         seconds = monotonic() - self.began
@@ -288,7 +288,7 @@ class _Loop(Generic[Column]):
         return None if self.on_round is None else self.on_round(self.rounds[-1], self.columns, restricted)
 
     def generated(self, stop: Stop, failure: SpecError | None) -> Generated[Column]:
-        # A search that was cut short may end with the bound of a quick method. It is a bound, but no proof rests on it.
+        # A search that was cut short may end with an unconfirmed bound, which proves nothing.
         bound, confirmed = self.bound, self.confirmed
         if self.standing is None:
             return Generated(stop, (), np.zeros(0), -inf, bound, tuple(self.rounds), failure, confirmed, self.evidence)

@@ -1,8 +1,8 @@
-"""Examples, options -> a criterion: which weighted forest is best, and what its margins are worth.
+"""Examples, options -> a criterion: which weighted forest is best.
 
-A criterion is one class in one file. It is the master problem of the column generation (which weights are best for the
-trees known so far, and what the prices of the examples are then), the exact value of given margins, and the bound that
-follows from the best tree at given prices. `docs/boosting.md` writes one from nothing.
+A criterion is one class in one file. It solves the master problem of the column generation (the best weights for the
+trees known so far, and the prices of the examples), computes the exact value of given margins, and derives a bound from
+the best tree at given prices. `docs/boosting.md` shows how to write one.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from treeml.problem.tree import Node
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Grown:
-    """A tree over the tests of the problem, or how to make it, and its signs: what each margin gets from it."""
+    """A tree over the tests of the problem, or a function that makes it, and its contribution to every margin."""
 
     making: Making
     signs: Signs
 
     @property
     def key(self) -> bytes:
-        """Trees of the same signs are one to a criterion."""
+        """Trees with the same signs are the same column."""
         return self.signs.tobytes()
 
     @property
@@ -39,15 +39,15 @@ class Grown:
 
 @runtime_checkable
 class Criterion(Protocol):
-    """A master problem over trees: it maximizes some measure of the margins, over weights that add up to `total`."""
+    """A master problem over trees: it maximizes a function of the margins over weights that add up to `total`."""
 
     name: ClassVar[str]
-    many_classes: ClassVar[bool]  # can it take more than two classes?
+    many_classes: ClassVar[bool]  # does it support more than two classes?
     examples: Examples
     total: Fraction
 
     def __init__(self, examples: Examples, options: Mapping[str, Any]) -> None:
-        """Refuses what cannot be solved with a SpecError that says what to do."""
+        """Raises SpecError, with what to do, for examples or options that it does not support."""
 
     def solve(self, seconds: float) -> Restricted | None: ...
 
@@ -58,21 +58,21 @@ class Criterion(Protocol):
     def forget(self, columns: NDArray[np.bool_]) -> None: ...
 
     def value(self, margins: Whole, unit: Fraction) -> Fraction:
-        """What margins of margins * unit are worth, exactly."""
+        """The exact value of the margins `margins * unit`."""
 
     def bound(self, prices: Whole, edge: int) -> Fraction | None:
-        """What no forest exceeds, if no tree's signs times the prices exceed `edge`; None if that says nothing.
+        """A bound on every forest, given that no tree's signs times the prices exceed `edge`; None if none follows.
 
-        Prices are whole numbers: any multiple of those that `solve` gave, rounded. The bound has to hold for the
-        rounded prices as they are, so that it is a proof.
+        Prices are whole numbers: a rounded multiple of those that `solve` returned. The bound has to hold for the
+        rounded prices, so that it is a proof.
         """
 
     def again(self, signs: Signs) -> float | None:
-        """The optimum over trees of these signs (trees x margins) by another method than `solve`, to check it."""
+        """The optimum over trees with these signs (trees x margins), by a method other than that of `solve`."""
 
 
 def criterion(name: str) -> type[Criterion]:
-    """The criterion of a name: those of this package, or of another that is installed."""
+    """The criterion with this name, of this package or of another one that is installed."""
     from importlib import import_module
 
     home, _, word = (OWN.get(name) or _found()[name]).partition(":")

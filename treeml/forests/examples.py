@@ -1,8 +1,8 @@
-"""Problem, actual classes -> examples: what a criterion and the pricing see of the rows.
+"""Problem, actual classes -> Examples: the rows as criteria and pricing use them.
 
-Rows that no test tells apart and that have the same class are one example, however many they are. An example has one
-margin for every class that is not its own: the weight of the trees that vote for its class, less the weight of those
-that vote for the rival. With two classes that is the usual margin, y * h(x).
+All rows that have the same answers to every test and the same class are one example. An example has one margin for
+every other class: the weight of the trees that vote for its own class, minus the weight of those that vote for the
+rival. With two classes this is the usual margin, y * h(x).
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from treeml.problem.tree import Leaf, Node, Split
 
 Whole = NDArray[np.int64]
 Signs = NDArray[np.int8]
-Making = Node | Callable[[], Node]  # a tree, or how to make it
+Making = Node | Callable[[], Node]  # a tree, or a function that makes it
 
 
 def made(making: Making) -> Node:
-    """Most trees never get a weight, so a tree is made when somebody asks for it."""
+    """The tree. Most trees never get a weight, so they are made only when needed."""
     return making() if callable(making) else making
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Examples:
-    """Margins are numbered: margin m is that of example `example[m]` against the class `rival[m]`."""
+    """Margin m compares example `example[m]` with the class `rival[m]`."""
 
-    row: NDArray[np.intp]  # of every example: a row of the problem that stands for it
+    row: NDArray[np.intp]  # of every example: one row of the problem that represents it
     actual: NDArray[np.intp]  # its class
     count: Whole  # its weight is count * unit: a weight of 2 is a row twice
     unit: Fraction
     classes: int
     example: NDArray[np.intp]  # of every margin
     rival: NDArray[np.intp]  # of every margin
-    contradictory: int = 0  # rows whose equals in every test have another class too
+    contradictory: int = 0  # rows that agree in every test with a row of another class
 
     @property
     def margins(self) -> int:
@@ -46,7 +46,7 @@ class Examples:
 
     @property
     def weight(self) -> NDArray[np.float64]:
-        """Of every example, to compute with."""
+        """The weight of every example, in floating point."""
         return np.asarray(self.count * float(self.unit), dtype=np.float64)
 
     @property
@@ -54,14 +54,14 @@ class Examples:
         return int(self.count.sum()) * self.unit
 
     def signs(self, votes: NDArray[np.intp]) -> Signs:
-        """What each margin gets from a tree that votes so on the examples: 1, -1, or 0 for a third class."""
+        """What each margin gets from a tree with these votes on the examples: 1, -1, or 0 for a third class."""
         here = votes[self.example]
         right = here == self.actual[self.example]
         return np.asarray(right.astype(np.int8) - (here == self.rival).astype(np.int8))
 
 
 def examples_of(problem: Problem, actual: NDArray[np.int32], weight: Whole, unit: Fraction) -> Examples:
-    """Rows without weight are no examples: they count for the support of leaves, and for nothing else."""
+    """The examples of a problem. Rows without weight are not examples; they only count for the support of leaves."""
     from treeml.problem.shapes import groups
 
     alike = groups(problem)
@@ -71,7 +71,7 @@ def examples_of(problem: Problem, actual: NDArray[np.int32], weight: Whole, unit
     count = np.zeros(len(first), dtype=np.int64)
     np.add.at(count, number, weight[heavy])
     row = heavy[first]
-    order = np.argsort(row, kind="stable")  # examples in the order of the rows, so that nothing depends on hashing
+    order = np.argsort(row, kind="stable")  # the order of the rows, so that results are reproducible
     row, count = row[order], count[order]
     own = actual[row].astype(np.intp)
     rivals = [np.flatnonzero(np.arange(problem.classes) != label) for label in range(problem.classes)]
@@ -84,15 +84,15 @@ def examples_of(problem: Problem, actual: NDArray[np.int32], weight: Whole, unit
 
 
 def in_whole_numbers(prices: NDArray[np.float64], scale: int) -> Whole:
-    """The prices, scaled so that their sizes add up to about `scale`; each is rounded by half a unit at most."""
+    """The prices, scaled so that their absolute values add up to about `scale`, and rounded."""
     size = float(np.abs(prices).sum())
-    if not 0 < size < np.inf:  # no prices at all, or none that a number can hold: any others serve
+    if not 0 < size < np.inf:  # all prices are zero, or they overflow: any prices give a valid bound
         return np.ones(len(prices), dtype=np.int64)
     return np.asarray(np.rint(prices * (scale / size)).astype(np.int64))
 
 
 def votes_of(tree: Node, bits: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """The class that a tree over the tests gives each row of the bits (tests x rows)."""
+    """The class that a tree predicts for each row of the bits (tests x rows)."""
     votes = np.empty(bits.shape[1], dtype=np.intp)
     todo: list[tuple[Node, NDArray[np.intp]]] = [(tree, np.arange(bits.shape[1]))]
     while todo:
@@ -106,7 +106,7 @@ def votes_of(tree: Node, bits: NDArray[np.bool_]) -> NDArray[np.intp]:
 
 
 def without_empty_leaves(tree: Node, bits: NDArray[np.bool_]) -> Node:
-    """The tree with every split replaced that sends all rows one way."""
+    """The tree without splits that send all rows one way."""
 
     def cut(node: Node, rows: NDArray[np.intp]) -> Node:
         while isinstance(node, Split):

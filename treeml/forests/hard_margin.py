@@ -12,7 +12,7 @@ from treeml.lang.diagnostic import DataError, Diagnostic
 
 
 class HardMargin(LPBoost):
-    """The program of the soft margin without slacks: prices add up to 1 and have no other limit."""
+    """LPBoost without slacks: prices add up to 1 and have no other limit."""
 
     name: ClassVar[str] = "hardmargin"
 

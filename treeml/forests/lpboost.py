@@ -1,9 +1,9 @@
-"""The soft minimum margin: max r - D * sum of slacks, every margin at least r less its slack (Demiriz et al. 2002).
+"""The soft minimum margin: max r - D * sum of slacks, every margin at least r minus its slack (Demiriz et al. 2002).
 
-The master is solved in its dual form, min r such that no known tree's signs times the prices exceed r, with prices
-that add up to 1 and at most D for each example. A tree is a row there, so HiGHS continues with its dual simplex from
-the last basis. Most examples have margins far above r and no price: they are left out until their margin says
-otherwise.
+The master is solved in its dual form: min r such that no known tree's signs times the prices exceed r, with prices that
+add up to 1 and are at most D for each example. A tree is a row of the dual, so HiGHS continues with its dual simplex
+from the last basis. Most examples have margins far above r and a price of 0: they are left out until their margin is
+low enough to matter.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from treeml.forests.examples import Examples, Signs, Whole, in_whole_numbers
 from treeml.lang.diagnostic import BackendError, DataError, Diagnostic
 
 DEFAULT_NU = Fraction(1, 10)
-FEW = 400  # margins that are no burden: all join at once
-CHUNK = 50  # margins that join the linear program at a time
+FEW = 400  # with at most this many margins, all are in the linear program from the start
+CHUNK = 50  # margins that are added to the linear program at a time
 NOISE = 1e-9
 
 
@@ -42,7 +42,7 @@ class LPBoost:
         self.program = _Program(examples, self.penalty)
 
     def _penalty(self, options: Mapping[str, Any]) -> Fraction | None:
-        """D; None where no margin may fall short."""
+        """D; None if no margin may fall short."""
         if "penalty" in options and "nu" in options:
             raise DataError(_both_given())
         if "penalty" in options:
@@ -62,7 +62,7 @@ class LPBoost:
         self.program.forget(columns)
 
     def value(self, margins: Whole, unit: Fraction) -> Fraction:
-        """The best r lies on the lowest margin up to which the penalties add up to 1."""
+        """The best r is the lowest margin up to which the penalties add up to at least 1."""
         examples = self.examples
         worst = np.full(len(examples.row), np.iinfo(np.int64).max)
         np.minimum.at(worst, examples.example, margins)
@@ -79,10 +79,10 @@ class LPBoost:
         raise AssertionError("the penalties add up to less than 1")
 
     def in_whole_numbers(self, prices: Prices, scale: int) -> Whole:
-        """The prices in whole numbers, none above its limit: what rounding put above goes to prices with room.
+        """The prices in whole numbers, none above its limit: the excess from rounding goes to prices below theirs.
 
-        A solver's prices exceed limits by its tolerance, and rounding by half a unit. Thousands of examples at their
-        limits would together cost a bound more than a proof allows.
+        A solver's prices exceed limits by its tolerance, and rounding adds half a unit. With thousands of examples at
+        their limits, the bound would become too weak for a proof.
         """
         whole = in_whole_numbers(np.maximum(prices, 0.0), scale)
         if self.penalty is None:
@@ -96,7 +96,7 @@ class LPBoost:
             whole = np.minimum(whole, most)
         else:
             self._lower(whole, paid - most)
-        # First to examples that have a price: their margins are the ones that decide the value.
+        # Examples that have a price come first: their margins determine the value.
         room = np.maximum(most - self._paid(whole), 0)
         order = np.argsort(paid == 0, kind="stable")
         given = np.diff(np.minimum(np.cumsum(room[order]), excess), prepend=0)
@@ -120,7 +120,7 @@ class LPBoost:
         return np.array(most, dtype=np.int64)[which]
 
     def _margins(self, number: int) -> slice:
-        """Those of an example, one for every rival."""
+        """The margins of an example, one for every rival."""
         rivals = self.examples.classes - 1
         return slice(number * rivals, (number + 1) * rivals)
 
@@ -135,10 +135,10 @@ class LPBoost:
                 left -= taken
 
     def bound(self, prices: Whole, edge: int) -> Fraction | None:
-        """edge / sum, for prices scaled to add up to 1; what an example pays above its limit counts twice.
+        """edge / sum, for prices scaled to add up to 1, plus twice what examples pay above their limits.
 
-        By duality any such prices bound the value. A slack is never above 2, since margins lie between -1 and 1, so a
-        price that rounding brought above its limit costs at most twice the excess.
+        By duality, any such prices bound the value. A slack is at most 2, since margins lie between -1 and 1, so a
+        price that rounding raised above its limit weakens the bound by at most twice the excess.
         """
         total = int(prices.sum())
         if total <= 0 or (prices < 0).any():
@@ -159,7 +159,7 @@ class LPBoost:
         return result
 
     def again(self, signs: Signs) -> float | None:
-        """The primal form, max r - sum D * slack, as one linear program from nothing."""
+        """The primal form, max r - sum D * slack, as one linear program that is built and solved from scratch."""
         import highspy
 
         examples, trees = self.examples, len(signs)
@@ -198,8 +198,8 @@ class LPBoost:
 class _Program:
     """min r over r and the prices u: for each tree signs @ u <= r, sum u = 1, 0 <= u, at most D for an example.
 
-    Since prices add up to 1, a tree's row can be written as (signs - 1) @ u <= r - 1, which leaves entries only where
-    the tree is wrong: a matrix that is mostly zeros, and much faster to work with.
+    Since prices add up to 1, a tree's row can be written as (signs - 1) @ u <= r - 1, which has entries only where the
+    tree is wrong: the matrix is mostly zeros, and much faster to solve.
     """
 
     def __init__(self, examples: Examples, penalty: Fraction | None) -> None:
@@ -217,7 +217,7 @@ class _Program:
         self.highs.silent()
         for option, value in (
             ("solver", "simplex"),
-            ("simplex_strategy", 0),  # dual after trees have come, primal after margins have
+            ("simplex_strategy", 0),  # dual after adding trees, primal after adding margins
             ("presolve", "off"),
             ("threads", 1),
             ("simplex_scale_strategy", 0),  # all coefficients are 1, 0 and -1
@@ -269,12 +269,12 @@ class _Program:
         self.limit_row = {e: row - int(np.searchsorted(before, row)) for e, row in self.limit_row.items()}
 
     def _even(self) -> NDArray[np.float64]:
-        """Prices before there is a tree: every row alike."""
+        """Prices before there is a tree: the same for every row."""
         share = self.examples.weight / self.examples.weight.sum() / (self.examples.classes - 1)
         return np.asarray(share[self.examples.example])
 
     def _begin(self) -> None:
-        """The margins that the first trees leave lowest, and enough of them for prices that add up to 1."""
+        """Start with the lowest margins of the first trees, enough of them for prices that add up to 1."""
         if self.examples.margins <= FEW:
             self._join(np.arange(self.examples.margins))
             return
@@ -305,7 +305,7 @@ class _Program:
         self.inside += margins.tolist()
 
     def _limit_rows(self, examples: NDArray[np.intp]) -> NDArray[np.intp]:
-        """The rows that keep the prices of an example's margins to its limit in sum."""
+        """The rows that limit the sum of the prices of an example's margins."""
         for example in examples.tolist():
             if example not in self.limit_row:
                 self.limit_row[example] = self.highs.getNumRow()
@@ -333,7 +333,7 @@ Entries = tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]  # rows
 def _packed(
     count: int, entries: Sequence[Entries]
 ) -> tuple[int, NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
-    """How HiGHS takes so many rows: how many entries, where each row begins, their columns, their values."""
+    """Entries as HiGHS takes rows: their number, the start of every row, their columns and their values."""
     row, column, value = (np.concatenate(part) for part in zip(*entries, strict=True))
     order = np.lexsort((column, row))
     starts = np.searchsorted(row[order], np.arange(count))

@@ -1,8 +1,8 @@
-"""The mean of the margins less half their variance, times the number of rows (Shen and Li 2010).
+"""The mean of the margins minus half their variance, times the number of rows (Shen and Li 2010).
 
-With margins rho of weights that add up to D: max sum rho - 1/2 rho' A rho, A = M/(M-1) (I - 11'/M). A is singular, so
-the printed dual with its inverse does not exist; the pseudo-inverse serves, together with prices that add up to M:
-min D * edge + 1/2 (u-1)' A+ (u-1). Prices u = 1 - A rho need no solver's duals and may be negative.
+With margins rho and weights that add up to D: max sum rho - 1/2 rho' A rho, A = M/(M-1) (I - 11'/M). A is singular, so
+the dual in the paper, which uses its inverse, does not exist. The pseudo-inverse with prices that add up to M gives the
+correct dual: min D * edge + 1/2 (u-1)' A+ (u-1). The prices u = 1 - A rho follow from the margins and may be negative.
 
 The master is a quadratic program in the weights alone (`quadratic.py`).
 """
@@ -27,7 +27,7 @@ DEFAULT_PENALTY = Fraction(1)
 
 
 class MDBoost:
-    """Option: `penalty` (D), what the weights add up to: the larger, the more the variance counts."""
+    """Option: `penalty` (D), the sum of the weights: the larger it is, the more the variance counts."""
 
     name: ClassVar[str] = "mdboost"
     many_classes: ClassVar[bool] = False
@@ -43,7 +43,7 @@ class MDBoost:
         self.mass = float(examples.total)
         self.factor = self.mass / (self.mass - 1)
         self.signs = np.zeros((0, examples.margins))
-        self.centered = self.signs  # less their means
+        self.centered = self.signs  # minus their means
         self.program = Simplex(float(self.total))
         self.edge = 0.0  # of the forest, at the latest prices
 
@@ -84,7 +84,7 @@ class MDBoost:
         return total - mass / (mass - 1) / 2 * variation
 
     def bound(self, prices: Whole, edge: int) -> Fraction | None:
-        """Scaled to add up to M, any prices bound the value: D * edge + 1/2 (u-1)' A+ (u-1)."""
+        """Any prices, scaled to add up to M, bound the value: D * edge + 1/2 (u-1)' A+ (u-1)."""
         paid = int(prices.sum())
         if paid <= 0:
             return None
@@ -98,10 +98,10 @@ class MDBoost:
         return self.total * edge * scale + (mass - 1) / mass / 2 * spread
 
     def again(self, signs: Signs) -> float | None:
-        """The same program, given to the quadratic solver of HiGHS."""
+        """The same program, solved by the quadratic solver of HiGHS."""
         import highspy
 
-        # The terms are made anew, by another formula than `add` has: what is checked shares nothing with the check.
+        # The terms are computed by a formula other than that of `add`, so that the check is independent.
         trees, votes = len(signs), signs.astype(np.float64)
         linear = votes @ self.weight
         quadratic = self.factor * ((votes * self.weight) @ votes.T - np.outer(linear, linear) / self.mass)

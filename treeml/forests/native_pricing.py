@@ -1,7 +1,7 @@
 """Prices -> the best tree, by one native solver that keeps its data from round to round.
 
-Its answers are checked like those of any back-end: the tree is routed anew over the rows of the problem, its value and
-every bound are recomputed.
+Its answers are checked like those of any back-end: the rows are routed through the tree again, and its value and every
+bound are recomputed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ TAKEN = {("Depth", "<="), ("Leaves", "<="), ("Support", ">=")}
 
 
 class Repriced(Solver):
-    """A native solver whose costs change while its tests stay where they are."""
+    """A native solver whose costs can change while its tests stay in memory."""
 
     def reprice(self, cost: Whole) -> None:
         self._costs(cost)
@@ -59,7 +59,7 @@ def native_solver(pricing: TreePricing) -> BestTreeSolver | None:
     if limits.memory is not None:
         settings["memory"] = limits.memory
     counted = settings.get("support", 1) > 1
-    # Rows that are no example cost nothing; they matter only where leaves need rows.
+    # Rows that are not examples cost nothing; they matter only if leaves need a number of rows.
     rows = np.arange(problem.rows) if counted else pricing.examples.row
     solver: list[Repriced] = []
 
@@ -74,14 +74,14 @@ def native_solver(pricing: TreePricing) -> BestTreeSolver | None:
             solver.append(Repriced(bits, cost=cost, columns=features, count=problem.count if counted else None))
         begin = None if start is None else flat_tree(start)
         found = solver[0].solve(seconds=deadline.left(), start=begin, options={"seed": limits.seed}, **settings)
-        plan = Plan(pricing.asked(whole), pricing.backend, ())
+        plan = Plan(pricing.problem_at(whole), pricing.backend, ())
         return best_tree(checked(plan, answered(found, plan.problem)))
 
     return solve
 
 
 def answered(found: Found, problem: Problem) -> Answer:
-    """What the solver says, in the words that back-ends share."""
+    """The outcome of the solver as the answer of a back-end."""
     status = STATUS[found.status]
     stop = Stop.PROVED if status in (Status.OPTIMAL, Status.INFEASIBLE) else STOP.get(found.stop, Stop.TIME)
     if not len(found.test):

@@ -1,8 +1,9 @@
-"""Prices -> good trees, of depth three at most the best under every root, by counting pairs of tests.
+"""Prices -> good trees by counting pairs of tests; up to depth three, the best tree under every root.
 
-A tree is worth what its leaves gain at the prices, and the sums over all pairs of tests tell the best subtree of depth
-two (Demirovic et al. 2022; `treeml/native/roots/`). Numbers are whole and small enough for doubles to be exact. One
-tree for every root comes for the price of the best, and several columns a round save many rounds.
+The value of a tree is what its leaves gain at the prices, and sums over all pairs of tests give the best subtree of
+depth two (Demirovic et al. 2022; `treeml/native/roots/`). The numbers are whole and small enough for doubles to be
+exact. Finding the best tree under every root costs no more than finding the best tree, and several columns in each
+round save many rounds.
 """
 
 from __future__ import annotations
@@ -17,21 +18,21 @@ from treeml.forests.examples import Making, votes_of
 from treeml.native.roots import DEEPEST, RootedTrees, best_under_roots
 from treeml.problem.tree import Leaf, Node, Split
 
-Gains = NDArray[np.float64]  # classes x examples, whole numbers: what an example gains for being given each class
+Gains = NDArray[np.float64]  # classes x examples, whole numbers: what predicting each class for an example gains
 Votes = NDArray[np.intp]
 
-MOST = 2**48  # of what the sizes of all prices add up to: with four times that much, doubles are exact
-BUDGET = 1e8  # additions a round; beyond it only the more promising roots are tried
+MOST = 2**48  # the absolute values of all prices add up to less; doubles are exact up to four times as much
+BUDGET = 1e8  # additions in each round; beyond that only the most promising roots are tried
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class PairTrees:
     trees: tuple[tuple[Making, Votes], ...]  # over all tests, with their votes on the examples, the best first
-    best: int | None  # the most that any tree of this depth gains; None if not every root was tried
+    best: int | None  # the largest gain of any tree of this depth; None if not every root was tried
 
 
 class Pairs:
-    """The answers of the examples, asked again and again with other gains."""
+    """The answers of the examples to every test; `find` is called with new gains in every round."""
 
     def __init__(self, bits: NDArray[np.bool_], depth: int) -> None:
         self.bits = bits  # tests x examples
@@ -39,7 +40,7 @@ class Pairs:
 
     @property
     def exhaustive(self) -> bool:
-        """Is the best tree found that gains most among all of this depth?"""
+        """Does `find` find the best tree of this depth?"""
         return self.depth <= DEEPEST
 
     def find(self, gains: Gains, columns: int) -> PairTrees:
@@ -79,7 +80,7 @@ class _Part:
         return found.take(np.argsort(-found.worth, kind="stable")[:columns]), len(roots) == tests
 
     def below(self, root: int) -> Node:
-        """A tree one deeper: the best of depth three on both sides of a root."""
+        """A tree that is one level deeper: the best of depth three on both sides of a root."""
         yes = self.bits[root]
         sides: list[Node] = []
         for side in (yes, ~yes):
@@ -98,7 +99,7 @@ def _tree(trees: RootedTrees, place: int) -> Node:
         if at >= len(tests):
             return Leaf(labels[at - len(tests)])
         yes, no = node(2 * at + 1), node(2 * at + 2)
-        # The trees are complete; a question whose answer changes nothing is not asked.
+        # The trees are complete; a split whose sides agree is left out.
         return yes if isinstance(yes, Leaf) and yes == no else Split(tests[at], yes, no)
 
     return node(0)

@@ -1,4 +1,4 @@
-"""Result -> plots: the margin and its bound round by round, and how the margins of the rows are spread.
+"""Result -> plots: the margin and its bound in every round, and the distribution of the margins of the rows.
 
 matplotlib is an extra (`pip install treeml[plot]`); it is imported when a plot is made.
 """
@@ -27,7 +27,7 @@ def plot_progress(result: Result, axes: Any = None) -> Any:
 
 
 def plot_margins(result: Result, data: Any, y: Any, axes: Any = None) -> Any:
-    """The share of the rows whose margin is at most so large; returns the axes of matplotlib."""
+    """The cumulative distribution of the margins of the rows; returns the axes of matplotlib."""
     if result.forest is None:
         raise ValueError("this result has no forest, so its rows have no margins")
     axes = _axes(axes)
@@ -40,7 +40,7 @@ def plot_margins(result: Result, data: Any, y: Any, axes: Any = None) -> Any:
 
 
 def progress_lines(result: Result) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """The rounds with the objective and the bound of each, nan where there was none yet."""
+    """The rounds, with the objective and the bound of each; nan if there was none yet."""
     values = [-float(moment.objective[0]) if moment.objective else np.nan for moment in result.trace]
     bounds = [-float(moment.bound) if moment.bound is not None else np.nan for moment in result.trace]
     return np.arange(1, len(values) + 1), np.array(values), np.array(bounds)

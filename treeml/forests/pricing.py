@@ -1,11 +1,10 @@
-"""Prices -> trees: the weighted tree problem under the dual weights, asked of any back-end that takes weighted errors.
+"""Prices -> trees: the tree problem weighted by the prices, solved by any back-end that takes weighted errors.
 
-Prices become whole numbers first, and the bound is that of the rounded prices, so that rounding can weaken a proof but
-never falsify it. How many digits they keep depends on who prices: as many as the back-end takes, since a solver that
-computes with floats carries fewer than one that counts. Where a back-end proves, cheap trees are tried first
-(`pairs.py`), and the back-end has the last word: a bound that ends the search is always its own. Every answer is
-checked as `run` checks it, that of the native solver too where it is asked directly, and no tree that is known may
-exceed a bound.
+Prices are rounded to whole numbers first, and the bound is computed for the rounded prices, so that rounding can weaken
+a proof but never falsify it. They keep as many digits as the back-end supports: a solver that computes with floats
+supports fewer than one that counts. If the back-end proves its answers, cheap trees are tried first (`pairs.py`), but a
+bound that ends the search always comes from the back-end. Every answer is checked as `run` checks it, also that of the
+native solver if it is called directly, and no known tree may exceed a bound.
 """
 
 from __future__ import annotations
@@ -34,17 +33,17 @@ from treeml.problem.problem import Goal, Problem
 from treeml.problem.terms import Predicted, Sum
 from treeml.problem.tree import Node
 
-FINEST = 2**40  # what the sizes of all prices add up to, as whole numbers
-COARSER = 4  # so many times fewer digits, where a back-end does not take numbers so large
+FINEST = 2**40  # the largest sum of the absolute values of all prices, as whole numbers
+COARSER = 4  # the sum is divided by this if a back-end does not support numbers so large
+UNLIMITED_DEPTH = 10**6
 COUNTED = (Evidence("enumeration", "pairs of tests under every root"),)
-COARSEST = 2**12  # no bound from prices as coarse as this would ever meet a tolerance
+COARSEST = 2**12  # the smallest sum; bounds from such coarse prices meet no tolerance
 
-
-Voting = tuple[Making, NDArray[np.intp]]  # a tree, or how to make it, and its votes on the examples
+Voting = tuple[Making, NDArray[np.intp]]  # a tree, or a function that makes it, and its votes on the examples
 
 
 class TooFine(Exception):
-    """The back-end does not take prices of so many digits."""
+    """The back-end does not support prices with this many digits."""
 
     def __init__(self, refusals: Sequence[Refusal]) -> None:
         super().__init__()
@@ -61,20 +60,20 @@ class NoTree(Exception):
 
 @dataclass(eq=False, slots=True)
 class TreePricing:
-    """The pricing of a forest; one object for all rounds."""
+    """Finds trees for prices; one object serves all rounds."""
 
     problem: Problem
     examples: Examples
     criterion: Criterion
     backend: Backend
     limits: Limits
-    columns: int  # at most so many trees a round
+    columns: int  # the largest number of trees in a round
     calls: int = 0  # of the back-end
     bits: NDArray[np.bool_] = field(init=False)  # tests x examples
     pairs: Pairs | None = field(init=False)
-    exact: bool = field(init=False)  # do pairs find the best tree of all that are allowed?
+    exact: bool = field(init=False)  # do pairs find the best of all allowed trees?
     solver: BestTreeSolver = field(init=False)
-    scale: int = field(init=False)  # what the sizes of prices add up to
+    scale: int = field(init=False)  # the sum of the absolute values of the prices
     last: Node | None = None
 
     def __post_init__(self) -> None:
@@ -82,7 +81,7 @@ class TreePricing:
         self.bits = np.ascontiguousarray(problem.bits[:, examples.row])
         depth = problem.max_depth
         counts = self.columns > 1 and self.backend.can.proves and missing() is None
-        self.pairs = Pairs(self.bits, DEEP if depth is None else depth) if counts else None
+        self.pairs = Pairs(self.bits, UNLIMITED_DEPTH if depth is None else depth) if counts else None
         plain = all(bound.sum.kinds() == {"Depth"} and bound.sense == "<=" for bound in problem.bounds)
         self.exact = self.pairs is not None and plain and self.pairs.exhaustive
         self.solver = solver_of(self)
@@ -99,7 +98,7 @@ class TreePricing:
                 self.scale //= COARSER
 
     def whole(self, prices: Prices) -> Whole:
-        """The prices in whole numbers, by the criterion's own way where it has one."""
+        """The prices in whole numbers; a criterion can define its own way of rounding."""
         own = getattr(self.criterion, "in_whole_numbers", None)
         whole: Whole = in_whole_numbers(prices, self.scale) if own is None else own(prices, self.scale)
         assert sum(map(abs, whole.tolist())) < MOST
@@ -133,24 +132,24 @@ class TreePricing:
         return PricedTrees(self.grown(trees), bound, stop=best.stop, evidence=best.evidence)
 
     def hold(self, edge: int, trees: list[Voting], whole: Whole, who: str) -> None:
-        """Raises if a tree that is known is worth more than what was said to be the most."""
+        """BackendError if a known tree is worth more than `edge`, the claimed maximum."""
         known = max((self.edge(votes, whole) for _, votes in trees), default=edge)
         if known > edge:
             claim = f"no tree is worth more than {edge:,} at these prices"
             raise BackendError(_contradicted(who, claim, f"but one is worth {known:,}"))
 
     def edge(self, votes: NDArray[np.intp], whole: Whole) -> int:
-        """The signs of a tree times the prices: what it is worth, exactly."""
+        """The exact worth of a tree: its signs times the prices."""
         return int(self.examples.signs(votes).astype(np.int64) @ whole)
 
     def worth(self, trees: list[Voting], whole: Whole) -> float:
-        """What the bound would be if none were better than the best of these; where it is low, a proof is due."""
+        """The bound if no tree were better than the best of these; if that is low, it is time for a proof."""
         bound = self.criterion.bound(whole, max(self.edge(votes, whole) for _, votes in trees))
         return np.inf if bound is None else float(bound)
 
     @property
     def quick(self) -> bool:
-        """Is the back-end as fast as a heuristic, so that it is asked in every round?"""
+        """Is the back-end as fast as a heuristic, so that every round calls it?"""
         return self.backend.name == "native"
 
     def allowed(self, trees: tuple[Voting, ...]) -> Iterator[Voting]:
@@ -171,7 +170,7 @@ class TreePricing:
         return list(found.values())[: max(1, self.columns)]
 
     def gains(self, prices: Whole) -> NDArray[np.float64]:
-        """classes x examples: what each prediction adds to the signs of a tree times the prices."""
+        """classes x examples: what each prediction adds to the worth of a tree."""
         examples = self.examples
         gains = np.zeros((examples.classes, len(examples.row)))
         np.subtract.at(gains, (examples.rival, examples.example), prices)
@@ -184,22 +183,19 @@ class TreePricing:
         cost[self.examples.row] = -self.gains(prices).T.astype(np.int64)
         return cost
 
-    def asked(self, cost: Whole) -> Problem:
+    def problem_at(self, cost: Whole) -> Problem:
         """The problem of one tree with these costs as its goal.
 
-        What a row costs at least is a constant of the goal, so that costs are never negative: a back-end that counts
-        weights of classes takes them then.
+        The least cost of every row moves into the constant of the goal, so that costs are never negative and back-ends
+        that count weights of classes support them.
         """
         least = cost.min(axis=1, keepdims=True)
         goal = Goal(Sum(((Fraction(1), Predicted(cost - least)),), Fraction(int(least.sum()))))
         return self.problem.asking((goal,), self.problem.bounds)
 
 
-DEEP = 10**6
-
-
 def scale_of(backend: Backend) -> int:
-    """As much as the back-end carries with a goal that it prefers: costs go from 0 to twice the prices."""
+    """The sum of the prices that the back-end supports exactly: costs go from 0 to twice the prices."""
     carries = backend.can.carries
     if carries is None:
         return FINEST
@@ -207,7 +203,7 @@ def scale_of(backend: Backend) -> int:
 
 
 def solver_of(pricing: TreePricing) -> BestTreeSolver:
-    """The native solver itself where the bounds are those that it takes directly, else the back-end by its contract."""
+    """The native solver itself if it supports the bounds directly, else the back-end through its contract."""
     if pricing.backend.name == "native" and not pricing.limits.options:
         direct = native_solver(pricing)
         if direct is not None:
@@ -216,11 +212,11 @@ def solver_of(pricing: TreePricing) -> BestTreeSolver:
 
 
 def by_contract(pricing: TreePricing) -> BestTreeSolver:
-    """Any back-end: the same problem with the goal that the prices make."""
+    """Any back-end: the problem with a goal made from the prices."""
     backend = pricing.backend
 
     def solve(prices: Whole, deadline: Deadline, start: Node | None) -> BestTree:
-        made = plan(pricing.asked(pricing.cost(prices)), backend, pricing.limits.options)
+        made = plan(pricing.problem_at(pricing.cost(prices)), backend, pricing.limits.options)
         if not isinstance(made, Plan):
             raise TooFine(made)
         begin = start if backend.can.starts else None

@@ -1,9 +1,9 @@
-"""max linear @ w - w @ quadratic @ w / 2 over weights w >= 0 with a given sum, by an active set.
+"""max linear @ w - w @ quadratic @ w / 2 over weights w >= 0 with a given sum -> w, by an active-set method.
 
-The weights above 0 are the active ones. Without the sign they would solve a linear system. A step goes from the weights
-that are to those that solve the system, as far as no weight turns negative; what comes to 0 leaves. The value never
-falls, and the end is reached when no idle weight has a slope above that of the active ones. The weights of one call are
-where the next one starts. Rounding can make it go in circles, so it also ends when the value has stopped to grow.
+The weights above 0 are active. Without their signs, they would solve a linear system. A step goes from the current
+weights towards the solution of that system until a weight becomes 0; that weight leaves the active set. The value never
+falls, and the weights are optimal when no inactive weight has a slope above that of the active ones. Each call starts
+from the weights of the last one. Rounding can cause cycles, so the search also ends when the value stops growing.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 Numbers = NDArray[np.float64]
 
-JOINING = 10  # weights that may leave 0 at a time
-NOISE = 1e-10  # of a slope, relative to the level of the others
-STILL = 1e-12  # a smaller step is none
-PATIENCE = 10  # steps without a higher value, after which what is left is rounding
-ENDLESS = 1e-9  # of the size of slopes: less is rounding
-LARGEST = 1e9  # times the sum: a larger solution is that of a singular system
+JOINING = 10  # weights that may join the active set at a time
+NOISE = 1e-10  # slopes below this, relative to those of the active weights, are treated as zero
+STILL = 1e-12  # steps below this size are treated as zero
+PATIENCE = 10  # steps without a higher value, after which the search ends
+ENDLESS = 1e-9  # residuals below this, relative to the slopes, are rounding
+LARGEST = 1e9  # solutions above this times the sum mean that the system is singular
 
 
 class Simplex:
@@ -74,7 +74,7 @@ class Simplex:
         return float(self.linear @ self.weights - self.weights @ self.quadratic @ self.weights / 2)
 
     def _joining(self, active: NDArray[np.intp]) -> NDArray[np.intp]:
-        """The idle weights of the steepest slopes."""
+        """The inactive weights with the steepest slopes."""
         weights = self.weights[active]
         gradient = self.linear - self.quadratic[:, active] @ weights
         level = float(gradient[active] @ weights) / self.total
@@ -84,7 +84,7 @@ class Simplex:
         return np.asarray(steepest[slope[steepest] > NOISE * max(1.0, abs(level))])
 
     def _settle(self, active: NDArray[np.intp]) -> bool:
-        """Go to the optimum of these weights, dropping those that come to 0 on the way; False if nothing moved."""
+        """Move to the optimum of these weights, dropping those that become 0 on the way; False if nothing moved."""
         moved = False
         while len(active):
             wanted = self._stationary(active)
@@ -114,9 +114,9 @@ class Simplex:
             solved = np.linalg.solve(system, wanted)
             if float(np.abs(solved[:size]).max()) > LARGEST * self.total:
                 raise np.linalg.LinAlgError
-        except np.linalg.LinAlgError:  # columns that depend on each other: the shortest of many solutions
+        except np.linalg.LinAlgError:  # dependent columns: take the shortest solution
             solved = np.linalg.lstsq(system, wanted, rcond=None)[0]
-            # Or there is none, and what is left over is a direction in which the value grows without end.
+            # If there is no solution, the residual is a direction in which the value grows without limit.
             upward = (wanted - system @ solved)[:size]
             size_of_slopes = float(np.abs(self.linear[active]).max()) + float(np.abs(system).max()) * self.total
             if float(np.abs(upward).max()) > ENDLESS * size_of_slopes:

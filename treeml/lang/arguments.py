@@ -18,7 +18,7 @@ Found = tuple[tuple[Any, ...], tuple[Span | tuple[Span | None, ...] | None, ...]
 
 
 def argument_values(measure: Measure, call: Call, params: Params, findings: Findings) -> Found | None:
-    """Values and their places, in the order of the measure's parameters; None when a mistake was reported."""
+    """Values and their spans, in the order of the measure's parameters; None if a mistake was reported."""
     if any(parameter.kind == "conditions" for parameter in measure.parameters):
         return _conditions(measure, call, params, findings)
     if call.given:
@@ -74,7 +74,7 @@ def _example(parameter: Parameter) -> str:
 
 
 def _assigned(measure: Measure, call: Call, findings: Findings) -> list[tuple[Parameter, list[Argument]]] | None:
-    """Every argument given to a parameter: by name, or in order; a repeated one takes all that nobody else wants."""
+    """Assign every argument to a parameter, by name or in order; a repeated parameter takes all that are left."""
     slots: dict[str, list[Argument]] = {parameter.name: [] for parameter in measure.parameters}
     positional: list[Argument] = []
     for argument in call.arguments:
@@ -179,14 +179,14 @@ def _class(measure: Measure, node: Expression, params: Params, findings: Finding
         findings.error(
             "T308",
             f"`{measure.name}` wants a class",
-            (node.span, "this names no class"),
+            (node.span, "not a class"),
             help=f'write the class in quotes: `{measure.name}("yes")`',
         )
     return text
 
 
 def label(node: Expression, params: Params) -> str | None:
-    """A class or a level as its text: 1, 1.0 and "1" are all `1`; a param stands for its value."""
+    """The text of a class or level: 1, 1.0 and "1" all read `1`; a param is replaced by its value."""
     if isinstance(node, String):
         return node.text
     if isinstance(node, Name):
@@ -309,7 +309,7 @@ def _condition(measure: Measure, argument: Argument, params: Params, findings: F
     if value is None or (comparison != "=" and isinstance(value, str)):
         findings.error(
             "T308",
-            f"`{subject}` is compared with something that is no {'number' if comparison != '=' else 'value'}",
+            f"`{subject}` is compared with something that is not a {'number' if comparison != '=' else 'value'}",
             (
                 node.span or place,
                 "a number is needed" if comparison != "=" else "a class, a level or a number is needed",

@@ -1,8 +1,8 @@
 """Syntax tree, params -> Spec: every name resolved, every unit settled, or every mistake at once.
 
-Nothing here needs data. What only rows can tell (does the column exist? are there two classes?) is asked by
-`data/bind.py`; what no back-end can do is refused by the planner. The stages share one list of findings, so that one
-run shows all that is wrong, in the order of the text.
+Nothing here needs data. `data/bind.py` checks what depends on the rows (does the column exist? are there two classes?),
+and the planner refuses what no back-end can do. The stages share one list of findings, so that one run shows every
+mistake, in the order of the text.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ def check(
     has_target: bool = False,
     untrusted: bool = False,
 ) -> tuple[Spec, list[Diagnostic]]:
-    """The checked spec, and warnings; SpecError with every error and warning where something is wrong.
+    """The checked spec and warnings; SpecError with every error and warning if there is an error.
 
-    `bindings` are values of params, as text or as Python values, and `origin` is what messages call their giver: unless
-    it is stated, `--set` gives text, and a call the rest.
+    `bindings` are values of params, as text or as Python values. `origin` is what messages call the place they come
+    from: by default `--set` for text and "the call" for anything else.
     `has_target` says that the target comes with the data (arrays X and y), so that no `predict` is needed;
     `untrusted` confines what the spec touches to its folder.
     Requirements that contradict each other whatever the data raise InfeasibleError, if nothing else is wrong.
@@ -64,9 +64,9 @@ def check_source(
     has_target: bool = False,
     untrusted: bool = False,
 ) -> tuple[Spec | None, list[Diagnostic]]:
-    """Like `check`, for the text of a file, and raising nothing: what cannot be parsed is reported beside the rest.
+    """Like `check` for the text of a file, but nothing is raised: syntax errors are reported with all other mistakes.
 
-    The spec is None where there is an error.
+    The spec is None if there is an error.
     """
     from treeml.lang.parse import parse_all
 
@@ -87,7 +87,7 @@ def _raise_errors(diagnostics: Sequence[Diagnostic]) -> None:
 
 
 def _merged(source: Source, syntax: Sequence[Diagnostic], meaning: Sequence[Diagnostic]) -> list[Diagnostic]:
-    """In the order of the text. What is said of a stretch of text that could not be read says nothing."""
+    """All diagnostics in the order of the text, without those about text that could not be parsed."""
     unread = [(label.span.start, label.span.end) for diagnostic in syntax for label in diagnostic.labels]
 
     def is_sound(diagnostic: Diagnostic) -> bool:
@@ -115,7 +115,7 @@ def _examine(
     lost: frozenset[str] | None,
     untrusted: bool,
 ) -> tuple[Spec, list[Diagnostic]]:
-    """`lost` is not None where some statements could not be parsed: then nothing is said to be missing."""
+    """`lost` is not None if some statements could not be parsed; then nothing is reported as missing."""
     findings = Findings()
     included = resolve_includes(statements, folder, findings, untrusted)
     everything = included.statements
@@ -156,16 +156,16 @@ def _examine(
 
 
 def _shown(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
-    """Of a mistake in a file whose lines are not shown, what the catalogue says of such mistakes."""
-    return [_told(found) if _is_hidden(found) else found for found in diagnostics]
+    """The diagnostics, with the general text of the catalogue for mistakes in files whose lines are not shown."""
+    return [_without_lines(found) if _is_hidden(found) else found for found in diagnostics]
 
 
 def _is_hidden(found: Diagnostic) -> bool:
-    """Refusals of access quote no names, and say what was refused."""
+    """Does the message have to hide the file? Refusals of access quote nothing from it, and stay as they are."""
     return not found.code.startswith("A") and any(label.span.source.hidden for label in found.labels)
 
 
-def _told(found: Diagnostic) -> Diagnostic:
+def _without_lines(found: Diagnostic) -> Diagnostic:
     from treeml.lang.codes import CATALOGUE
 
     hidden = next(label.span.source for label in found.labels if label.span.source.hidden)
@@ -177,7 +177,7 @@ def _told(found: Diagnostic) -> Diagnostic:
 def _params(
     statements: Sequence[Statement], bindings: Mapping[str, Any], origin: str | None, complete: bool, findings: Findings
 ) -> Params:
-    """Params bound; where statements were lost, a param that is nowhere declared or given may be among them."""
+    """Bind the params. If statements could not be parsed, a param that seems missing may be declared in one of them."""
     own = Findings()
     params = bind_params(statements, bindings, origin, own)
     findings.extend(found for found in own.in_order() if complete or found.code not in ("N201", "N212"))

@@ -1,4 +1,4 @@
-"""Statements about columns, weights, costs and tests -> the fields of a Spec that speak of columns by name."""
+"""Statements about columns, weights, costs and tests -> the fields of a Spec that name columns."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ LEVEL_METHODS = ("levels", "subsets")
 
 @dataclass(slots=True)
 class ColumnFields:
-    """`fields` go into the Spec as they are; `banned` are the columns that no split may use, and where that is said."""
+    """`fields` go into the Spec as they are; `banned` holds the columns that no split may use, with their spans."""
 
     fields: dict[str, Any] = field(default_factory=dict)
     spans: dict[str, Span] = field(default_factory=dict)
     banned: dict[str, Span | None] = field(default_factory=dict)
-    why: dict[str, str] = field(default_factory=dict)  # of a banned column: "is the target", "is forbidden"
+    why: dict[str, str] = field(default_factory=dict)  # why a column is banned: "is the target", "is forbidden"
 
     def remember(self, key: str, span: Span | None) -> None:
         if span is not None:
@@ -56,7 +56,7 @@ class ColumnFields:
 
 
 def columns_of(statements: Sequence[Statement], scope: Scope) -> ColumnFields:
-    """What is said of columns. The places of names are kept in `spans`, by a key such as `forbid:sex`."""
+    """Everything about columns. The spans of names are kept in `spans`, under keys such as `forbid:sex`."""
     found = ColumnFields()
     for statement in statements:
         if isinstance(statement, Data):
@@ -250,7 +250,7 @@ def _costs(statements: Sequence[Statement], scope: Scope, found: ColumnFields) -
             if predicted == actual and value:
                 scope.findings.warning(
                     "L707",
-                    f"predicting `{actual}` when it is `{actual}` is no mistake, but costs {decimal(value)}",
+                    f"predicting `{actual}` when it is `{actual}` is not a mistake, but costs {decimal(value)}",
                     (statement.span, "a right answer that costs"),
                     help=f"was another class meant? write `cost predict {_value_text(statement.predicted)} when ...`",
                 )

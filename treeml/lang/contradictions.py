@@ -20,15 +20,15 @@ from treeml.lang.spec import Requirement, Use
 
 @dataclass(frozen=True, slots=True)
 class IntervalEnd:
-    """One end of an interval, who set it, and why it follows where that is not plain."""
+    """One end of an interval, the requirement that set it, and the reason if it is not obvious."""
 
     value: Fraction
     requirement: Requirement
     because: str = ""
-    others: tuple[Requirement, ...] = ()  # that set it together with `requirement`
+    others: tuple[Requirement, ...] = ()  # requirements that set it together with `requirement`
 
 
-Key = tuple[Use, bool]  # the measure, and whether its limits are shares of the rows
+Key = tuple[Use, bool]  # the measure, and whether its limit is a share of the rows
 
 _DEPTH, _LEAVES, _FEATURES, _ERRORS, _ERROR_RATE = (
     (Use(name), False) for name in ("depth", "leaves", "features_used", "errors", "error_rate")
@@ -75,7 +75,7 @@ def _sides(requirement: Requirement) -> Iterator[tuple[Key, bool, Fraction]]:
 
 
 def _canonical(use: Use, sense: str, limit: Fraction, share_of_rows: bool) -> tuple[Key, str, Fraction]:
-    """`accuracy` speaks of `error_rate`, and `splits` of `leaves`."""
+    """A bound on `accuracy` is one on `error_rate`, and a bound on `splits` is one on `leaves`."""
     if use.measure == "accuracy":
         return _ERROR_RATE, {"<=": ">=", ">=": "<=", "=": "="}[sense], 1 - limit
     if use.measure == "splits":
@@ -182,7 +182,7 @@ def _report_banned(low: Mapping[Key, IntervalEnd], banned: Mapping[str, Span | N
 def _spare(
     requirements: Sequence[Requirement], low: Mapping[Key, IntervalEnd], high: Mapping[Key, IntervalEnd]
 ) -> Iterator[tuple[Requirement, Requirement]]:
-    """Requirements that set no end of any interval, each with one that does in its place."""
+    """Requirements that set no end of any interval, each with the tighter requirement that sets it instead."""
     for requirement in requirements:
         if always_met(requirement):
             continue
@@ -204,7 +204,7 @@ def _report_spare(spare: Iterable[tuple[Requirement, Requirement]], findings: Fi
 
 
 def _conflict(spans: Iterable[Span | None]) -> tuple[Place, ...]:
-    """Labels that read from top to bottom: each conflicts with the next, the last is `this`."""
+    """Labels to be read from top to bottom: each says `conflicts with`, and the last says `this`."""
     known = [span for span in spans if span is not None]
     first = known[0].source.name if known else ""
     ordered = sorted(known, key=lambda span: (span.source.name != first, span.start))

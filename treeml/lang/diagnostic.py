@@ -21,7 +21,7 @@ class Severity(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A place, and the fact that holds there."""
+    """A span of the text, and what is wrong or true there."""
 
     span: Span
     text: str = ""
@@ -44,7 +44,7 @@ class Diagnostic:
     notes: tuple[str, ...] = ()
     helps: tuple[str, ...] = ()
     fix: tuple[Fix, ...] = ()
-    place: str = ""  # used where there is no span: a data file, the command line
+    place: str = ""  # used if there is no span: a data file, the command line
     severity: Severity = Severity.ERROR
 
     @property

@@ -1,8 +1,8 @@
-"""Foreign text -> text that a terminal shows and does not obey: names, labels, paths and messages of others.
+"""Untrusted text (names, labels, paths, messages) -> text that is safe to print in a terminal.
 
-A column can be called anything, and a terminal obeys more than it shows: escape sequences move the cursor and rename
-the window, bidirectional controls reorder what was printed, line separators forge lines. What is not printable is
-therefore written as the language writes it between backquotes, `\\u{1b}`, and can be pasted into a spec.
+A column can have any name, and terminals execute some characters instead of showing them: escape sequences move the
+cursor and rename the window, bidirectional controls reorder printed text, line separators forge lines. Characters that
+are not printable are therefore written as escapes of the language, `\\u{1b}`, and can be pasted into a spec.
 """
 
 from __future__ import annotations
@@ -13,42 +13,42 @@ import unicodedata
 from typing import Any
 
 MOST_OF_A_NAME = 80  # characters of a name or label in a table, a tree or a sentence
-MOST_OF_A_SENTENCE = 2000  # characters of a title, a note or a help, whatever it quotes
+MOST_OF_A_SENTENCE = 2000  # characters of a title, a note or a help, with everything it quotes
 
 _SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
-# What moves the cursor, changes the direction of text or ends a line; and halves of characters, which no file can hold.
+# Characters that move the cursor, change the direction of text or end a line; and lone surrogates.
 _OBEYED = "\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
 OBEYED = re.compile(f"[{_OBEYED}]")
 OBEYED_IN_LINES = re.compile(f"(?![\n\t])[{_OBEYED}]")
 
 
 def shown(text: object, most: int = MOST_OF_A_NAME) -> str:
-    """Foreign text on one line: nothing that a terminal obeys or hides, and of a long text its two ends."""
+    """Untrusted text on one line, without control characters; a long text is shortened in the middle."""
     written = visible(shortened(str(text), most))
     return shortened(written, most)
 
 
 def shown_lines(text: str) -> str:
-    """Text of several lines that is laid out already: line breaks and tabs stay, all else is made visible."""
+    """Text of several lines: line breaks and tabs stay, other control characters are made visible."""
     if text.isprintable():
         return text
     return "\n".join("\t".join(map(visible, line.split("\t"))) for line in text.split("\n"))
 
 
 def visible(text: str) -> str:
-    """The text with every character that is not printable written as the language writes it; spaces stay."""
+    """The text with every unprintable character written as an escape of the language; spaces stay."""
     return text if text.isprintable() else "".join(map(visible_letter, text))
 
 
 def visible_letter(letter: str) -> str:
-    """A letter as it is, or the escape that stands for it."""
+    """A character as it is, or its escape."""
     if letter.isprintable() or unicodedata.category(letter) == "Zs":
         return letter
     return _SHORT.get(letter) or f"\\u{{{ord(letter):x}}}"
 
 
 def shortened(text: str, most: int = MOST_OF_A_NAME) -> str:
-    """The text, or its beginning and its end: names are often told apart by their ends."""
+    """The text, or its beginning and its end if it is too long: names often differ only at the end."""
     if len(text) <= most:
         return text
     end = (most - 1) // 3
@@ -56,7 +56,7 @@ def shortened(text: str, most: int = MOST_OF_A_NAME) -> str:
 
 
 def width(text: str) -> int:
-    """The columns of a terminal that printable text takes."""
+    """The number of terminal columns that printable text occupies."""
     return len(text) if text.isascii() else sum(map(_letter_width, text))
 
 
@@ -67,12 +67,12 @@ def _letter_width(letter: str) -> int:
 
 
 def xml_text(document: str) -> str:
-    """A finished document with what terminals obey as references; readers of XML would also change a lone `\\r`."""
+    """An XML document with control characters as references; XML readers would also change a lone `\\r`."""
     return OBEYED_IN_LINES.sub(lambda found: f"&#x{ord(found[0]):x};", document)
 
 
 def readable_json(value: Any, **layout: Any) -> str:
-    """JSON in which printable letters of every alphabet stay as they are; all else is an escape."""
+    """JSON in which printable characters of every alphabet stay as they are; all others are escaped."""
     text = json.dumps(value, ensure_ascii=False, **layout)
     return "\n".join(line if line.isprintable() else "".join(map(_json_letter, line)) for line in text.split("\n"))
 
@@ -84,5 +84,5 @@ def _json_letter(letter: str) -> str:
 
 
 def json_text(value: Any, **layout: Any) -> str:
-    """JSON in ASCII: what is not a printable letter of it is an escape, so that it can be printed anywhere."""
+    """JSON in ASCII, with everything else escaped, so that it can be printed anywhere."""
     return json.dumps(value, **layout).replace("\x7f", "\\u007f")

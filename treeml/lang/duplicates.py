@@ -1,4 +1,4 @@
-"""All statements -> complaints about what is said twice, naming both places."""
+"""All statements -> errors about what is stated twice, pointing at both places."""
 
 from __future__ import annotations
 
@@ -31,17 +31,16 @@ from treeml.lang.syntax import (
     WeightClass,
 )
 
-Said = tuple[str, str, Span | None]  # the title of the complaint; the same key for two statements that clash; where
+Fact = tuple[str, str, Span | None]  # the title of the error; a key that clashing statements share; the span
 
 
 def report_duplicates(statements: Sequence[Statement], findings: Findings) -> None:
     first: dict[str, Span | None] = {}
     for statement in statements:
-        for title, key, span in _said(statement):
+        for title, key, span in _facts(statement):
             if key not in first:
                 first[key] = span
                 continue
-            # Nodes without places, as a builder makes them, are still named in the title.
             findings.error(
                 "N205",
                 title,
@@ -67,7 +66,7 @@ _HELPS = {
 }
 
 
-def _said(statement: Statement) -> Iterator[Said]:
+def _facts(statement: Statement) -> Iterator[Fact]:
     span = statement.span
     match statement:
         case Data():

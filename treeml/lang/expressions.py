@@ -1,8 +1,8 @@
 """Expressions -> exact weighted sums of measures, with params replaced and units settled.
 
-A sum keeps its constant apart, with the unit it was written in, because what a limit means depends on it: `1%` of
-`support` is a share of the rows, `1%` of `accuracy` a hundredth. Evaluation walks an explicit stack, so that a sum of
-ten thousand terms is no deeper than a sum of two.
+A sum keeps its constant separate, with the unit it was written in, because the meaning of a limit depends on it: `1%`
+of `support` is a share of the rows, `1%` of `accuracy` is a hundredth. Evaluation uses an explicit stack, so that long
+sums do not exhaust the recursion limit.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ class MeasureSum:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What an expression may speak of, and where its mistakes go."""
+    """The params that an expression may use, and the list that collects its mistakes."""
 
     params: Params
     findings: Findings
-    lost: frozenset[str] = frozenset()  # params whose declaration could not be read: unknown, but not unknown names
+    lost: frozenset[str] = frozenset()  # params whose declaration could not be parsed: their values are unknown
 
 
 def evaluate(node: Expression, scope: Scope) -> MeasureSum | None:
-    """The sum that an expression stands for, or None when a mistake in it was reported."""
+    """The sum that an expression stands for, or None if a mistake in it was reported."""
     stack: list[tuple[Expression, bool]] = [(node, False)]
     done: list[MeasureSum | None] = []
     while stack:
@@ -69,7 +69,7 @@ def evaluate(node: Expression, scope: Scope) -> MeasureSum | None:
 
 
 def constant(node: Expression, scope: Scope, subject: str) -> Quantity | None:
-    """The number that an expression without measures stands for; `subject` names it in messages: `a cost`."""
+    """The value of an expression without measures; `subject` is its name in messages, such as `a cost`."""
     if isinstance(node, Name) and node.text not in scope.params and node.text not in MEASURES:
         if node.text in scope.lost:
             return None
@@ -237,7 +237,7 @@ def _added(node: Binary, left: MeasureSum, right: MeasureSum, scope: Scope) -> M
     unit = first.unit or second.unit
     units = {first.unit, second.unit}
     mixed = len(units) > 1 and not units <= {"", "%"}
-    # A measure brings the constant 0 along, which has no unit to clash with.
+    # The constant of a bare measure is 0 without a unit, which fits any unit.
     if mixed and not _is_nothing(left) and not _is_nothing(right):
         scope.findings.error(
             "T305",
@@ -320,7 +320,7 @@ def _scaled(value: MeasureSum, factor: Fraction) -> MeasureSum:
 
 
 def _gathered(value: MeasureSum) -> MeasureSum:
-    """Equal measures added up; those that cancel out are gone."""
+    """The sum with equal measures added up and those that cancel out removed."""
     totals: dict[Use, Fraction] = {}
     for factor, use in value.parts:
         totals[use] = totals.get(use, Fraction(0)) + factor

@@ -1,7 +1,6 @@
-"""Options that write files, as the text of a spec gives them -> files in the folder of the spec, or refusals.
+"""Options of a spec that write files -> paths inside the folder of the spec, or refusals.
 
-What the command line or Python asks to be written is written where they say. Who said something, the source knows that
-it was read from.
+The command line and Python may write anywhere; the source of an option says whether it came from them or from a file.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from treeml.system.confinement import Confined, Foreign, Outside, confine, refus
 
 
 def confine_writes(fields: Mapping[str, Any], folder: Path, untrusted: bool, findings: Findings) -> dict[str, Any]:
-    """The requests of a spec, in which every file that its text asks to be written is confined to its folder."""
+    """The fields of a spec, with every file that its text names for writing confined to its folder."""
     own = _Folder(folder, untrusted, findings)
     found = dict(fields)
     if fields.get("backends"):

@@ -12,8 +12,8 @@ from treeml.lang.source import Span
 Place = tuple[Span | None, str]
 Lines = str | tuple[str, ...]
 
-MOST_ALIKE = 50  # findings of one code that are all shown; of more than these,
-SHOWN_ALIKE = 10  # so many
+MOST_ALIKE = 50  # findings of one code that are all shown
+SHOWN_ALIKE = 10  # findings of one code that are shown if there are more than that
 
 
 class Findings:
@@ -40,7 +40,7 @@ class Findings:
         return any(diagnostic.is_error for diagnostic in self._found)
 
     def in_order(self, sources: Iterable[str] = ()) -> list[Diagnostic]:
-        """All of them, each once, by file (in the order of `sources`) and place; what has no place comes last."""
+        """All findings, each once, by file (in the order of `sources`) and position; those without a span come last."""
         rank = {name: number for number, name in enumerate(sources)}
 
         def key(diagnostic: Diagnostic) -> tuple[int, int]:
@@ -53,7 +53,7 @@ class Findings:
 
 
 def _grouped(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
-    """All of them; of a code that is found again and again the first few, the last of which says how many more."""
+    """All findings; if a code occurs too often, its first few, the last of which says how many more there are."""
     count = Counter((found.code, found.severity) for found in diagnostics)
     seen: Counter[tuple[str, Severity]] = Counter()
     shown = []

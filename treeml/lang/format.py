@@ -78,12 +78,12 @@ def format_statements(statements: Iterable[Statement]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """A token or a comment, and how it is set off from what stands before it."""
+    """A token or a comment, and how it is separated from the previous one."""
 
     text: str
     kind: str  # the terminal, or COMMENT
-    breaks: int  # line breaks between it and what stands before
-    opens: bool = False  # a statement
+    breaks: int  # line breaks before it
+    opens: bool = False  # begins a statement
 
 
 def _items(source: Source) -> Iterator[_Item]:
@@ -115,11 +115,11 @@ class _Lines:
 
     done: list[str] = field(default_factory=list)
     line: str = ""
-    verb: str = ""  # that opened the statement
-    last: _Item | None = None  # token
-    after_sign: bool = False  # the last token is a sign of one operand
+    verb: str = ""  # of the statement
+    last: _Item | None = None  # the last token
+    after_sign: bool = False  # the last token is a unary minus
     after_comment: bool = False
-    waiting: list[_Item] = field(default_factory=list)  # comments on lines of their own, until what follows is known
+    waiting: list[_Item] = field(default_factory=list)  # comment lines whose indent depends on the next token
 
     def add(self, item: _Item) -> None:
         if item.kind == "COMMENT":

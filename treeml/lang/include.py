@@ -22,7 +22,7 @@ MAXIMUM_FILES = 200
 @dataclass(frozen=True, slots=True)
 class Included:
     statements: list[Statement]
-    sources: tuple[str, ...]  # names, in the order in which their first statement is met
+    sources: tuple[str, ...]  # names, in the order of their first statements
     sound: bool  # every file was read and parsed as a whole
     lost: frozenset[str]  # params of the included files whose declaration could not be read
 
@@ -30,7 +30,7 @@ class Included:
 def resolve_includes(
     statements: Sequence[Statement], folder: Path, findings: Findings, untrusted: bool = False
 ) -> Included:
-    """Paths in an included file are relative to it; they come back relative to `folder`."""
+    """Replace every `include` by the statements of its file; their paths are made relative to `folder`."""
     resolver = _Resolver(findings, folder, untrusted)
     first = next((statement.span for statement in statements if statement.span is not None), None)
     if first is not None:
@@ -96,7 +96,7 @@ class _Resolver:
                 "N209",
                 f'"{include.path}" includes itself' if not inner else f'"{include.path}" is included in a circle',
                 (include.span, "would read this file again" if not inner else "is being read already"),
-                *((span, "by way of this") for span in inner),
+                *((span, "through this include") for span in inner),
                 help="put what the files share into a file of its own, and include that",
             )
             return True
@@ -151,7 +151,7 @@ class _Resolver:
             return read_opened(handle, path, MOST_BYTES)
 
     def _is_hidden(self, path: Path) -> bool:
-        """Lines are shown of specifications only, and only of those that belong to this one."""
+        """Lines of an included file are shown only if it is a .tml file in the folder of this specification."""
         inside = lies_in(path, self.folder)
         return self.untrusted or path.suffix != ".tml" or not inside
 
@@ -163,7 +163,7 @@ class _Resolver:
         )
         self.findings.error(
             "A806",
-            f'"{include.path}" is no specification',
+            f'"{include.path}" is not a specification',
             (include.span, "included here"),
             note=(f"{mistakes} of its statements cannot be read" if mistakes > 1 else "it cannot be read", why),
             help="name a file that holds a specification",
@@ -171,12 +171,12 @@ class _Resolver:
 
 
 def lost_params(source: Source) -> frozenset[str]:
-    """Names that follow the word `param` in a text that could not be parsed as a whole."""
+    """Names after the word `param` in a text that could not be parsed completely."""
     return frozenset(re.findall(r"\bparam\s+(\w+)", source.text))
 
 
 def _moved(statement: Statement, below: PurePath) -> Statement:
-    """A statement of an included file, its paths made relative to the folder of the including one."""
+    """A statement of an included file, with paths relative to the folder of the including file."""
     if below == PurePath():
         return statement
     if isinstance(statement, Data):
@@ -193,8 +193,8 @@ def _joined(below: PurePath, path: str) -> str:
 
 
 def _identity(path: Path) -> str:
-    """One text for a file, however it is reached."""
+    """The same text for the same file, whatever path leads to it."""
     try:
         return os.path.normcase(os.path.realpath(path))
-    except (OSError, ValueError):  # no path at all, as reading it will show
+    except (OSError, ValueError):  # not a valid path, which reading it will report
         return str(path)

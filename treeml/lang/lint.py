@@ -25,7 +25,7 @@ def report_lint(
     main: str,
     findings: Findings,
 ) -> None:
-    """`main` is the name of the file that was asked about; what it includes may serve others too."""
+    """Unused params are reported in `main`, the file being checked; included files may serve other specs too."""
     _unused_params(params, main, findings)
     if not is_weighted(statements):
         _tie_breaking_penalties(statements, goals, requirements, findings)
@@ -53,17 +53,17 @@ def _tie_breaking_penalties(
     requirements: Sequence[Requirement],
     findings: Findings,
 ) -> None:
-    """`errors + 0.01 * leaves`: the errors are whole rows, so a hundredth per leaf can only decide between equals."""
+    """`errors + 0.01 * leaves`: errors are whole rows, so a hundredth per leaf only breaks ties."""
     objective = next((statement for statement in statements if isinstance(statement, Objective)), None)
     most = _most_leaves(requirements)
     for goal in goals:
-        # Who writes `100 * errors + leaves` has thought of it.
+        # A factor other than 1, as in `100 * errors + leaves`, shows that the weights are deliberate.
         errors = any(factor == 1 and use.measure == "errors" for factor, use in goal.expression.parts)
         penalties = [(factor, use) for factor, use in goal.expression.parts if use.measure in ("leaves", "splits")]
         if not errors or len(penalties) != 1 or len(goal.expression.parts) != 2:
             continue
         price, use = penalties[0]
-        # All leaves together must cost less than one row; without a bound on their number, a hundredth each will do.
+        # All leaves together cost less than one row; if their number is not bounded, a hundredth each is small enough.
         if not 0 < price < 1 or not (price * (most - 1) < 1 if most is not None else price <= Fraction(1, 100)):
             continue
         place = _product_around(objective, use.span) or use.span
@@ -77,7 +77,7 @@ def _tie_breaking_penalties(
 
 
 def _most_leaves(requirements: Sequence[Requirement]) -> int | None:
-    """How many leaves a tree can have under the requirements, where that is bounded."""
+    """The largest number of leaves that the requirements allow; None if it is not bounded."""
     bounds = []
     for requirement in requirements:
         if len(requirement.expression.parts) != 1 or requirement.sense == ">=":
@@ -92,7 +92,7 @@ def _most_leaves(requirements: Sequence[Requirement]) -> int | None:
 
 
 def _product_around(objective: Objective | None, span: Span | None) -> Span | None:
-    """The product in which a measure stands: `0.01 * leaves`."""
+    """The span of the product that contains a measure: `0.01 * leaves`."""
     if objective is None or span is None:
         return None
     waiting: list[Expression] = [goal.expression for goal in objective.goals]
@@ -115,7 +115,7 @@ def _fraction(value: Fraction) -> str:
 
 
 def _unusual_senses(goals: Sequence[CheckedGoal], findings: Findings) -> None:
-    """Nobody wants the least accurate tree; in a sum of several measures, mixed signs are a choice."""
+    """Warn about goals such as `minimize accuracy`; in a sum of several measures, mixed signs are deliberate."""
     for goal in goals:
         if len(goal.expression.parts) != 1:
             continue

@@ -55,7 +55,7 @@ class Measure:
     group: str  # for lists and suggestions: size, errors, rates, fairness, costs, losses, leaves, features, ensembles
     parameters: tuple[Parameter, ...] = ()
     whole: bool = False  # always a whole number, so that < and > make sense
-    needs_positive: bool = False  # speaks of the positive class: `predict ... is ...`
+    needs_positive: bool = False  # depends on the positive class: `predict ... is ...`
     goal: str = ""  # "minimize" or "maximize": the sense in which it is usually wanted; "" if it is only bounded
     # The rows of each group of a column that a fairness measure compares: "all", "positives", "negatives" or several.
     # Its first parameter is the column, and a group without such rows is refused before solving.

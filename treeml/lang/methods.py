@@ -1,6 +1,6 @@
-"""Called things with options -> a Method: `quantiles(8)`, `cart(depth = 10)`, `folds(5)`, `native(cache = 1)`.
+"""A name with options -> a Method: `quantiles(8)`, `cart(depth = 10)`, `folds(5)`, `native(cache = 1)`.
 
-The tables say what each statement may call and with which options, so that a new method is a new line here.
+The tables list the methods of each statement and their options, so that a new method is a new line here.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from treeml.lang.syntax import Argument, Call, Expression, Name, Negate, Number,
 
 @dataclass(frozen=True, slots=True)
 class MethodRule:
-    """One option: what it may be."""
+    """One option of a method, and the values it can have."""
 
     name: str
     kind: str  # whole, number, share, word or text
@@ -38,11 +38,11 @@ class MethodRule:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """What one statement may call."""
+    """The methods of one statement."""
 
     noun: str  # "a way to binarize"
     methods: Mapping[str, tuple[MethodRule, ...]]
-    foreign: Mapping[str, str]  # what other tools call the same
+    foreign: Mapping[str, str]  # names of other tools -> the method meant
 
 
 _MOST = Fraction(2**31 - 1)
@@ -155,7 +155,7 @@ def method(statement: str, node: Call | Name, scope: Scope) -> Method | None:
 
 
 def _criterion(call: Call, scope: Scope) -> Method | None:
-    """Another package's criterion: the options of every criterion are checked, its own are kept as they read."""
+    """A criterion of another package: common options are checked, its own are kept as they are written."""
     common = {rule.name: rule for rule in _BOOSTING}
     options: dict[str, Any] = {}
     sound = True
@@ -275,7 +275,7 @@ def _option(owner: str, rule: MethodRule, node: Expression, scope: Scope) -> Any
         if isinstance(node, String) and node.text:
             return node.text
         example = f"write `{rule.name} = {rule.example}`"
-        scope.findings.error("T309", f"{rule.what} of `{owner}` is a text", (node.span, "is none"), help=example)
+        scope.findings.error("T309", f"{rule.what} of `{owner}` is a text", (node.span, "not a text"), help=example)
         return None
     value = constant(node, scope, _subject(owner, rule))
     if value is None:
@@ -330,10 +330,10 @@ def checked(value: Quantity, rule: MethodRule, subject: str, place: Span | None,
 
 
 def backend(node: Call | Name, scope: Scope) -> Method | None:
-    """A back-end that `solve with` names; its options are checked where it is installed.
+    """A back-end that `solve with` names, with its options checked if they are known.
 
-    What stands in its parentheses without a name is a back-end in turn: `race(native, cpsat)` has the option
-    `backends` with a Method for each.
+    Arguments without a name are back-ends themselves: `race(native, cpsat)` has the option `backends` with a Method
+    for each.
     """
     call = as_call(node)
     if not is_backend(call.name):
@@ -400,7 +400,7 @@ _TRUTH = {
 
 
 def _typed(owner: str, name: str, option: BackendOption, node: Expression, scope: Scope) -> Any:
-    """A value of the option's own type: whole number, number, true or false, or one of its words."""
+    """The value of an option, checked against its type, range and choices."""
     subject = f"the option `{name}` of `{owner}`"
     word = node.text if isinstance(node, (Name, String)) else None
     if option.type == "bool":
@@ -429,7 +429,7 @@ def _typed(owner: str, name: str, option: BackendOption, node: Expression, scope
 
 
 def _loose(node: Expression, scope: Scope, subject: str) -> Any:
-    """An option of a back-end that is not installed: kept as it reads."""
+    """The value of an option about which nothing is known: a number, or a text as written."""
     if isinstance(node, String) or (isinstance(node, Name) and node.text not in scope.params):
         return node.text
     if isinstance(node, (Number, Negate, Name)):

@@ -1,4 +1,4 @@
-"""A node -> how deep it is nested, and where: what recurses over expressions may rely on the limit."""
+"""A node -> how deep it is nested, and where; functions that recurse over expressions rely on the limit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MAXIMUM_DEPTH = 200
 
 
 def deepest(node: Any) -> tuple[int, Any]:
-    """The number of levels below and with a node, and a node on the lowest of them; without recursion."""
+    """The number of levels of a node, itself included, and a node on the lowest level; without recursion."""
     depth, lowest = 0, node
     stack = [(node, 1)]
     while stack:

@@ -66,7 +66,7 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Flawed:
-    """Stands where a statement would, when the statement is well formed but says something that cannot be."""
+    """Replaces a statement that is well formed but says something impossible."""
 
     diagnostic: Diagnostic
     span: Span
@@ -91,7 +91,7 @@ Children = list[Any]
 
 
 class Builder:
-    """What the parser calls for every rule it has recognized."""
+    """The methods that the parser calls, one for each grammar rule."""
 
     def start(self, children: Children) -> Children:
         return children

@@ -1,7 +1,7 @@
-"""A number in somebody else's text or JSON -> its exact value, within bounds.
+"""A number in untrusted text or JSON -> its exact value, within bounds.
 
-`Fraction("1e99999999")` is a number of a hundred million digits: it takes minutes to make, and as long to print. What
-comes from a file is therefore read here, where its digits are counted before anything is computed.
+`Fraction("1e99999999")` has a hundred million digits: it takes minutes to compute and to print. Numbers from files are
+therefore read here, where the digits are counted before anything is computed.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from fractions import Fraction
 from math import isfinite
 from typing import Any
 
-MOST_DIGITS = 4000  # written out; Python itself refuses to print whole numbers of more than 4300 digits
+MOST_DIGITS = 4000  # of a number written out; Python itself refuses to print integers of more than 4300 digits
 
 
 def exact_number(value: Any) -> Fraction:
-    """The value of `7/2`, `0.25`, `1e-3`, or of a number; ValueError for anything else, and for what is out of bounds.
+    """The value of `7/2`, `0.25`, `1e-3` or of a number; ValueError for anything else and for numbers out of bounds.
 
-    Out of bounds are more than 4000 digits when written out, and what no float comes near.
+    Numbers of more than 4000 digits when written out, and numbers beyond the range of floats, are out of bounds.
     """
     if isinstance(value, str):
         _count_digits(value)
     elif isinstance(value, bool) or not isinstance(value, (int, float, Fraction)):
-        raise ValueError(f"a {type(value).__name__} is no number")
+        raise ValueError(f"a {type(value).__name__} is not a number")
     elif isinstance(value, float) and not isfinite(value):
         raise ValueError("it is not finite")
     try:
@@ -35,7 +35,7 @@ def exact_number(value: Any) -> Fraction:
 
 
 def finite_float(text: str) -> float:
-    """A decimal number of JSON; one that is too large for a float would become infinite in silence."""
+    """A decimal number of JSON; ValueError if it is too large for a float, which would silently become infinite."""
     value = float(text)
     if not isfinite(value):
         raise ValueError("a number is too large")
@@ -51,7 +51,7 @@ def readable(value: Any) -> str:
 
 
 def _count_digits(text: str) -> None:
-    """ValueError where the number would have too many digits."""
+    """Raise ValueError if the number would have too many digits."""
     mantissa, _, exponent = text.strip().lower().partition("e")
     shift = exponent.lstrip("+-").lstrip("0")
     size = max(map(len, mantissa.split("/")))

@@ -1,7 +1,7 @@
 """Params, `set` statements and given values -> the value that each param has.
 
-What the API or `--set` gives beats `set`, which beats the default; every one of them is held to the declared type and
-domain, so a wrong default is found even while something else overrides it.
+A value from Python or `--set` overrides `set`, which overrides the default. All of them are checked against the
+declared type and domain, so that a wrong default is found even if it is overridden.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ParamValue = Quantity | str
 class Params:
     """The value of every declared param; `used` grows as expressions read them."""
 
-    values: dict[str, ParamValue | None]  # None: declared, but with no usable value, which was reported
+    values: dict[str, ParamValue | None]  # None: no usable value, which was reported
     declared: dict[str, Param]
     used: set[str] = field(default_factory=set)
 
@@ -44,7 +44,7 @@ class Params:
 def bind_params(
     statements: Sequence[Statement], bindings: Mapping[str, Any], origin: str | None, findings: Findings
 ) -> Params:
-    """`origin` is what messages call the giver of the bindings; by default `--set` gives text, and a call the rest."""
+    """`origin` is what messages call the source of the bindings: by default `--set` for text, else "the call"."""
     declared: dict[str, Param] = {}
     for statement in statements:
         if isinstance(statement, Param) and statement.name not in declared:
@@ -74,7 +74,7 @@ def _giver(given: Any) -> str:
 def _bind(
     param: Param, assigned: Set | None, bindings: Mapping[str, Any], origin: str, findings: Findings
 ) -> ParamValue | None:
-    """The value that wins; the ones that lose are checked all the same."""
+    """The value that takes effect; overridden values are checked as well."""
     value: ParamValue | None = None
     found = False
     if param.default is not None:
@@ -115,7 +115,7 @@ def _bind(
 
 def _check_declaration(param: Param, findings: Findings) -> None:
     place = param.name_span or param.span
-    if param.name in BUILT_IN:  # a measure of another package breaks no spec that has a param of its name
+    if param.name in BUILT_IN:  # not MEASURES: installing a package must not break a spec
         findings.error(
             "N210",
             f"`{param.name}` is the name of a measure, so no param can have it",
@@ -151,7 +151,7 @@ _TYPES = ("number", "integer", "binary", "text")
 
 
 def _fits(param: Param, value: ParamValue, gives: str, place: Span | None, origin: str, findings: Findings) -> bool:
-    """Whether the value has the declared type and lies in the domain; `gives` says who gives it, in words."""
+    """Whether the value has the declared type and lies in the domain; `gives` says where it comes from."""
     problem = _type_problem(param, value)
     if problem:
         findings.error(
@@ -210,7 +210,7 @@ def _type_problem(param: Param, value: ParamValue) -> str:
 
 
 def _domain_help(param: Param, value: ParamValue, origin: str) -> tuple[str, ...]:
-    """Five where a share is wanted most often means five per cent."""
+    """If a share is expected, 5 most often means 5%."""
     if not (isinstance(value, Quantity) and value.unit == "" and isinstance(param.domain, Range)):
         return ()
     low, high = literal(param.domain.low), literal(param.domain.high)
@@ -281,7 +281,7 @@ _MOST_BITS = 4 * MAXIMUM_DIGITS
 
 
 def given_value(given: Any, as_text: bool = False) -> ParamValue | None:
-    """A value from Python or from the command line; None where it is neither a number nor text."""
+    """A value from Python or from the command line; None if it is neither a number nor text."""
     if isinstance(given, str):
         text = given.strip()
         if len(text) >= 2 and text[0] == text[-1] == '"':
@@ -330,7 +330,7 @@ def _takes_text(param: Param) -> bool:
 
 
 def _example_value(param: Param) -> ParamValue | None:
-    """A value that the declaration itself shows: its default, or an end of its domain."""
+    """An example value from the declaration: the default, or one of the domain."""
     if param.default is not None:
         return literal(param.default)
     if isinstance(param.domain, Range):
@@ -358,4 +358,4 @@ def _unusable(given: Any) -> str:
     if isinstance(given, (str, Rational, Decimal)):
         return f"a number of more than {MAXIMUM_DIGITS} digits"
     text = repr(given)
-    return f"the value {text if len(text) <= 40 else text[:37] + '...'}, which is no number and no text"
+    return f"the value {text if len(text) <= 40 else text[:37] + '...'}, which is neither a number nor text"

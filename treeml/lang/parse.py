@@ -40,7 +40,7 @@ _VERB_TERMINALS = frozenset(verb.upper() for verb in VERBS)
 
 
 def parse(source: Source) -> list[Statement]:
-    """The statements of a file in the order they were written; SpecError with every mistake when there is one."""
+    """The statements of a file in the order they were written; SpecError with every mistake if there is one."""
     parsed = parse_all(source)
     if parsed.diagnostics:
         raise SpecError(parsed.diagnostics)
@@ -62,14 +62,14 @@ def parse_clause(source: Source, *opening: str) -> list[Statement]:
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """The statements that could be read, and what is wrong with the others."""
+    """The statements that could be parsed, and the mistakes in the others."""
 
     statements: list[Statement] = field(default_factory=list)
     diagnostics: list[Diagnostic] = field(default_factory=list)
 
 
 def parse_all(source: Source) -> Parsed:
-    """Everything that can be read of a file, for who wants to go on checking what is left of it."""
+    """All statements of a file that can be parsed, so that they can be checked despite mistakes in others."""
     parsed = Parsed()
     unreadable = _not_a_specification(source)
     if unreadable is not None:
@@ -91,14 +91,14 @@ def parse_all(source: Source) -> Parsed:
 
 
 def tokens(source: Source) -> Iterator[tuple[Word, bool]]:
-    """The tokens of a text that parses, each with whether it opens a statement, for who lays the text out anew."""
+    """The tokens of a text without syntax errors, each with whether it begins a statement; for the formatter."""
     return iter(_Run(source, 0, len(source.text)))
 
 
 class _Run:
-    """One run of the parser over a stretch of text: iterate for its tokens, each fed before the next is read.
+    """One run of the parser over a part of the text; iterating yields its tokens, each parsed before the next is read.
 
-    After the tokens, `failure` says where and why the run stopped, or None; `result` is what was recognized.
+    After the last token, `failure` says where and why the run stopped, or is None; `result` holds the statements.
     """
 
     def __init__(self, source: Source, start: int, end: int, opening: tuple[Word, ...] = ()) -> None:
@@ -163,7 +163,7 @@ class _Run:
 
 
 def _start(token: Token | Word, end: int) -> int:
-    """Where the token that was not expected stands: ours, one of the lexer, or the end of the text."""
+    """The offset of an unexpected token: one of ours, one of the lexer, or the end of the text."""
     if isinstance(token, Word):
         return token.span.start
     return end if token.type == "$END" or token.start_pos is None else token.start_pos
@@ -204,10 +204,10 @@ def _too_deep_at(statement: Statement) -> Span | None:
 
 
 def _recover(source: Source, failure: Failure, parsed: Parsed) -> int:
-    """Explain a failed statement, and say where the next one begins."""
+    """Explain a failed statement; return where the next one begins."""
     end = next_statement(source, failure.opened)
     if failure.because is None and end <= failure.offset and end > failure.opened:
-        # The parser ran into the next statement: what is wrong is how the one before ends.
+        # The parser failed in the next statement: the mistake is at the end of the one before.
         run = _Run(source, failure.opened, end)
         for _ in run:
             pass
@@ -257,7 +257,7 @@ def _too_many(source: Source) -> Diagnostic:
     return Diagnostic(
         "S100",
         f"more than {MAXIMUM_MISTAKES - 1} mistakes; the rest of the file was not read",
-        helps=("mend the first ones and check again",),
+        helps=("correct the first ones and check again",),
         place=source.name,
     )
 

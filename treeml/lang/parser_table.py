@@ -1,4 +1,4 @@
-"""The grammar -> a parser, from a table that was computed before.
+"""The grammar -> a parser, loaded from a stored table.
 
 Computing the LALR table takes longer than checking a specification, so it is stored beside this module in
 `parser_table.json` and used if this version of Lark made it from this grammar; otherwise it is computed again, which
@@ -27,7 +27,7 @@ TABLE = Path(__file__).resolve().with_name("parser_table.json")
 def grammar() -> str:
     """The grammar: in `grammar/` in a checkout, beside this module when installed."""
     here = Path(__file__).resolve()
-    # The checkout comes first: an install in place leaves a copy that would not follow later changes.
+    # The checkout comes first: an editable install leaves a copy that does not follow later changes.
     checkout = here.parents[2] / "grammar" / "treeml.lark"
     path = checkout if checkout.exists() else here.with_name("treeml.lark")
     return path.read_text(encoding="utf-8")
@@ -39,7 +39,7 @@ def parser() -> Lark:
 
 
 def ready_parser() -> Lark | None:
-    """The parser from the table in the file, if that fits."""
+    """The parser from the stored table; None if the table does not fit the grammar or the version of Lark."""
     import lark
 
     try:
@@ -54,7 +54,7 @@ def ready_parser() -> Lark | None:
 
 
 def new_parser() -> Lark:
-    """The parser worked out from the grammar."""
+    """The parser computed from the grammar."""
     from lark import Lark
 
     builder: Any = Builder()
@@ -82,7 +82,7 @@ def write_table(path: Path = TABLE) -> None:
 
 
 def _whole_words(terminal: TerminalDef) -> None:
-    """Make `require` not match the beginning of `requires`, and a keyword win over a name where both may stand."""
+    """Keep `require` from matching the beginning of `requires`, and prefer a keyword to a name if both are allowed."""
     from lark.lexer import PatternRE, PatternStr
 
     if isinstance(terminal.pattern, PatternStr) and terminal.pattern.value.isalpha():
@@ -91,7 +91,7 @@ def _whole_words(terminal: TerminalDef) -> None:
 
 
 def _numbered(value: Any) -> Any:
-    """JSON has only texts for keys; the table counts its states and terminals."""
+    """Turn the keys of JSON objects back into the integers that number states and terminals."""
     if isinstance(value, dict):
         return {int(key) if key.isdigit() else key: _numbered(item) for key, item in value.items()}
     return [_numbered(item) for item in value] if isinstance(value, list) else value

@@ -17,7 +17,7 @@ AnyNode = TypeVar("AnyNode", bound=Node)
 
 
 def place(statements: Iterable[Statement]) -> list[Statement]:
-    """Every statement with a span; those that were read from a file keep the spans they have."""
+    """All statements, each with spans; those from a file keep the spans they have."""
     given = list(statements)
     lines = ["" if statement.span is not None else f"{write(statement)}\n" for statement in given]
     source = Source("the model", "".join(lines), by_caller=True)
@@ -31,7 +31,7 @@ def place(statements: Iterable[Statement]) -> list[Statement]:
 def _placed(node: AnyNode, source: Source, start: int) -> tuple[AnyNode, int]:
     """The node with its spans, and where its text ends."""
     at = start
-    inner: dict[int, list[Any]] = {}  # the nodes inside by identity: one object may stand in several places
+    inner: dict[int, list[Any]] = {}  # placed nodes by the id of the original, which may occur twice
     changes: dict[str, Any] = {}
     operators: list[Span] = []
     for piece in pieces(node):

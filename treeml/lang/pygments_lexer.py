@@ -1,7 +1,7 @@
-"""Text -> colored words: .tml for Pygments, and so for documentation, IPython and rich.
+"""Text -> highlighted tokens: .tml for Pygments, and so for documentation, IPython and rich.
 
-Found through the entry point `pygments.lexers`. The keywords are those of the grammar and the measures those of the
-registry, so that neither can fall behind.
+Pygments finds it through the entry point `pygments.lexers`. Keywords come from the language and measures from their
+declarations, so that neither list can become outdated.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from treeml.lang.measures import MEASURES
 from treeml.lang.words import INNER_WORDS, TYPES, VERBS
 
 _NAME = r"[^\W\d]\w*"
-_NAMING = ("predict", "param", "set", "column")  # the word after one of these is a name, whatever it reads
+_NAMING = ("predict", "param", "set", "column")  # the word after one of these is always a name
 
 
 class TreemlLexer(RegexLexer):  # type: ignore[misc]

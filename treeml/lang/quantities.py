@@ -1,4 +1,4 @@
-"""Numbers with units -> exact values, and back to the words of a message."""
+"""Numbers with units -> exact values, and values -> the text of a message."""
 
 from __future__ import annotations
 

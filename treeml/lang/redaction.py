@@ -1,8 +1,8 @@
-"""A mistake in somebody else's file -> the same mistake without what the file holds.
+"""A mistake in a file that the spec names -> the same mistake without the content of the file.
 
-A spec can name any file as its data or its start, and a message about a file that is no table would show its first
-line. Where the file lies outside the folder of the spec, is not even called a table, or the spec is not trusted, a
-message says what is wrong in the words of the catalogue, and nothing that was read.
+A spec can name any file as its data or its start, and a message about a wrong file would show its first line. If the
+file lies outside the folder of the spec, does not have the ending of a table, or the spec is not trusted, the message
+uses the general text of the catalogue and quotes nothing from the file.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from treeml.lang.diagnostic import DataError, Diagnostic, Label
 from treeml.lang.spec import Spec
 from treeml.system.confinement import lies_in
 
-# Their titles name the file and its size, and what is missing, but nothing that is in it.
+# The titles of these name the file, its size and what is missing, but nothing from its content.
 _WITHOUT_CONTENT = frozenset({"D400", "D401", "D403", "D405", "D411", "D412", "D413", "A801"})
 _TABLES = (
     *(".csv", ".tsv", ".tab", ".txt", ".dat", ".data", ".names", ".test", ".all", ".parquet", ".pq"),
@@ -26,12 +26,12 @@ _TABLES = (
 
 
 class UnreadError(DataError):
-    """A file of which nothing was read, so that a message about it shows nothing of it."""
+    """A file could not be read at all, so its message contains nothing from it."""
 
 
 @contextmanager
 def redacted_data(spec: Spec, data: Any, name: str | None = None) -> Iterator[None]:
-    """Mistakes in the data that were given, or in the file that the spec names: its `data`, or another `name`."""
+    """Redact mistakes in the data file that the spec names: its `data`, or another file `name`."""
     named = name or (spec.data if data is None else None)
     with _redacted(spec, named, is_table=True):
         yield
@@ -39,7 +39,7 @@ def redacted_data(spec: Spec, data: Any, name: str | None = None) -> Iterator[No
 
 @contextmanager
 def redacted_start(spec: Spec, given: Any) -> Iterator[None]:
-    """Mistakes in the tree of `start from`, unless it was given from Python."""
+    """Redact mistakes in the tree of `start from`, unless it was given from Python."""
     with _redacted(spec, spec.start if given is None and isinstance(spec.start, str) else None, is_table=False):
         yield
 
@@ -58,19 +58,19 @@ def _redacted(spec: Spec, named: str | None, is_table: bool) -> Iterator[None]:
 
 
 def _reason(spec: Spec, path: Path | None, is_table: bool) -> str:
-    """Why the content is not shown; nothing where it may be."""
+    """Why the content is not shown; "" if it may be shown."""
     if spec.untrusted:
         return "the specification is not trusted"
     if path is None:
         return ""
     try:
         inside = lies_in(path, spec.folder)
-    except (OSError, ValueError):  # no path at all, as the message says
+    except (OSError, ValueError):  # not a valid path, which the message says
         inside = True
     if not inside:
         return f"{path.name} lies outside the folder of the specification"
     if is_table and path.suffix not in _TABLES and (path.suffix or path.name.startswith(".")):
-        return f"{path.name} is not called as tables are"
+        return f"{path.name} does not have the ending of a table"
     return ""
 
 
@@ -78,7 +78,7 @@ def _without_content(diagnostic: Diagnostic, reason: str) -> Diagnostic:
     from treeml.lang.codes import CATALOGUE
 
     if diagnostic.code in _WITHOUT_CONTENT:
-        return replace(diagnostic, helps=())  # which may list what else is in the folder
+        return replace(diagnostic, helps=())  # they may list other files of the folder
     labels = tuple(Label(label.span) for label in diagnostic.labels)
     entry = CATALOGUE.get(diagnostic.code)
     title = diagnostic.title if entry is None else entry.title

@@ -1,4 +1,4 @@
-"""A diagnostic -> text for people, a line for tools, or JSON; and its fixes -> mended text."""
+"""A diagnostic -> text for people, a line for tools, or JSON; and its fixes -> corrected text."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def render(diagnostic: Diagnostic, format: str = "full") -> str:
 
 
 def apply_fixes(source: Source, diagnostics: Iterable[Diagnostic]) -> str:
-    """The text of the source with every fix made that belongs to it; of two that overlap, the first."""
+    """The text of the source with its fixes applied; of two that overlap, only the first."""
     fixes = [fix for diagnostic in diagnostics for fix in diagnostic.fix if fix.span.source.text == source.text]
     text, done = [], 0
     for fix in sorted(dict.fromkeys(fixes), key=lambda fix: (fix.span.start, fix.span.end)):
@@ -59,18 +59,18 @@ def _full(diagnostic: Diagnostic) -> str:
 
 
 def _sentence(text: str) -> str:
-    """A title, a note or a place: sentences of ours that may quote the names of others."""
+    """A title, a note or a place, made safe to print: it may quote names from the user's files."""
     return shown(text, MOST_OF_A_SENTENCE)
 
 
 def _worth_naming(diagnostic: Diagnostic) -> bool:
-    """A label that says `write ...` has told what to do; elsewhere the command that does it is worth a line."""
+    """Does the message need a line about --fix? Not if a label already says `write ...`."""
     return bool(diagnostic.fix) and not any(label.text.startswith("write ") for label in diagnostic.labels)
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A label on its line: the first line of its span."""
+    """A label on the first line of its span."""
 
     source: Source
     line: int
@@ -80,7 +80,7 @@ class _Place:
 
 
 def _places(labels: tuple[Label, ...]) -> list[_Place]:
-    """In the order of the text within a file; the file of the first label comes first."""
+    """Labels in the order of the text; the file of the first label comes first."""
     places = []
     for label in labels:
         source, span = label.span.source, label.span
@@ -113,7 +113,7 @@ def _excerpts(places: list[_Place], gutter: str) -> list[str]:
 
 
 def _with_carets(place: _Place) -> tuple[str, str]:
-    """The line as a terminal shows it, and carets below the right columns of it."""
+    """The line as a terminal shows it, and carets below the span."""
     line = place.source.line(place.line)
     first, last = 0, len(line)
     if len(line) > WIDEST_LINE:

@@ -1,7 +1,7 @@
 """`require` statements -> closed bounds on exact sums of measures.
 
-Everything with a measure moves to the left and every constant to the right; a strict comparison of whole numbers
-becomes the closed one that means the same.
+Measures move to the left and constants to the right; a strict comparison of whole numbers becomes the equivalent closed
+one.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Link:
 
 
 def requirements_of(statement: Require, scope: Scope, weighted: bool) -> list[Requirement]:
-    """The bounds that one `require` sets: one, or several for a chain; none where a mistake was reported."""
+    """The bounds that one `require` sets: several for a chain, none if a mistake was reported."""
     condition = statement.condition
     if isinstance(condition, (Call, Name)):
         links = [_truth(statement, condition, scope)]
@@ -66,7 +66,7 @@ def requirements_of(statement: Require, scope: Scope, weighted: bool) -> list[Re
 
 
 def _truth(statement: Require, condition: Call | Name, scope: Scope) -> Requirement | None:
-    """`uses(age)` and `monotone(...)` are true or false: required means at least 1."""
+    """`uses(age)` and `monotone(...)` are true or false; requiring them means that they are at least 1."""
     value = evaluate(condition, scope)
     if value is None:
         return None
@@ -116,7 +116,7 @@ def _compared(statement: Require, link: Link, scope: Scope, weighted: bool) -> R
 
 @dataclass(frozen=True, slots=True)
 class RequirementBound:
-    """A requirement on its way: constants on the right, a measure alone with the factor 1."""
+    """A requirement in normal form: constants on the right; a single measure has the factor 1."""
 
     parts: tuple[tuple[Fraction, Use], ...]
     sense: str
@@ -127,7 +127,7 @@ class RequirementBound:
 
     @property
     def place(self) -> Span | None:
-        """The operator and the limit, or the whole comparison where the limit comes first."""
+        """The span of the operator and the limit, or of the whole comparison if the limit comes first."""
         return self.link.span if self.reversed else self.link.limit_span
 
     @property
@@ -169,7 +169,7 @@ def _without_measure(link: Link, left: MeasureSum, right: MeasureSum, limit: Fra
 
 
 def _limit_unit(link: Link, left: MeasureSum, right: MeasureSum, scope: Scope) -> str | None:
-    """The unit of the constants together; measures bring none."""
+    """The common unit of the constants; measures have none."""
     units = {side.constant.unit for side in (left, right) if side.constant.value or not side.parts}
     units.discard("")
     if not units:
@@ -239,7 +239,7 @@ def _unit_help(bound: RequirementBound, use: Use) -> tuple[str, ...]:
 
 
 def _written_limit(bound: RequirementBound) -> str:
-    """The limit in the user's own words, or folded where it was computed."""
+    """The limit as written, or its value if it was computed."""
     for side in (bound.link.right, bound.link.left):
         if isinstance(side, Number) and side.span is not None:
             return plain_text(side.span)
@@ -251,7 +251,7 @@ def _share_of_rows(bound: RequirementBound) -> bool:
 
 
 def is_whole(parts: tuple[tuple[Fraction, Use], ...], weighted: bool) -> bool:
-    """Whether the sum can only be a whole number: whole measures, and counts of rows while no row has a weight."""
+    """Whether the sum is always a whole number: whole measures, and weights of rows if all rows weigh 1."""
     return all(
         factor.denominator == 1
         and (MEASURES[use.measure].whole or (MEASURES[use.measure].unit == "weight" and not weighted))
@@ -290,7 +290,7 @@ def _strictness_fits(bound: RequirementBound, scope: Scope) -> bool:
     if _share_of_rows(bound):
         scope.findings.error(
             "T302",
-            f"a share of the rows is no whole number, so `{operator}` has no exact meaning",
+            f"a share of the rows is not a whole number, so `{operator}` has no exact meaning",
             (bound.place, "rounded up to rows once the data are known"),
             help=f"write `{bound.text} {bound.sense}= {bound.limit}`",
         )
@@ -319,7 +319,7 @@ def _closed(bound: RequirementBound) -> tuple[str, Fraction]:
 
 
 def reach(parts: tuple[tuple[Fraction, Use], ...]) -> tuple[Fraction | None, Fraction | None]:
-    """The smallest and the largest value that the sum can have on any data; None where there is no end."""
+    """The smallest and the largest value that the sum can have on any data; None if there is no limit."""
     low: Fraction | None = Fraction(0)
     high: Fraction | None = Fraction(0)
     for factor, use in parts:
@@ -341,7 +341,7 @@ def _range(use: Use) -> tuple[Fraction | None, Fraction | None]:
 
 
 def _possible(bound: RequirementBound, sense: str, limit: Fraction, scope: Scope) -> bool:
-    """Reports a limit that no tree can meet, and warns of one that every tree meets or that is not a whole number."""
+    """Report a limit that no tree can meet; warn about one that every tree meets or that is not a whole number."""
     if _share_of_rows(bound):
         low, high = Fraction(0), Fraction(1)
     else:
@@ -436,7 +436,7 @@ def always_met(requirement: Requirement) -> bool:
 
 
 def _percent_help(bound: RequirementBound, high: Fraction | None, sense: str) -> tuple[str, ...]:
-    """Ninety where a share is wanted most often means ninety per cent."""
+    """If a share is expected, 90 most often means 90%."""
     value = bound.limit.value
     if (
         bound.single
@@ -453,7 +453,7 @@ _TOKEN = re.compile(r'"(?:\\.|[^"\\\n])*"?|`(?:\\.|[^`\\\n])*`?|(?:#[^\n]*|\s)+'
 
 
 def plain_text(span: Span | None) -> str:
-    """What a span says, on one line and without comments."""
+    """The text of a span on one line, without comments."""
     if span is None:
         return ""
     return _TOKEN.sub(lambda m: m[0] if m[0][0] in '"`' else " ", span.text).strip()

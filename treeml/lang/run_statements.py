@@ -1,4 +1,4 @@
-"""`solve`, `start`, `improve`, `ensemble`, `validate` and `report` -> how the answer is to be found and shown."""
+"""`solve`, `start`, `improve`, `ensemble`, `validate` and `report` -> how to find and show the answer."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Requests:
 
 
 def requests_of(statements: Sequence[Statement], scope: Scope) -> Requests:
-    """Of every kind of request the first; that there is a second was reported."""
+    """The first statement of every kind; a second one was already reported as a duplicate."""
     found = Requests()
     for statement in statements:
         kind = _KINDS.get(type(statement))

@@ -1,4 +1,4 @@
-"""A specification that is not trusted -> is it larger than such a one may be? Trusted ones have the parser's limits."""
+"""An untrusted specification -> an error if it is too large; trusted ones only have the limits of the parser."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WORD = re.compile(r'#[^\n]*|"(?:\\.|[^"\\\n])*"?|`(?:\\.|[^`\\\n])*`?|\w+(?:\.\
 
 
 def too_large(statements: Sequence[Statement], findings: Findings) -> bool:
-    """Report the first thing that is too much in all that was included."""
+    """Report the first limit that the specification exceeds with everything it includes."""
     sources = {id(each.span.source): each.span.source for each in statements if each.span is not None}
     texts = [source for source in sources.values() if not source.by_caller]
     flaw = next(filter(None, map(flaw_of, texts)), None)
@@ -30,7 +30,7 @@ def too_large(statements: Sequence[Statement], findings: Findings) -> bool:
 
 
 def flaw_of(source: Source) -> Diagnostic | None:
-    """What is too long in one text, if anything is: the whole, a name, a text in quotes or a number."""
+    """The first thing in one text that is too long, if any: the whole, a name, a text in quotes or a number."""
     if len(source.text) > trust.CHARACTERS:
         return _refusal(f"{len(source.text):,} characters", trust.CHARACTERS, source)
     for match in _WORD.finditer(source.text):

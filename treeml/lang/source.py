@@ -15,8 +15,8 @@ class Source:
     name: str
     text: str = field(repr=False)
     path: Path | None = None
-    by_caller: bool = False  # said on the command line or in Python, and not in the text of a spec
-    hidden: bool = False  # its lines are not quoted: it is no business of who reads the message
+    by_caller: bool = False  # given on the command line or in Python, not in the text of a spec
+    hidden: bool = False  # its lines are not quoted, because the reader of the message may not be allowed to see them
 
     @cached_property
     def starts(self) -> list[int]:
@@ -39,7 +39,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of source text: where a mistake is, or where a node was written."""
+    """A part of the source text: the place of a mistake or of a node."""
 
     source: Source
     start: int

@@ -8,11 +8,11 @@ from treeml.lang.diagnostic import Diagnostic, SpecError
 from treeml.lang.source import Source
 from treeml.system.reading import TooLarge, read_plain
 
-MOST_BYTES = 4_000_000  # of a specification; the parser takes a million characters
+MOST_BYTES = 4_000_000  # of a specification; the parser accepts a million characters
 
 
 def read(path: Path | str, untrusted: bool = False) -> Source:
-    """The text of a .tml file; SpecError when there is none to be had."""
+    """The text of a .tml file; SpecError if it cannot be read."""
     path = Path(path)
     try:
         return Source(str(path), decode(_content(path, untrusted)), path)
@@ -32,7 +32,7 @@ def read(path: Path | str, untrusted: bool = False) -> Source:
 
 
 def _content(path: Path, untrusted: bool) -> bytes:
-    """A spec may come through a pipe, but not without end; one that is not trusted is a plain file."""
+    """A spec may come through a pipe of limited length; an untrusted one must be a regular file."""
     if untrusted:
         return read_plain(path, MOST_BYTES)
     with path.open("rb") as file:
@@ -43,5 +43,5 @@ def _content(path: Path, untrusted: bool) -> bytes:
 
 
 def decode(content: bytes) -> str:
-    """Text from bytes in UTF-8, with or without a mark at its front; UnicodeDecodeError for anything else."""
+    """Text from bytes in UTF-8, with or without a byte order mark; UnicodeDecodeError for anything else."""
     return content.decode("utf-8-sig")

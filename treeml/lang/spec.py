@@ -1,6 +1,6 @@
-"""What `check` makes of a model: every name resolved, every unit settled, every param bound.
+"""The result of `check`: a model with every name resolved, every unit settled and every param bound.
 
-A Spec still speaks of columns and classes by name; `data/bind.py` joins it with a table. Nothing here needs data.
+A Spec refers to columns and classes by name; `data/bind.py` joins it with a table. Nothing here needs data.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A measure with its arguments as it stands in a spec: errors, recall(">50K"), parity_gap(sex).
+    """A measure with its arguments, as used in a spec: errors, recall(">50K"), parity_gap(sex).
 
     Arguments are given in the order of the measure's parameters: a class, level or column as its text, a number as a
     Fraction, a word as its text, `count` and `rate` two tuples of conditions (what is counted, and among which rows).
@@ -39,11 +39,11 @@ class Use:
     arguments: tuple[Any, ...] = ()
     text: str = field(default="", compare=False)  # as the user wrote it
     span: Span | None = field(default=None, compare=False, repr=False)
-    # One per argument; of an argument that is given several times, one for each.
+    # One per argument, or a tuple with the spans of an argument that is given several times.
     argument_spans: tuple[Span | tuple[Span | None, ...] | None, ...] = field(default=(), compare=False, repr=False)
 
     def spans_of(self, argument: int) -> tuple[Span | None, ...]:
-        """Where the values of an argument stand; the whole measure if that is all that is known."""
+        """The spans of the values of an argument; that of the whole measure if they are not known."""
         found = self.argument_spans[argument] if argument < len(self.argument_spans) else None
         return found if isinstance(found, tuple) else (found or self.span,)
 
@@ -83,7 +83,7 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class ColumnSpec:
-    """What is declared of a column."""
+    """The declaration of a column."""
 
     type: str = ""  # "", or one of binary, number, integer, category, ordered, text
     sensitive: bool = False
@@ -91,7 +91,7 @@ class ColumnSpec:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-UNDECLARED = ColumnSpec()  # of a column about which the spec says nothing
+UNDECLARED = ColumnSpec()  # a column that the spec does not declare
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class Binarization:
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A called thing with options: a back-end, lpboost(penalty = 0.05), cart(depth = 10), folds(5, seed = 1), tree."""
+    """A name with options: a back-end, lpboost(penalty = 0.05), cart(depth = 10), folds(5, seed = 1), tree."""
 
     name: str
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -119,7 +119,7 @@ class Spec:
     """One complete, checked request."""
 
     folder: Path = Path()
-    untrusted: bool = False  # it reads in its folder only, writes nothing, and its limits are tight
+    untrusted: bool = False  # it may only read in its folder, may not write, and has tight limits
     data: str | None = None
     target: str | None = None
     positive: str | None = None  # the class that counts as positive, as text
@@ -147,7 +147,7 @@ class Spec:
     validate: Method | str | None = None
     report: tuple[Method, ...] = ()
     params: Mapping[str, Any] = field(default_factory=dict)  # the value that each param was bound to
-    # Where things are said: by statement ("data", "predict", "positive", "weight", "solve", "within", ...), and
+    # Spans by statement ("data", "predict", "positive", "weight", "solve", "within", ...), and
     # by statement and name ("features:age", "except:id", "forbid:sex", "binarize:age", "test cost:insulin",
     # "class weight:ill", "cost predicted:ill", "cost actual:ill").
     spans: Mapping[str, Span] = field(default_factory=dict, compare=False, repr=False)

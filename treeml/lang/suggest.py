@@ -1,6 +1,6 @@
-"""A word nobody knows -> the word that was probably meant.
+"""An unknown word -> the word that was probably meant.
 
-Edit distance finds slips of the finger; a table finds what other tools call the same thing.
+Edit distance finds typing mistakes; a table translates the words of other tools.
 """
 
 from __future__ import annotations
@@ -147,14 +147,14 @@ HABITS: dict[str, str] = {
 }
 
 
-_MOST_CANDIDATES = 5000  # that are compared letter by letter: a table may have a million columns
+_MOST_CANDIDATES = 5000  # that are compared by edit distance: a table may have a million columns
 
 
 def suggest(word: str, candidates: Iterable[str]) -> str | None:
-    """The candidate that `word` was probably meant to be, or None when nothing is close.
+    """The candidate that was probably meant by `word`, or None if none is close.
 
-    A habit wins over a slip when what it stands for is among the candidates; a habit that stands for a formula
-    (`alpha` -> `k * leaves`) counts when the measure inside the formula is a candidate.
+    A habit of other tools is preferred to a typing mistake if its translation is among the candidates; the translation
+    may be a formula (`alpha` -> `k * leaves`), whose measure has to be a candidate.
     """
     known = list(dict.fromkeys(candidates))
     same = _same_letters(word, known)
@@ -163,17 +163,17 @@ def suggest(word: str, candidates: Iterable[str]) -> str | None:
     habit = HABITS.get(word.casefold().replace("-", "_").replace(" ", "_"))
     if habit is not None and any(candidate in _words(habit) for candidate in known):
         return habit
-    return _within_a_slip(word, known)
+    return _within_typing_mistakes(word, known)
 
 
 def nearest(word: str, candidates: Iterable[str]) -> str | None:
-    """The same for names that users chose themselves, such as columns and files: habits say nothing about those."""
+    """The same for names chosen by users, such as columns and files, without the habits of other tools."""
     known = list(dict.fromkeys(candidates))
-    return _same_letters(word, known) or _within_a_slip(word, known)
+    return _same_letters(word, known) or _within_typing_mistakes(word, known)
 
 
 def did_you_mean(word: str, candidates: Iterable[str]) -> tuple[str, ...]:
-    """The help line of a message about an unknown word; no line when nothing is close."""
+    """The help line of a message about an unknown word; empty if no candidate is close."""
     near = suggest(word, candidates)
     return () if near is None else (f"did you mean `{near}`?",)
 
@@ -184,8 +184,8 @@ def _same_letters(word: str, known: list[str]) -> str | None:
     return next((each for each in known if each != word and letters and _letters(each) == letters), None)
 
 
-def _within_a_slip(word: str, known: list[str]) -> str | None:
-    """The candidate that a slip or two of the finger made into `word`; the longer the word, the more slips."""
+def _within_typing_mistakes(word: str, known: list[str]) -> str | None:
+    """The candidate within one to three typing mistakes of `word`, depending on its length."""
     folded = word.casefold().replace("-", "_").replace(" ", "_")
     allowed = 1 if len(word) <= 4 else 2 if len(word) <= 9 else 3
     close = [
@@ -199,7 +199,7 @@ def _within_a_slip(word: str, known: list[str]) -> str | None:
 
 
 def edit_distance(left: str, right: str, limit: int) -> int:
-    """How many letters to add, drop, change or swap with their neighbor, up to `limit`; beyond it, `limit + 1`."""
+    """The number of letters to add, drop, change or swap with their neighbor; `limit + 1` if it exceeds the limit."""
     before: list[int] = []
     row = list(range(len(right) + 1))
     for i, letter in enumerate(left, start=1):

@@ -1,7 +1,7 @@
-"""The nodes of a .tml file: what the parser makes, the builder makes, and the formatter prints.
+"""The nodes of a .tml file, made by the parser or by the Python builder and printed by the formatter.
 
-Nodes are values: two are equal when they say the same thing, wherever it was written. That is what lets a model built
-in Python equal the model parsed from the text that it prints; spans are carried for messages and never compared.
+Nodes are values: two are equal if they say the same thing, wherever it was written. A model built in Python therefore
+equals the model parsed from the text that it prints; spans are kept for messages and never compared.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Relation:
     operands: tuple[Expression, ...]
     operators: tuple[str, ...]  # "<=", ">=", "=", "<" or ">"
     span: Span | None = _span()
-    operator_spans: tuple[Span, ...] = field(default=(), compare=False, repr=False, kw_only=True)  # empty or all
+    operator_spans: tuple[Span, ...] = field(default=(), compare=False, repr=False, kw_only=True)  # or none
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +75,9 @@ class Call:
     name: str
     arguments: tuple[Argument, ...] = ()
     given: tuple[Argument, ...] = ()
-    span: Span | None = _span()  # with the parentheses that stand around it, if any do
+    span: Span | None = _span()  # including parentheses around it
     name_span: Span | None = _span()
-    own_span: Span | None = _span()  # without them
+    own_span: Span | None = _span()  # without parentheses around it
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +241,7 @@ class Satisfy:
 
 @dataclass(frozen=True, slots=True)
 class Require:
-    condition: Expression  # a Comparison, or a Call or Name that is true or false: uses(age), monotone(x, increasing)
+    condition: Expression  # a Relation, or a Call or Name that is true or false: uses(age), monotone(x, increasing)
     name: str = ""
     span: Span | None = _span()
 

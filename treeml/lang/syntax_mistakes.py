@@ -1,7 +1,7 @@
-"""Where and how a parse failed -> what the user should read.
+"""Where and how a parse failed -> the message for the user.
 
-Known slips and habits of other languages are tried first, on the user's own text; what is left is told by what could
-have stood there, in words.
+Typical typing mistakes and habits of other languages are recognized first; otherwise the message lists what was
+expected, in words.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ class Failure:
     """A statement that does not parse."""
 
     source: Source
-    offset: int  # of the first token that cannot stand where it does; the end of the text when it breaks off
+    offset: int  # of the first token that does not fit; the end of the text if it ends too early
     opened: int  # where the statement began
-    end: int  # of the text that was parsed
-    accepted: frozenset[str]  # terminals that could have stood at the offset
+    end: int  # the end of the text that was parsed
+    accepted: frozenset[str]  # terminals that were expected at the offset
     previous: Word | None = None
-    parentheses: tuple[Word, ...] = ()  # still open
-    because: Diagnostic | None = None  # the mistake, where it is known already
+    parentheses: tuple[Word, ...] = ()  # that are still open
+    because: Diagnostic | None = None  # the mistake, if it is known already
 
     @property
     def rest(self) -> str:
@@ -65,7 +65,7 @@ def explain(failure: Failure) -> Diagnostic:
 
 
 def next_statement(source: Source, after: int) -> int:
-    """Where the next line begins that opens a statement, or looks as if it meant to; else the end of the text."""
+    """The start of the next line that begins, or seems to begin, a statement; else the end of the text."""
     line = source.text.find("\n", after) + 1
     for match in _OPENING.finditer(source.text, line) if line else ():
         before = source.text[max(after, match.start() - 200) : match.start()].split()
@@ -76,14 +76,14 @@ def next_statement(source: Source, after: int) -> int:
     return len(source.text)
 
 
-# A verb, or an unindented word that something other than a sign follows.
+# A verb, or an unindented word that is not followed by an operator or a sign.
 _OPENING = re.compile(rf"^[ \t\ufeff]*(?:{'|'.join(VERBS)})\b|^[^\W\d]\w*(?=[ \t]+[\"`\w]|[ \t]*\r?$)", re.MULTILINE)
 _CONTINUED = {("cost", "predict"), ("then", "minimize"), ("then", "maximize")}
 _WORD = re.compile(r"[^\W\d]\w*")
 
 _TWO_REQUIREMENTS = "write two `require` statements; all requirements hold together"
 
-# What stands at the failure (one character before it may belong to the slip) -> code, title, label, replacement, help.
+# Text at the failure (or from one character before it) -> code, title, label, replacement, help.
 _HABITS: tuple[tuple[str, str, str, str, str | None, str], ...] = (
     (r"={2,}", "S104", "a comparison is written `=`, not `{0}`", "write `=`", "=", ""),
     (r":=", "S104", "a value is given with `=`, not `{0}`", "write `=`", "=", ""),
@@ -112,7 +112,7 @@ _HABITS: tuple[tuple[str, str, str, str, str | None, str], ...] = (
 
 def _habit(failure: Failure) -> Diagnostic | None:
     for pattern, code, title, label, replacement, help in _HABITS:
-        # A two-character slip such as `==` fails at its second character, after the parser took the first.
+        # A two-character operator such as `==` fails at its second character, after the parser accepted the first.
         for before in (1, 0):
             match = re.compile(pattern).match(failure.source.text, failure.offset - before, failure.end)
             if (
@@ -195,7 +195,7 @@ def _bare_path(failure: Failure) -> Diagnostic | None:
 
 
 def _bound_in_goal(failure: Failure) -> Diagnostic | None:
-    """`minimize depth <= 3` mixes what is wished with what is required."""
+    """`minimize depth <= 3` mixes a goal with a requirement."""
     verb = _WORD.match(failure.source.text, failure.opened)
     match = re.match(r"[<>]=?|=", failure.rest)
     if verb is None or verb[0] not in ("minimize", "maximize") or match is None or "REQUIRE" not in failure.accepted:
@@ -261,7 +261,7 @@ def _unknown_statement(failure: Failure) -> Diagnostic | None:
         return None
     word = match[0]
     guess = suggest(word, VERBS)
-    # A slip of the finger can be mended unseen; a habit of another language may need more than its first word changed.
+    # A typing mistake has a safe fix; a habit of another language may need more changes than the first word.
     slip = guess is not None and guess.startswith(word.lower()[:3])
     if word in VERBS or not (failure.starts_line or (slip and len(word) > 3)):
         return None
@@ -350,7 +350,7 @@ def _unexpected(failure: Failure) -> Diagnostic:
 
 
 def phrase(terminals: frozenset[str]) -> str:
-    """What could have stood there, in words."""
+    """The expected terminals in words."""
     left = set(terminals) - {"$END"}
     parts = []
     for group, name in GROUPS:
@@ -411,6 +411,6 @@ def _short(text: str) -> str:
 
 
 def _just_after(failure: Failure) -> Span:
-    """The place right after the last token, where what is missing should stand."""
+    """The position after the last token, where something is missing."""
     end = failure.previous.span.end if failure.previous is not None else failure.offset
     return Span(failure.source, end, end)

@@ -1,7 +1,7 @@
-"""What is predicted and what is measured -> complaints where the two do not fit.
+"""The target and the measures -> errors if they do not fit together.
 
 Measures of classes, of numbers, of clusters and of ensembles cannot be mixed. Without data the type of the target is
-known only if it is declared or if `is` names a class; `data/bind.py` asks again when the rows are there.
+known only if it is declared or if `is` names a class; `data/bind.py` checks again when the rows are known.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def report_tasks(
     has_target: bool,
     findings: Findings,
 ) -> None:
-    """`has_target` says that the target comes with the data, so that no `predict` is needed."""
+    """`has_target`: the target comes with the data, so that no `predict` is needed."""
     uses = _uses(goals, requirements)
     predict = next((statement for statement in statements if isinstance(statement, Predict)), None)
     rules = {
@@ -76,7 +76,7 @@ def counts(use: Use) -> str:
     if use.measure in ("accuracy", "balanced_accuracy"):
         return "counts rows whose class is right"
     if task == "classes":
-        return "counts rows by their class" if unit != "truth" else "speaks of the positive class"
+        return "counts rows by their class" if unit != "truth" else "depends on the positive class"
     return {"numbers": "adds up distances between numbers", "clusters": "needs no target"}.get(
         task, "measures a forest"
     )
@@ -116,7 +116,7 @@ def _report_no_target(by_task: Mapping[str, Use], statements: Sequence[Statement
         what = "weight" if isinstance(about_classes, WeightClass) else "cost"
         findings.error(
             "T313",
-            f"this {what} speaks of classes, but nothing is predicted",
+            f"this {what} refers to classes, but nothing is predicted",
             (about_classes.span, "which column has these classes?"),
             help="name the column to predict: `predict disease`",
         )
@@ -221,15 +221,15 @@ def _is_margin_alone(goals: Sequence[CheckedGoal]) -> bool:
 
 
 def _report_improved_ensemble(ensemble: Ensemble | None, statements: Sequence[Statement], findings: Findings) -> None:
-    """A tree to begin with, or to mend, is one tree."""
+    """`start` and `improve` apply to one tree only."""
     for statement in statements:
         if ensemble is not None and isinstance(statement, (Improve, Start)):
             word = "improve" if isinstance(statement, Improve) else "start"
             findings.error(
                 "T319",
-                f"`{word}` is about one tree, but a forest is asked for",
+                f"`{word}` applies to one tree, but a forest is asked for",
                 (ensemble.span, "asks for a forest"),
-                (statement.span, "speaks of one tree"),
+                (statement.span, "applies to one tree"),
                 help=(f"remove `{word}`", "for one tree, remove the `ensemble` statement"),
             )
 
@@ -244,7 +244,7 @@ def _report_classes_of_numbers(
         if isinstance(statement, (WeightClass, MistakeCost)):
             findings.error(
                 "T301",
-                f"`{number.text}` needs a number, but this speaks of classes",
+                f"`{number.text}` needs a number, but this refers to classes",
                 (statement.span, "names a class"),
                 (number.span, counts(number)),
                 help=HELPS["classes"],

@@ -1,7 +1,7 @@
-"""Who gave a spec -> what it may touch and take. SECURITY.md states it for users.
+"""Whether a spec is trusted -> what it may access and use. SECURITY.md describes this for users.
 
-A spec is trusted unless `--untrusted`, `untrusted=True` or TREEML_UNTRUSTED=1 says otherwise. The limits below hold for
-specs that are not; what the command line or a call asks for itself (`--within`, `--memory`) takes their place.
+A spec is trusted unless `--untrusted`, `untrusted=True` or TREEML_UNTRUSTED=1 says otherwise. The limits below apply to
+untrusted specs; limits given on the command line or in a call (`--within`, `--memory`) replace them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ SECONDS = 60.0
 MEMORY = 2 * 10**9  # bytes
 CHARACTERS = 200_000  # of a spec and all that it includes
 STATEMENTS = 2_000
-FILES = 20  # that are included
+FILES = 20  # included
 NESTING = 5  # of files that include files
 NAME = 200  # characters of a name or of a text in quotes
 DIGITS = 60  # of a number
@@ -33,7 +33,7 @@ def distrusted() -> bool:
 
 
 def capped(spec: Spec, *, within: bool, threads: bool) -> Spec:
-    """A spec with no more time and threads than one may have that is not trusted, save what was asked for the run."""
+    """An untrusted spec with its time and threads limited, unless the caller set them for this run."""
     if not spec.untrusted:
         return spec
     seconds = spec.within if within and spec.within is not None else min(SECONDS, spec.within or SECONDS)

@@ -38,7 +38,7 @@ INNER_WORDS = (
 UNITS = ("%", "rows", "ms", "s", "min", "h")
 TYPES = ("binary", "number", "integer", "category", "ordered", "text")
 
-MAXIMUM_DIGITS = 500  # of a number written out; beyond it, text is a mistake or an attack
+MAXIMUM_DIGITS = 500  # of a number written out; longer ones are mistakes or attacks
 
 # What each statement looks like, for the help of a message.
 USAGE: dict[str, str] = {
@@ -66,7 +66,7 @@ USAGE: dict[str, str] = {
     "report": "report tree, confusion",
 }
 
-# What a user reads where the parser would say the name of a terminal. Total: a test holds it against the grammar.
+# What messages call each terminal. A test compares the keys with the grammar.
 PHRASES: dict[str, str] = {
     **{verb.upper(): f"`{verb}`" for verb in VERBS},
     **{word.upper(): f"`{word}`" for word in INNER_WORDS},
@@ -110,7 +110,7 @@ _ESCAPE = re.compile(r"\\(u\{([0-9A-Fa-f]{1,6})\}|.)", re.DOTALL)
 
 
 def is_bare(text: str) -> bool:
-    """Whether the text can stand as a name without backquotes."""
+    """Whether the text is a name that needs no backquotes."""
     return _BARE.fullmatch(text) is not None
 
 
@@ -119,12 +119,12 @@ def spell_string(text: str) -> str:
 
 
 def spell_name(text: str, reserved: tuple[str, ...] = ()) -> str:
-    """The name, in backquotes where it needs them: `reserved` are the words that mean something else in this place."""
+    """The name, in backquotes if it needs them; `reserved` words have another meaning in this place."""
     return text if is_bare(text) and text not in reserved else f"`{_escape(text, '`')}`"
 
 
 def spell_number(value: Fraction) -> str:
-    """A number with a finite decimal writing, written out."""
+    """A number as a decimal; ValueError if it has no finite decimal form."""
     numerator, denominator = value.numerator, value.denominator
     places = 0
     while denominator % 10 == 0:
@@ -142,7 +142,7 @@ def spell_number(value: Fraction) -> str:
 
 
 def read_number(text: str) -> Fraction | None:
-    """The exact value of a number as written, or None when it has too many digits to be meant."""
+    """The exact value of a number as written, or None if it has too many digits."""
     mantissa, _, exponent = text.replace("_", "").lower().partition("e")
     whole, _, decimals = mantissa.partition(".")
     if len(exponent) > 5 or len(mantissa) > MAXIMUM_DIGITS:
@@ -154,12 +154,12 @@ def read_number(text: str) -> Fraction | None:
 
 
 def read_quoted(text: str) -> str:
-    """What stands between the quotes or backquotes, escapes undone; an unknown escape stays as it is."""
+    """The text between quotes or backquotes with escapes replaced; an unknown escape stays as it is."""
     return _ESCAPE.sub(_unescape, text[1:-1]) if "\\" in text else text[1:-1]
 
 
 def bad_escapes(text: str) -> list[re.Match[str]]:
-    """The escapes between quotes that mean nothing."""
+    """The unknown escapes between quotes."""
     return [match for match in _ESCAPE.finditer(text) if _unescape(match) == match[0]] if "\\" in text else []
 
 

@@ -1,7 +1,7 @@
 """Syntax tree -> canonical text.
 
-Parsing the text gives equal nodes. One spelling for one meaning: names stand bare where they can, numbers are written
-out, and parentheses appear only where the tree needs them.
+Parsing the text gives equal nodes. Every meaning has one spelling: names have backquotes and expressions have
+parentheses only if they need them, and numbers are written out.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ Node = Statement | Expression | Argument | GoalPart | Modifier | Range | Choices
 
 @dataclass(frozen=True, slots=True)
 class ColumnName:
-    """A name where `all` would mean every column."""
+    """The name of a column in a place where the word `all` means every column."""
 
     name: Name
 
@@ -80,7 +80,7 @@ class Operator(str):
 
 
 def write(statement: Statement) -> str:
-    """One statement as text, on one line but for the goals that follow the first."""
+    """One statement as text, on one line; every goal after the first is on a line of its own."""
     return _written(statement)
 
 
@@ -93,7 +93,7 @@ def _written(node: Node) -> str:
 
 
 def pieces(node: Node) -> list[Piece]:
-    """The text of a node in order: what is written as it stands, and the nodes inside."""
+    """The text of a node as a list of literal text and inner nodes, in order."""
     if isinstance(node, Statement):
         return _statement_pieces(node)
     match node:
@@ -160,7 +160,7 @@ def _statement_pieces(statement: Statement) -> list[Piece]:
 
 
 def _run_pieces(statement: Ensemble | Start | Improve | Validate | Solve | Report) -> list[Piece]:
-    """The statements that say how a tree is found and shown."""
+    """The same for statements about how to find and show a tree."""
     match statement:
         case Ensemble():
             trees = ["up to ", statement.trees, " trees "] if statement.trees is not None else []
@@ -199,7 +199,7 @@ def _expression_pieces(expression: Expression) -> list[Piece]:
             given = [" given ", *_list(expression.given)] if expression.given else []
             return [OwnName(expression.name), "(", *_list(expression.arguments), *given, ")"]
         case Binary():
-            # Operators of one rank group from the left, so an equal rank on the right needs its parentheses.
+            # Operators of one rank associate to the left, so an equal rank on the right needs parentheses.
             left = _wrapped(expression.left, _rank(expression.left) < _rank(expression))
             right = _wrapped(expression.right, _rank(expression.right) <= _rank(expression))
             return [*left, f" {expression.operator} ", *right]

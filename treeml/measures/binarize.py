@@ -1,4 +1,4 @@
-"""Dataset -> features and the yes-or-no tests on them, with what every test asks in the user's own words."""
+"""Dataset -> features and the yes-or-no tests on them, with the question of every test in the user's own values."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from treeml.lang.spec import Binarization
 from treeml.measures.cuts import codes_of, distinct, every_cut, given_cuts, quantile_cuts, width_cuts
 from treeml.problem.problem import Feature, Test
 
-MOST_TESTS = 1000  # up to here every threshold is taken unless the spec says otherwise
+MOST_TESTS = 1000  # up to this many tests, every threshold is one unless the spec says otherwise
 MOST_SUBSET_LEVELS = 12  # 2,047 tests
 MOST_SUBSET_LEVELS_AS_THEY_ARE = 31
-_LISTED = 50_000  # beyond this, tests and questions are made one by one when asked for
+_LISTED = 50_000  # beyond this, tests and questions are created on access
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +43,12 @@ class Binarized:
     features: tuple[Feature, ...]
     tests: tuple[Test, ...]
     questions: Sequence[Question]  # parallel to tests
-    bits: NDArray[np.bool_] | None = None  # tests x rows, where the data came as bits
+    bits: NDArray[np.bool_] | None = None  # tests x rows, if the data were given as bits
     notes: tuple[str, ...] = ()
 
 
 def binarize(dataset: Dataset, *, numeric: bool = False) -> Binarized:
-    """The tests of a dataset; `numeric` says that the back-end takes ordered features as they are."""
+    """The tests of a dataset; `numeric`: the back-end uses ordered features directly."""
     columns = dataset.table.columns
     if isinstance(columns, BitColumns) and tuple(columns.index) == dataset.features:
         features, tests, questions = _binary_tests(dataset.features, columns.bit_levels)
@@ -89,7 +89,7 @@ class _Grid:
     cuts: NDArray[Any] | None = None  # of numbers, and of the ranks of ordered levels
     labels: tuple[Any, ...] = ()  # of levels
     whole: bool = False
-    two_valued: bool = False  # a category of two levels, asked as one
+    two_valued: bool = False  # a category of two levels: the question names a level
 
     def test(self, feature: int, j: int) -> Test:
         kind, values, missing_yes = self._meaning(j)
@@ -111,7 +111,7 @@ class _Grid:
         return Question(self.column, "at most", int(cut) if self.whole and cut == int(cut) else cut, (), missing_yes)
 
     def _meaning(self, j: int) -> tuple[str, tuple[int, ...], bool]:
-        """Kind, values and missing side of the j-th test: all with missing on the no side, then all on the yes side."""
+        """Kind, values and missing side of the j-th test; tests with missing on the no side come first."""
         if self.has_missing and j == self.tests - 1:
             return "missing", (), True
         plain = self.tests
@@ -126,7 +126,7 @@ class _Grid:
 
 
 class _Lazy(Sequence[Any]):
-    """Tests or questions of many columns, made one by one when asked for."""
+    """Tests or questions of many columns, created on access."""
 
     def __init__(self, grids: list[_Grid], made: Callable[[_Grid, int, int], Any]) -> None:
         self.grids = grids
@@ -160,7 +160,7 @@ class _Lazy(Sequence[Any]):
 def _binary_tests(
     names: tuple[str, ...], levels: tuple[Any, Any]
 ) -> tuple[tuple[Feature, ...], tuple[Test, ...], tuple[Question, ...]]:
-    """Features, tests and questions of a 0/1 matrix: they hold no rows, so the same names share them."""
+    """Features, tests and questions of a 0/1 matrix: they hold no rows, so matrices with the same names share them."""
     return (
         tuple([Feature(name, "binary", 2, None, i, 1) for i, name in enumerate(names)]),
         tuple([Test(i, "true") for i in range(len(names))]),
@@ -172,7 +172,7 @@ def _binary_tests(
 
 
 def _rules(dataset: Dataset) -> dict[str, Binarization | None]:
-    """The rule of every feature: its own, or the first for all columns that suits it."""
+    """The rule of every feature: its own, or the first rule for all columns that suits it."""
     own = {rule.column: rule for rule in dataset.spec.binarizations if rule.column}
     for_all = [rule for rule in dataset.spec.binarizations if not rule.column]
     rules: dict[str, Binarization | None] = {}
@@ -213,7 +213,7 @@ def _grids(
 
 
 def _coarse(dataset: Dataset, rules: dict[str, Binarization | None]) -> tuple[str, ...]:
-    """Optimality is relative to the tests, so a result says where a rule left thresholds out."""
+    """Notes about rules that leave thresholds out, because optimality is relative to the tests."""
     by_method: dict[str, list[str]] = {}
     for name, rule in rules.items():
         if rule is not None and rule.method in ("quantiles", "width", "cuts") and dataset.column(name).type != "binary":
@@ -285,7 +285,7 @@ def _of_levels(column: Column) -> _Grid:
 
 
 def _of_order(column: Column, rule: Binarization | None) -> _Grid:
-    """Levels in order: cut after every level, or after those that a rule over their ranks picks."""
+    """Ordered levels, cut after every level or after those that a rule picks by rank."""
     codes, labels = _present(column)
     missing = column.missing is not None
     if rule is None or rule.method == "thresholds":

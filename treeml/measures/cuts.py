@@ -1,8 +1,8 @@
 """The distinct values of a column -> cuts between them.
 
 A cut t between neighbors a < b satisfies a <= t < b exactly in float arithmetic, even where a and b differ in their
-last bit, so `x <= t` parts the rows as the values do. Within that it is the shortest decimal near the middle, because
-people read it.
+last bit, so `x <= t` splits the rows as the values do. Among such cuts the shortest decimal near the middle is chosen,
+because people read it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Numbers = NDArray[Any]  # float64, or int64 beyond 2**53
 
 
 def distinct(values: Numbers) -> Numbers:
-    """The different values, in order."""
+    """The distinct values in order."""
     ordered = np.sort(values)
     if len(ordered) < 2:
         return ordered
@@ -37,7 +37,7 @@ def every_cut(values: Numbers, whole: bool) -> Numbers:
 def quantile_cuts(values: Numbers, pieces: int, whole: bool) -> Numbers:
     """At most pieces - 1 cuts: the j-th follows the smallest value that at least j/pieces of the rows do not exceed.
 
-    Equal rows are never parted, so ties make fewer and unequal pieces; a cut after the largest value parts nothing.
+    Equal values are never separated, so ties lead to fewer and unequal pieces; there is no cut after the largest value.
     """
     ordered = np.sort(values)
     rows = len(ordered)
@@ -53,8 +53,8 @@ def quantile_cuts(values: Numbers, pieces: int, whole: bool) -> Numbers:
 def width_cuts(values: Numbers, pieces: int, whole: bool) -> Numbers:
     """At most pieces - 1 cuts at equal distances between the smallest and the largest value.
 
-    A cut is moved within its gap between two neighboring values, by at most a hundredth of a piece, to a short decimal;
-    of several cuts in one gap the first is kept, since they part the same rows.
+    A cut is moved within its gap between two neighboring values, by at most a hundredth of a piece, to a short decimal.
+    If several cuts fall into one gap, the first is kept, since they split the rows alike.
     """
     known = distinct(values)
     if len(known) < 2:
@@ -73,7 +73,7 @@ def width_cuts(values: Numbers, pieces: int, whole: bool) -> Numbers:
 
 
 def given_cuts(cuts: Iterable[Fraction], dtype: np.dtype[Any]) -> Numbers:
-    """Cuts as a spec gives them, in order, as the numbers of the column: 0.1 is the float that the text 0.1 is."""
+    """The cuts of a spec in order, as numbers of the column's type: 0.1 is the same float as 0.1 in the data."""
     if dtype.kind == "i":
         return np.array(sorted({_at_most(cut, dtype) for cut in cuts}), dtype=dtype)
     return np.array(sorted({float(cut) for cut in cuts}), dtype=np.float64)
@@ -104,7 +104,7 @@ def between(low: Numbers, high: Numbers, whole: bool) -> Numbers:
 
 
 def codes_of(values: Numbers, cuts: Numbers) -> NDArray[np.int32]:
-    """For every value the number of cuts below it: code <= j exactly where value <= cuts[j]."""
+    """For every value the number of cuts below it: code <= j if and only if value <= cuts[j]."""
     if len(cuts) <= 16:  # a few passes over the rows are faster than a search per row
         codes = np.zeros(len(values), dtype=np.int8)
         for cut in cuts:
@@ -114,7 +114,7 @@ def codes_of(values: Numbers, cuts: Numbers) -> NDArray[np.int32]:
 
 
 def _at_most(exact: Fraction, dtype: np.dtype[Any]) -> Any:
-    """The largest number of the column's kind that does not exceed a fraction."""
+    """The largest number of this dtype that does not exceed a fraction."""
     if dtype.kind == "i":
         return max(-(2**63), min(2**63 - 1, exact.numerator // exact.denominator))
     near = float(exact)
@@ -135,7 +135,7 @@ def _shortened(exact: Fraction, low: Any, high: Any, slack: Fraction, whole: boo
 
 
 def _rounded_near(near: float, digits: int, low: float, high: float) -> float | None:
-    """A decimal of so many digits in low <= x < high: the nearest, else the next one down or up."""
+    """A decimal with this many digits in low <= x < high: the nearest, else the next lower or higher one."""
     middle = Decimal(f"{near:.{digits - 1}e}")
     step = Decimal(1).scaleb(middle.adjusted() - digits + 1)
     fitting = (float(decimal) for decimal in (middle, middle - step, middle + step))

@@ -1,7 +1,7 @@
-"""A measure of a finished tree, straight from its definition, in exact arithmetic.
+"""A measure and a finished tree -> the exact value, computed directly from the definition.
 
-On purpose not the way of `terms`: no matrices and no terms, but rows counted by weight over what the tree predicts for
-them. What the two must agree on is tested, and `verify` stands on this one.
+This deliberately shares nothing with the lowerings: no matrices and no terms, only the weights of rows and what the
+tree predicts for them. Tests check that both agree, and verification uses this one.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class TreeOutcome:
-    """A tree, and what it does with the rows of the data."""
+    """A tree, and the leaf and prediction of every row."""
 
     tree: Tree
-    leaf: NDArray[np.intp]  # the number of the leaf that each row reaches
-    predicted: NDArray[np.int32]  # the number of the class predicted for each row; empty where leaves hold numbers
+    leaf: NDArray[np.intp]  # of each row: the number of its leaf
+    predicted: NDArray[np.int32]  # of each row: the number of the predicted class; empty if leaves hold numbers
 
 
 def outcome_of(tree: Tree, dataset: Dataset) -> TreeOutcome:
@@ -56,7 +56,7 @@ def outcome_of(tree: Tree, dataset: Dataset) -> TreeOutcome:
     if unknown:
         refuse(
             "D465",
-            f"the tree predicts `{label_text(unknown[0])}`, which is no class of {dataset.table.source}",
+            f"the tree predicts `{label_text(unknown[0])}`, which is not a class of {dataset.table.source}",
             None,
             f"its classes are {', '.join(numbers)}",
         )
@@ -76,7 +76,7 @@ def weight_of(dataset: Dataset, rows: Mask) -> Fraction:
 
 
 def confusion(dataset: Dataset, predicted: NDArray[np.int32]) -> list[list[int]]:
-    """For every actual and every predicted class the weight of the rows, in units of the scale of weights."""
+    """The weight of the rows for every actual and predicted class, in units of `weight_scale`."""
     classes = len(dataset.classes)
     cells = dataset.actual * classes + predicted
     most = int(dataset.weight.max(initial=0))

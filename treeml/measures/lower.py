@@ -1,8 +1,8 @@
 """A goal or a requirement over a Dataset -> sums of terms to minimize and to bound.
 
-Like terms are added up, all matrices of costs to a single `Predicted`. A bound makes linear what by itself is not: a
-gap is at most e where every ordered pair of groups is, and a quotient is at least q where its numerator is at least q
-times its denominator.
+Like terms are added up, all cost matrices into a single `Predicted`. Bounds on nonlinear measures become linear: a gap
+is at most e if the difference of every ordered pair of groups is, and a quotient is at least q if its numerator is at
+least q times its denominator.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from treeml.problem.neighbors import SHORT, beside
 from treeml.problem.problem import Bound, Goal
 from treeml.problem.terms import Depth, Largest, Leaves, Predicted, Ratio, Sum, Support, Term
 
-MOST_BOUNDS = 4096  # that one requirement with several gaps may become
+MOST_BOUNDS = 4096  # for one requirement with several gaps
 
 
 def lower_goal(goal: SpecGoal, dataset: Dataset, features: Features) -> Goal:
@@ -36,7 +36,7 @@ def lower_goal(goal: SpecGoal, dataset: Dataset, features: Features) -> Goal:
 
 
 def lower_requirement(requirement: Requirement, dataset: Dataset, features: Features) -> list[Bound]:
-    """A requirement as bounds that hold together exactly where it holds; none where it always does."""
+    """Bounds that are equivalent to a requirement; none if it always holds."""
     lowered = lower_linear(requirement.expression, dataset, features)
     limit = Fraction(row_limit(requirement, dataset.rows)) - lowered.constant
     lowered = Sum(lowered.parts)
@@ -50,7 +50,7 @@ def lower_requirement(requirement: Requirement, dataset: Dataset, features: Feat
 
 
 def lower_linear(expression: Linear, dataset: Dataset, features: Features, factor: Fraction = Fraction(1)) -> Sum:
-    """factor * an expression, with like terms added up."""
+    """A factor times an expression, with like terms added up."""
     parts: list[tuple[Fraction, Term]] = []
     constant = factor * expression.constant if expression.constant else expression.constant
     span = None
@@ -72,7 +72,7 @@ def row_limit(requirement: Requirement, rows: int) -> Fraction:
 def _linear_bounds(
     lowered: Sum, sense: str, limit: Fraction, requirement: Requirement
 ) -> Iterator[tuple[Sum, str, Fraction]]:
-    """The bound itself, or what makes it linear."""
+    """The bound itself, or equivalent linear bounds."""
     if not lowered.parts and _holds(sense, limit):
         return
     if len(lowered.parts) == 1:
@@ -86,7 +86,7 @@ def _linear_bounds(
             yield Sum(_added_up(parts, requirement.span)), facing, Fraction(0)
             return
         if isinstance(term, Largest):
-            # Both orders of every pair are in it, so it is never below zero.
+            # It contains both orders of every pair, so it is never negative.
             if facing == ">=" and quotient <= 0:
                 return
             if facing == "<=":
@@ -104,7 +104,7 @@ def _linear_bounds(
 
 
 def _short_quotient(term: Ratio, sense: str, limit: Fraction) -> Fraction:
-    """A limit that says the same of every quotient that these rows can make: 2/3 for 0.6666666666666666."""
+    """An equivalent limit with small terms for the quotients possible with these rows: 2/3 for 0.6666666666666666."""
     above, below = (_single(side) for side in (term.numerator, term.denominator))
     if above is None or below is None or limit < 0 or max(limit.numerator, limit.denominator) <= SHORT:
         return limit
@@ -113,7 +113,7 @@ def _short_quotient(term: Ratio, sense: str, limit: Fraction) -> Fraction:
 
 
 def _single(total: Sum) -> tuple[Fraction, int] | None:
-    """The unit of a sum that is a single matrix of costs, none of them negative, and what they come to at most."""
+    """The unit and the largest value of a sum that is one matrix of nonnegative costs; None for any other sum."""
     if len(total.parts) != 1 or total.constant:
         return None
     factor, term = total.parts[0]
@@ -124,7 +124,7 @@ def _single(total: Sum) -> tuple[Fraction, int] | None:
 
 
 def _one_sided(factor: Fraction, term: Term, limit: Fraction) -> str:
-    """`errors = 0` is `errors <= 0`, which more back-ends take: an end of what is possible is bounded on one side."""
+    """`errors = 0` becomes `errors <= 0`, which more back-ends support: at an end of the range one side is enough."""
     if not isinstance(term, Predicted):
         return "="
     ends = sorted(factor * term.scale * int(end.sum()) for end in (term.cost.min(axis=1), term.cost.max(axis=1)))
@@ -134,7 +134,7 @@ def _one_sided(factor: Fraction, term: Term, limit: Fraction) -> str:
 def _every_choice(
     lowered: Sum, gaps: list[tuple[Fraction, Largest]], sense: str, limit: Fraction, requirement: Requirement
 ) -> Iterator[tuple[Sum, str, Fraction]]:
-    """A sum with gaps is at most its limit where it is for every choice of one pair from each gap."""
+    """A sum with gaps is at most its limit if it is for every choice of one pair from each gap."""
     bounds = prod(len(gap.parts) for _, gap in gaps)
     if bounds > MOST_BOUNDS:
         refuse(
@@ -155,7 +155,7 @@ def _every_choice(
 
 
 def _holds(sense: str, limit: Fraction) -> bool:
-    """Does zero meet the limit?"""
+    """Does zero satisfy the limit?"""
     return limit == 0 or sense == ("<=" if limit > 0 else ">=")
 
 
@@ -187,7 +187,7 @@ def _joined(parts: list[tuple[Fraction, Predicted]], span: Span | None) -> Predi
     scales = [factor * term.scale for factor, term in parts]
     costs = [term.cost for _, term in parts]
     if len(parts) > 1:
-        # Common factors of a matrix move to its scale first: they are what makes common denominators grow.
+        # Common factors of a matrix move to its scale first, which keeps common denominators small.
         common = [int(np.gcd.reduce(cost, axis=None)) or 1 for cost in costs]
         costs = [cost // each for cost, each in zip(costs, common, strict=True)]
         scales = [scale * each for scale, each in zip(scales, common, strict=True)]
@@ -203,12 +203,12 @@ def _joined(parts: list[tuple[Fraction, Predicted]], span: Span | None) -> Predi
 
 
 def _reach(cost: Whole) -> int:
-    """No choice of classes makes the sum over rows larger than this."""
+    """An upper bound on the absolute sum over rows for any choice of classes."""
     return int(np.abs(cost).max(axis=1, initial=0).sum())
 
 
 def _common_scale(scales: Iterable[Fraction]) -> Fraction:
-    """The largest fraction of which every scale is a whole multiple."""
+    """The largest fraction that divides every scale."""
     scales = list(scales)
     denominator = lcm(*(scale.denominator for scale in scales))
     return Fraction(gcd(*(int(scale * denominator) for scale in scales)), denominator)

@@ -16,7 +16,7 @@ from treeml.problem.problem import Problem
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Lowered:
-    """A problem, and the way back from it to the user's columns."""
+    """A problem, and what its tests mean in the user's columns."""
 
     problem: Problem
     questions: Sequence[Question]  # what each test of the problem asks
@@ -25,7 +25,7 @@ class Lowered:
 
 
 def lower(dataset: Dataset, *, numeric: bool = False) -> Lowered:
-    """All that a back-end needs; `numeric` says that it takes ordered features as they are, without their bits."""
+    """The problem for a back-end; `numeric`: it uses ordered features directly, without their bits."""
     binarized = binarize(dataset, numeric=numeric)
     mistakes: list[Diagnostic] = []
     goals, bounds = [], []

@@ -1,8 +1,8 @@
-"""A measure over a Dataset -> an exact sum of terms, which are all that back-ends know.
+"""A measure over a Dataset -> an exact sum of terms, which is all that back-ends see.
 
 Every classification measure becomes one matrix of row x class costs in whole numbers, with one scale. What is not
-linear in the predictions stays what it is: a gap is the `Largest` of the differences between two groups, in both
-orders, and a share of what was predicted is a `Ratio`.
+linear in the predictions has terms of its own: a gap is the `Largest` of the differences between two groups, in both
+orders, and a share of the predicted rows is a `Ratio`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from treeml.problem.terms import (
 )
 
 SAFE = 2**62  # sums of costs stay below this, so that no back-end's 64-bit sum can overflow
-MOST_ENTRIES = 2**26  # of all matrices of a gap together: half a gigabyte
+MOST_ENTRIES = 2**26  # of all matrices of a gap together: 64 million, half a gigabyte
 
 Features = tuple[Feature, ...]
 
@@ -113,7 +113,7 @@ def monotone(use: Use, dataset: Dataset, features: Features) -> Sum:
                     helps=(f"declare `column {name} : ordered`, if its levels have one",),
                 )
             return _one(Monotone(number, direction == "increasing", positive))
-    # No test on the column can be asked, so no prediction changes along it.
+    # There is no test on the column, so the prediction does not depend on it.
     return Sum((), Fraction(1))
 
 
@@ -140,7 +140,7 @@ def balanced_accuracy(use: Use, dataset: Dataset, features: Features) -> Sum:
         for number, label in enumerate(dataset.classes)
     ]
     common = lcm(*totals)
-    # Every class adds up to `common`, so this is the sum over all rows.
+    # Each class sums to `common`, so this is the sum over all rows.
     if common * len(totals) >= SAFE:
         _too_large(use)
     factor = np.array([common // total for total in totals], dtype=np.int64)
@@ -260,7 +260,7 @@ def leaf_errors(use: Use, dataset: Dataset, features: Features) -> Sum:
 
 
 def leaf_weight(use: Use, dataset: Dataset, features: Features) -> Sum:
-    """Minus the largest, over leaves, of minus their weight: so whoever bounds the errors of leaves bounds this too."""
+    """Minus the largest of minus the weights of leaves, so that back-ends that bound leaf errors support it too."""
     _check_weights(use, dataset)
     cost = np.repeat(-dataset.weight[:, None], len(dataset.classes), axis=1)
     return Sum(((Fraction(-1), LeafErrors(cost, dataset.weight_scale)),))
@@ -318,7 +318,7 @@ def _error_matrix(use: Use, dataset: Dataset) -> Whole:
 
 
 def _matrix(use: Use, dataset: Dataset, rows: NDArray[np.bool_], classes: NDArray[np.bool_]) -> Whole:
-    """The weight of a row wherever the row and the class are among those named."""
+    """Row x class: the weight of the row if both row and class are selected, else 0."""
     _check_weights(use, dataset)
     cost: Whole = np.where(rows, dataset.weight, 0)[:, None] * classes[None, :].astype(np.int64)
     return cost

@@ -1,8 +1,8 @@
-"""Tree -> is it monotone along a column? Judged on the regions of its leaves, not on the rows.
+"""Tree -> whether it is monotone along a column, judged by the regions of its leaves, not by the rows.
 
-A leaf is a region: for every column the values that lead to it. Two leaves can be told by one column alone if their
-regions meet in every other column. What cannot occur (a level that the training data did not have, a value missing
-where none was) belongs to no region.
+A leaf has a region: for every column the values that lead to it. Two leaves can differ in one column alone if their
+regions intersect in every other column. Values that cannot occur (a level that the training data did not have, a
+missing value in a column that had none) belong to no region.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from treeml.data.table import label_text
 from treeml.trees.nodes import Field, TreeTest
 from treeml.trees.tree import Tree
 
-Edge = Fraction | None  # None: without end
+Edge = Fraction | None  # None: unbounded
 
 
 @dataclass(frozen=True, slots=True)
 class _Values:
-    """Values of one column: numbers above `above` and up to `up_to`, or places of levels; and the missing one."""
+    """A set of values of one column: numbers above `above` and up to `up_to`, or levels by position; and missing."""
 
     above: Edge = None
     up_to: Edge = None
     levels: frozenset[int] | None = None  # None for numbers
-    numbers: bool = True  # any numbers at all?
+    numbers: bool = True  # False: no numbers at all
     missing: bool = False
 
     def meets(self, other: _Values) -> bool:
@@ -37,7 +37,7 @@ class _Values:
         return self.numbers and other.numbers and _below(above, up_to)
 
     def can_rise_to(self, other: _Values) -> bool:
-        """Is some value here below some value there?"""
+        """Is some value of this set below some value of the other?"""
         if self.levels is not None and other.levels is not None:
             return bool(self.levels) and bool(other.levels) and min(self.levels) < max(other.levels)
         return self.numbers and other.numbers and _below(self.above, other.up_to)
@@ -58,12 +58,12 @@ def is_monotone(tree: Tree, column: str, increasing: bool, positive: str) -> boo
 
 
 def _can_rise(low: Mapping[str, _Values], high: Mapping[str, _Values], column: str) -> bool:
-    """Do some input here and some input there agree on all but the column, and is the column higher there?"""
+    """Can an input of the first region reach the second by raising only this column?"""
     return all(here.can_rise_to(high[name]) if name == column else here.meets(high[name]) for name, here in low.items())
 
 
 def _regions(tree: Tree) -> Iterator[Mapping[str, _Values]]:
-    """What leads to every leaf, in the order of the leaves."""
+    """The region of every leaf, in order."""
     fields = {field.name: field for field in tree.fields}
     everything = {
         name: _Values(levels=frozenset(range(len(field.levels))) if field.levels else None, missing=field.missing)
@@ -77,7 +77,7 @@ def _regions(tree: Tree) -> Iterator[Mapping[str, _Values]]:
 
 
 def _cut(values: _Values, test: TreeTest, answer: bool, field: Field) -> _Values:
-    """The values that give this answer."""
+    """The values that give this answer to the test."""
     if test.kind == "missing":
         return _only_missing(values) if answer else replace(values, missing=False)
     missing = values.missing and test.missing_yes == answer

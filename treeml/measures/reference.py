@@ -43,7 +43,7 @@ What can be minimized, maximized, required and reported. Rows have weights (1 un
 value is computed exactly, in whole numbers and fractions, by the same definitions in the checker, in every back-end
 and when an answer is verified.
 
-This page is made from the registry of measures (`python -m treeml.measures.reference`).
+This page is generated from the declarations of the measures (`python -m treeml.measures.reference`).
 """
 REMARKS = {
     "errors": """\
@@ -54,8 +54,8 @@ A condition is `predicted = "yes"`, `actual = "yes"`, or a column compared with 
 where the column is missing meets no condition on it. `rate(a given b)` is the weight of the rows that meet both,
 divided by the weight of those that meet `b`; without `given`, by the weight of all rows.
 
-`precision`, and a `rate` that is given something predicted, are shares of what the tree predicts. Where it predicts no
-such row they are undefined: that is no obstacle to any bound on them, and counts as 0 in a goal. A bound on one of them
+`precision`, and a `rate` with `predicted` after `given`, are shares of the rows that get this prediction. If there is
+no such row they are undefined: every bound on them then holds, and a goal counts them as 0. A bound on one of them
 alone is linear, so every back-end that bounds predictions takes it: `precision("yes") >= 0.8` means that the true
 positives are at least 0.8 times all positives.""",
     "fairness": """\
@@ -81,12 +81,12 @@ constants are equally good, the median and the quantile are the lowest of them t
 input exists whose positive prediction is lost when that column alone is raised (lowered, if decreasing). This is judged
 on all inputs, not only on the rows of the data; a missing value is neither higher nor lower than any other.""",
     "ensembles": """\
-`margin` is measured over the trees of an ensemble; a single tree has none.""",
+`margin` is measured over the trees of an ensemble; a single tree does not have one.""",
 }
 
 
 def reference() -> str:
-    """The whole page."""
+    """The page as Markdown."""
     return "\n".join(_lines()).rstrip() + "\n"
 
 

@@ -44,7 +44,7 @@ _ERRORS: Mapping[int, type[Exception]] = {1: ValueError, 2: MemoryError, 3: Over
 
 
 @dataclass(frozen=True, slots=True)
-class Flat:
+class FlatThresholdTree:
     """A tree over the columns given: node 0 is the root, `column` is -1 at a leaf, codes <= cut go to `yes`."""
 
     column: list[int]
@@ -63,7 +63,7 @@ class Outcome:
     value: int | None
     bound: int
     unit: Fraction
-    tree: Flat | None
+    tree: FlatThresholdTree | None
     kernel: str = ""
 
 
@@ -129,7 +129,7 @@ class NumericSolver:
         self._check(self._library.round(self._handle, beside))
         self._check(self._library.targets(self._handle, given, outputs, weights))
 
-    def start(self, tree: Flat | None) -> None:
+    def start(self, tree: FlatThresholdTree | None) -> None:
         if tree is None:
             self._check(self._library.start(self._handle, None, None, None, None, 0))
             return
@@ -208,10 +208,10 @@ class NumericSolver:
             self._library.kernel(self._handle).decode(),
         )
 
-    def _tree(self, nodes: int) -> Flat:
+    def _tree(self, nodes: int) -> FlatThresholdTree:
         cells = (c_int32 * (5 * nodes))()
         self._library.tree(self._handle, *(byref(cells, 4 * nodes * place) for place in range(5)))
-        return Flat(*(cells[place * nodes : (place + 1) * nodes] for place in range(5)))
+        return FlatThresholdTree(*(cells[place * nodes : (place + 1) * nodes] for place in range(5)))
 
     def _weights(self, weight: Whole | None) -> Whole | None:
         return None if weight is None else whole(weight, "weight", (self.rows,))

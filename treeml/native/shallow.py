@@ -41,7 +41,7 @@ class _Input(ctypes.Structure):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Flat:
+class FlatShallowTree:
     """A tree as arrays: node 0 is the root, test -1 marks a leaf, children come after their parent."""
 
     test: NDArray[np.int32]
@@ -58,7 +58,7 @@ class Shallow:
         bits: NDArray[np.bool_],  # tests x rows
         labels: NDArray[np.int32],
         weights: Sequence[int],  # of every class: the levels below its leaves
-        guide: Flat | None = None,
+        guide: FlatShallowTree | None = None,
         memory: int | None = None,
     ) -> None:
         self._handle = None
@@ -68,7 +68,7 @@ class Shallow:
         tests, rows = held.shape
         label = whole(labels, "labels", (rows,), np.int32)
         weight = whole(weights, "weights", (len(weights),), np.int32)
-        given = Flat(*(np.zeros(0, dtype=np.int32),) * 4) if guide is None else guide
+        given = FlatShallowTree(*(np.zeros(0, dtype=np.int32),) * 4) if guide is None else guide
         nodes = len(given.test)
         arrays = [whole(part, "each part of a guide", (nodes,), np.int32) for part in (given.test, given.yes, given.no)]
         # The structure holds addresses only: these names keep the arrays until C has copied them.
@@ -100,14 +100,14 @@ class Shallow:
         """The work of the last search, in machine words read."""
         return int(self._library.treeml_shallow_work(self._handle))
 
-    def tree(self) -> Flat:
+    def tree(self) -> FlatShallowTree:
         """The tree of the last search that found one."""
         size = self._library.treeml_shallow_tree(self._handle, None, None, None, None)
         if size < 0:
             raise MemoryError("the tree does not fit in memory")
         block = np.empty((4, size), dtype=np.int32)
         self._library.treeml_shallow_tree(self._handle, *block)
-        return Flat(*block)
+        return FlatShallowTree(*block)
 
     def close(self) -> None:
         if self._handle:

@@ -1,8 +1,8 @@
 """The rows of a leaf -> the constant that fits them best, and what it costs, exactly.
 
-The mean has the least squared loss. The q-quantile is the lowest value of a row up to which at least the share q of
-the weight lies: of all constants with the least pinball loss it is the lowest that is a row's own value; the median is
-the quantile at one half.
+The mean has the least squared loss. The q-quantile is the lowest value of a row such that rows up to it hold at least
+the share q of the weight: of all constants with the least pinball loss it is the lowest that is the value of a row. The
+median is the quantile at one half.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from treeml.problem.magnitudes import SAFE, largest
 
 
 def best_constant(kind: str, values: Whole, weight: Whole, level: Fraction = Fraction(1, 2)) -> Fraction:
-    """The best constant for rows with these values; rows that weigh nothing count alike if there are no others."""
+    """The best constant for rows with these values; if all weights are zero, every row counts the same."""
     if not weight.any():
         weight = np.ones(len(values), dtype=np.int64)
     if kind == "squared":
@@ -42,7 +42,7 @@ def constant_loss(kind: str, values: Whole, weight: Whole, level: Fraction = Fra
 def group_constants(
     kind: str, values: Whole, weight: Whole, group: NDArray[np.intp], groups: int, level: Fraction = Fraction(1, 2)
 ) -> list[Fraction]:
-    """The best constant of every group of rows, 0 where there are none; `group` holds the number of each row's."""
+    """The best constant of every group of rows, 0 for a group without rows; `group` is the group of every row."""
     if kind == "squared":
         totals, sums = group_sums(group, groups, weight), group_sums(group, groups, values, weight)
         if all(totals):
@@ -54,7 +54,7 @@ def group_constants(
 def group_losses(
     kind: str, values: Whole, weight: Whole, group: NDArray[np.intp], groups: int, level: Fraction = Fraction(1, 2)
 ) -> Fraction:
-    """What the best constants of all groups cost together."""
+    """The total cost of the best constants of all groups."""
     if kind != "squared" or largest(values) ** 2 >= SAFE:
         rows = rows_of_groups(group, groups)
         return sum((constant_loss(kind, values[here], weight[here], level) for here in rows), Fraction(0))
@@ -64,7 +64,7 @@ def group_losses(
 
 
 def rows_of_groups(group: NDArray[np.intp], groups: int) -> list[NDArray[np.intp]]:
-    """The numbers of the rows of every group."""
+    """The row numbers of every group."""
     order = np.argsort(group, kind="stable")
     ends = np.cumsum(np.bincount(group, minlength=groups))
     return np.split(order, ends[:-1])

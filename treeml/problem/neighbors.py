@@ -1,23 +1,23 @@
-"""A fraction -> those beside it whose terms are small, and others that compare with all of these alike.
+"""A fraction -> its neighbors with bounded numerators and denominators, and fractions that can stand in for it.
 
-Shares and prices are compared with fractions that rows can make: their terms are bounded by the weights of the rows.
-Among such fractions a number such as 0.6666666666666666 says nothing that one of its neighbors does not. They are
-found in the tree of Stern (1858) and Brocot (1861), by whole runs of steps to one side.
+Shares and prices are compared with fractions that rows can produce, whose numerators and denominators are bounded by
+the weights of the rows. In such comparisons a number such as 0.6666666666666666 can be replaced by one of its
+neighbors. The neighbors are found in the tree of Stern (1858) and Brocot (1861), taking all steps to one side at once.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
 
-SHORT = 1000  # a quotient of terms up to here is compared with as it is
-Pair = tuple[int, int]  # above and below the line; below may be 0, for what is greater than every fraction
+SHORT = 1000  # fractions with numbers up to this size are left as they are
+Pair = tuple[int, int]  # numerator and denominator; 1/0 is greater than every fraction
 
 
 def neighbors(value: Fraction, top: int, bottom: int) -> tuple[Pair, Pair]:
-    """The closest fractions at or below and at or above a value that is not negative.
+    """The closest fractions at or below, and at or above, a value that is not negative.
 
-    Numerators go up to `top` and denominators up to `bottom`, but 0/1 and 1/0 are always there. Both are the value
-    itself where it is such a fraction.
+    Numerators go up to `top` and denominators up to `bottom`, but 0/1 and 1/0 are always included. If the
+    value is such a fraction itself, both are equal to it.
     """
     if value < 0:
         raise ValueError("neighbors are those of a value that is not negative")
@@ -26,7 +26,7 @@ def neighbors(value: Fraction, top: int, bottom: int) -> tuple[Pair, Pair]:
         return (above, below), (above, below)
     low, high = (0, 1), (1, 0)
     while low[0] + high[0] <= top and low[1] + high[1] <= bottom:
-        # The value lies strictly between the two, and is no fraction of these bounds: it is never met.
+        # The value lies strictly between the two and is not a fraction within these bounds, so it is never reached.
         if above * (low[1] + high[1]) > (low[0] + high[0]) * below:
             room = (above * low[1] - low[0] * below) // (high[0] * below - above * high[1])
             low = _moved(low, high, room, top, bottom)
@@ -37,7 +37,7 @@ def neighbors(value: Fraction, top: int, bottom: int) -> tuple[Pair, Pair]:
 
 
 def _moved(start: Pair, towards: Pair, room: int, top: int, bottom: int) -> Pair:
-    """So many steps of the tree to one side, and no further than the bounds."""
+    """Take `room` steps of the tree to one side, or as many as the bounds allow."""
     steps = room
     if towards[0]:
         steps = min(steps, (top - start[0]) // towards[0])
@@ -47,25 +47,25 @@ def _moved(start: Pair, towards: Pair, room: int, top: int, bottom: int) -> Pair
 
 
 def least_from(value: Fraction, top: int, bottom: int) -> Fraction | None:
-    """The least fraction of these bounds that is not below the value; None where all are below it."""
+    """The least fraction within these bounds that is not below the value; None if all are below it."""
     _, (above, below) = neighbors(value, top, bottom)
     return Fraction(above, below) if below else None
 
 
 def greatest_to(value: Fraction, top: int, bottom: int) -> Fraction:
-    """The greatest fraction of these bounds, 0 included, that is not above the value."""
+    """The greatest fraction within these bounds, including 0, that is not above the value."""
     (above, below), _ = neighbors(value, top, bottom)
     return Fraction(above, below)
 
 
 def alike(value: Fraction, top: int, bottom: int) -> Fraction:
-    """A fraction that lies below, at and above the same fractions of these bounds as the value, with small terms."""
+    """A simple fraction that compares with every fraction within these bounds as the value does."""
     low, high = neighbors(value, top, bottom)
     return value if low == high else Fraction(low[0] + high[0], low[1] + high[1])
 
 
 def beside(limit: Fraction, sense: str, top: int, bottom: int) -> Fraction:
-    """A fraction with which those of these bounds compare ("<=", ">=" or "=") as with a limit that is not negative."""
+    """A fraction that can replace a limit (not negative) when fractions within these bounds are compared with it."""
     if sense == ">=":
         other = least_from(limit, top, bottom)
         return Fraction(top + 1) if other is None else other
@@ -73,7 +73,7 @@ def beside(limit: Fraction, sense: str, top: int, bottom: int) -> Fraction:
 
 
 def simplest_between(low: Fraction, high: Fraction | None) -> Fraction:
-    """The fraction of smallest terms above `low`, which is not negative, and below `high`; None is no limit."""
+    """The simplest fraction above `low`, which is not negative, and below `high`; None means no upper limit."""
     whole = low.numerator // low.denominator
     if high is None or whole + 1 < high:
         return Fraction(whole + 1)

@@ -1,10 +1,10 @@
-"""A goal with a loss -> how far apart its values lie, and smaller numbers that rank the best trees alike.
+"""A goal with a loss -> how far apart its values are, and smaller numbers that rank the best trees the same.
 
-Squared losses are real numbers, so solvers round them, to a share of what a single leaf costs. One far value can make
-that share larger than the best tree's loss. But once a tree is known, every leaf of a better one costs less than that
-tree: no such leaf holds rows from both sides of a wide gap between targets, and how wide the gap is beyond that is no
-matter. With such gaps narrowed, trees that are as good as the known one keep their losses exactly, and all others still
-cost more than it. The same holds for tests that cost more than the known tree.
+Squared losses are real numbers, so solvers round them, relative to the cost of a single leaf. One outlier can make the
+rounding larger than the loss of the best tree. But once a tree is known, every leaf of a better tree costs less than
+the known tree, so no such leaf holds rows from both sides of a wide gap between targets, and the exact width of the gap
+does not matter. If such gaps are narrowed, trees that are as good as the known one keep their losses exactly, and all
+others still cost more. The same holds for tests that cost more than the known tree.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treeml.problem.constants import exact_sum
-from treeml.problem.terms import Loss, Predicted, Sum, Term, TestCost
+from treeml.problem.terms import Loss, Sum, Term, TestCost
 
-CLOSE = Fraction(1, 10**9)  # a proof to this share of the value is as good as those about whole numbers, to a reader
-_MOST_BITS = 1_000  # beyond, differences are too small for any arithmetic here to tell
+CLOSE = Fraction(1, 10**9)  # a proof up to this relative difference is reported like an exact one
+_MOST_BITS = 1_000  # beyond this, differences are too small for any arithmetic used here
 
 
 def smallest_difference(total: Sum, leaves: int) -> Fraction:
-    """Two different values of the sum, for trees of at most so many leaves, differ at least by this; 0: not known.
+    """The least difference between two values of the sum, for trees of at most `leaves` leaves; 0 if not known.
 
-    A loss is a whole number over the weights of the leaves, whose product is largest where all are alike.
+    A loss is a whole number divided by the weights of the leaves, whose product is largest if all are equal.
     """
     steps: list[Fraction] = []
     bits = 0.0
@@ -40,7 +40,7 @@ def smallest_difference(total: Sum, leaves: int) -> Fraction:
             weight = exact_sum(term.weight) // divisor
             steps.append(factor * term.scale * divisor / (term.level.denominator if term.kind == "quantile" else 1))
             if term.kind == "squared" and weight:
-                alike = max(1, int(weight / e))  # beyond, more leaves make their product smaller
+                alike = max(1, int(weight / e))  # with more leaves the product becomes smaller
                 bits += min(leaves, alike + 1) * log2(max(2.0, weight / min(leaves, alike)))
                 if bits > _MOST_BITS:
                     return Fraction(0)
@@ -57,12 +57,12 @@ def smallest_difference(total: Sum, leaves: int) -> Fraction:
 
 
 def narrowed(total: Sum, value: Fraction) -> Sum | None:
-    """The sum with smaller numbers, of the same value for every tree of at most this value, and of more for all others.
+    """The sum with smaller numbers: trees of at most this value keep their value, all others stay above it.
 
-    None where that changes little, or where a part of the sum may be negative.
+    None if that changes little, or if a part of the sum may be negative.
     """
     value -= total.constant
-    if any(factor < 0 or isinstance(term, Predicted) for factor, term in total.parts):
+    if any(factor < 0 or not term.is_never_negative() for factor, term in total.parts):
         return None
     parts: list[tuple[Fraction, Term]] = []
     changed = False
@@ -78,7 +78,7 @@ def narrowed(total: Sum, value: Fraction) -> Sum | None:
 
 
 def _cheaper(term: TestCost, most: Fraction) -> TestCost | None:
-    """Whoever tests a feature pays for two rows at least, which is too much where each costs all that is allowed."""
+    """A tree that tests a feature pays for at least two rows, so costs above the allowed total can be lowered to it."""
     if most <= 0 or max(term.costs, default=0) < 4 * most:
         return None
     finer = max(1, ceil(2**20 / most))
@@ -87,7 +87,7 @@ def _cheaper(term: TestCost, most: Fraction) -> TestCost | None:
 
 
 def _closer(loss: Loss, most: Fraction) -> Loss | None:
-    """Gaps so wide that no leaf of a loss up to `most` spans them are made narrower."""
+    """Narrow the gaps that no leaf with a loss of up to `most` can span."""
     targets = loss.targets.copy()
     before = after = 0
     for output in range(targets.shape[1]):
@@ -99,7 +99,7 @@ def _closer(loss: Loss, most: Fraction) -> Loss | None:
 
 
 def _widest(loss: Loss, most: Fraction, below: int, above: int) -> int:
-    """A gap that costs more than `most` in a leaf with a row of these weights on either side of it."""
+    """The width of a gap that costs more than `most` in a leaf with rows of these weights on either side."""
     if loss.kind == "squared":
         square = most * Fraction(below + above, below * above)
         return isqrt(square.numerator // square.denominator) + 1

@@ -33,21 +33,21 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A sum kept at or below, at or above, or exactly on a limit."""
+    """A requirement: the sum is at most, at least or exactly the limit."""
 
     sum: Sum
     sense: str  # "<=", ">=" or "="
     limit: Fraction
-    name: str = ""  # as the user wrote it, for explanations; one requirement may make several bounds of one name
+    name: str = ""  # as the user wrote it, for explanations; several bounds of one requirement share its name
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Feature:
-    """A column as back-ends see it: for every row the number of its bin or level, -1 where it is missing.
+    """A column as back-ends see it: for every row the number of its bin or level, -1 if it is missing.
 
-    kind `ordered`: the tests are codes <= j for j = 0 .. levels - 2 (and, where values are missing and the column
-    keeps them apart, each of these twice: with the missing rows on the no side and on the yes side, and one test that
-    only they pass). kind `levels`: codes == j. kind `subsets`: codes in any proper subset of the levels.
+    kind `ordered`: the tests are codes <= j for j = 0 .. levels - 2 (if values are missing and the column
+    keeps them separate, each of these twice, with the missing rows on the no side and on the yes side, and one test
+    that only missing rows pass). kind `levels`: codes == j. kind `subsets`: codes in any proper subset of the levels.
     kind `binary`: a single test, codes == 1.
     """
 
@@ -77,8 +77,8 @@ class Problem:
     features: tuple[Feature, ...]
     tests: tuple[Test, ...]
     count: Whole  # how many of the user's rows each row stands for
-    classes: int  # 0 where the leaves hold numbers
-    goals: tuple[Goal, ...]  # the first decides, later ones break ties; none: any tree that meets the bounds
+    classes: int  # 0 if the leaves hold numbers
+    goals: tuple[Goal, ...]  # the first decides, later ones break ties; without goals, any tree that meets the bounds
     bounds: tuple[Bound, ...]
     given_bits: Bits | None = field(default=None, repr=False)
 
@@ -87,7 +87,7 @@ class Problem:
         return len(self.count)
 
     def asking(self, goals: tuple[Goal, ...], bounds: tuple[Bound, ...]) -> Problem:
-        """The same rows and tests with other goals and bounds; bits that were made are kept."""
+        """The same rows and tests with other goals and bounds; bits are kept if they were computed."""
         other = replace(self, goals=goals, bounds=bounds)
         if "bits" in vars(self):
             vars(other)["bits"] = self.bits
@@ -95,7 +95,7 @@ class Problem:
 
     @cached_property
     def bits(self) -> Bits:
-        """tests x rows: does the row answer yes? Made only when somebody asks."""
+        """tests x rows: does the row answer yes? Computed at first use."""
         if self.given_bits is not None:
             return self.given_bits
         from treeml.problem.answers import answer_bits  # imported here: start-up time
@@ -103,7 +103,7 @@ class Problem:
         return answer_bits(self)
 
     def bound_on(self, kind: str, sense: str) -> Fraction | None:
-        """The tightest limit that a bound on this term alone sets in this sense ("<=" or ">="), if there is one."""
+        """The tightest limit in this sense ("<=" or ">=") that a bound on one such term alone sets, if there is one."""
         limits = []
         for bound in self.bounds:
             if len(bound.sum.parts) != 1 or type(bound.sum.parts[0][1]).__name__ != kind:

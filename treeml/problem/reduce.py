@@ -1,14 +1,14 @@
 """Problem -> a smaller Problem with the same answers, and the way back for its trees.
 
 Rows that no test tells apart always share a leaf, so they become one row: their counts and their rows of costs are
-added up. That needs nothing of their classes. Where leaves hold numbers (`Loss`) or a user's function looks at rows
-(`Custom`), rows stay as they are.
+added up, whatever their classes. Rows are not merged if leaves hold numbers (`Loss`) or a user's function looks at rows
+(`Custom`).
 
-A test that all rows answer alike splits nothing and goes. Of tests that split the rows in the same way, yes and no
-perhaps swapped, the first stays for all. Which column is asked then may change, so tests of different features are
-merged only where no term can tell: neither feature has a test cost above zero, and neither is in a `Used`. Within one
-feature merging is always safe for these. `Monotone` judges leaves by the regions that their tests describe, and two
-tests may agree on every row yet describe different regions: where it occurs, only constant tests go.
+A test that all rows answer alike splits nothing and is dropped. Of several tests that split the rows in the same way,
+perhaps with yes and no swapped, only the first is kept. This may change which column is tested, so tests of different
+features are merged only if no term distinguishes these features, as test costs and `Used` do; within one feature
+merging is safe for these terms. `Monotone` judges leaves by the regions that their tests describe, and two tests may
+agree on every row yet describe different regions: with such a term only constant tests are dropped.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Lift = Callable[[Node], Node]
 
 
 def reduce(problem: Problem, rows: bool = True, tests: bool = True) -> tuple[Problem, Lift]:
-    """Merge what no answer can tell apart; the lift turns a tree over the smaller problem into one over the first."""
+    """Merge equal rows and tests; the lift turns a tree over the smaller problem into one over the original."""
     totals = [goal.sum for goal in problem.goals] + [bound.sum for bound in problem.bounds]
     terms = [term for total in totals for term in total.terms()]
     bits = problem.bits
@@ -54,18 +54,18 @@ def reduce(problem: Problem, rows: bool = True, tests: bool = True) -> tuple[Pro
 
 
 def _kept_tests(problem: Problem, bits: Bits, terms: list[Term]) -> NDArray[np.int64]:
-    """The tests that stay, in order."""
+    """The tests that are kept, in order."""
     count = len(problem.tests)
     if not count or not problem.rows:
         return np.arange(count) if problem.rows else np.empty(0, dtype=np.int64)
-    answers = bits ^ bits[:, :1]  # the first row answers no: a test and its opposite look alike
+    answers = bits ^ bits[:, :1]  # make the first row answer no, so that a test and its opposite are equal
     splitting = np.flatnonzero(answers.any(axis=1))
     if not all(term.merges_tests for term in terms):
         return splitting
     feature = np.repeat(np.arange(len(problem.features)), [each.tests for each in problem.features])
-    told_apart = frozenset[int]().union(*(term.distinguished_features() for term in terms))
-    company = np.array([number + 1 if number in told_apart else 0 for number in range(len(problem.features))])
-    first, _ = _groups(_packed(answers[splitting]), company[feature[splitting]])
+    distinguished = frozenset[int]().union(*(term.distinguished_features() for term in terms))
+    tag = np.array([number + 1 if number in distinguished else 0 for number in range(len(problem.features))])
+    first, _ = _groups(_packed(answers[splitting]), tag[feature[splitting]])
     return splitting[first]
 
 
@@ -79,20 +79,20 @@ def _packed(table: Bits) -> NDArray[np.uint64]:
     return padded.view(np.uint64)
 
 
-def _groups(words: NDArray[np.uint64], company: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The first of every group of equal rows (of one company), in order, and the group of every row."""
+def _groups(words: NDArray[np.uint64], tag: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The first of every group of equal rows with the same tag, in order, and the group of every row."""
     salt = _mixed(np.arange(1, words.shape[1] + 1, dtype=np.uint64))
-    key = _mixed(words ^ salt).sum(axis=1, dtype=np.uint64) ^ _mixed(company.astype(np.uint64))
+    key = _mixed(words ^ salt).sum(axis=1, dtype=np.uint64) ^ _mixed(tag.astype(np.uint64))
     first, group = _first_and_group(key)
-    if not (np.array_equal(words, words[first][group]) and np.array_equal(company, company[first][group])):
-        # Two different rows share a key: compare them as they are.
-        whole = np.ascontiguousarray(np.column_stack([words, company.astype(np.uint64)]))
+    if not (np.array_equal(words, words[first][group]) and np.array_equal(tag, tag[first][group])):
+        # Two different rows have the same hash: compare the rows themselves.
+        whole = np.ascontiguousarray(np.column_stack([words, tag.astype(np.uint64)]))
         first, group = _first_and_group(whole.view(np.dtype((np.void, whole.shape[1] * 8))).reshape(-1))
     return first, group
 
 
 def _mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Every bit of a key spread over all of it: the finalizer of Appleby's MurmurHash3 (2011)."""
+    """Hash 64-bit keys: the finalizer of Appleby's MurmurHash3 (2011)."""
     for factor in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
         keys = (keys ^ (keys >> np.uint64(33))) * np.uint64(factor)
     return keys ^ (keys >> np.uint64(33))
@@ -138,7 +138,7 @@ def _with_rows(problem: Problem, first: NDArray[np.int64], group: NDArray[np.int
 
 
 def _with_tests(problem: Problem, bits: Bits, kept: NDArray[np.int64]) -> Problem:
-    """Features keep their numbers, codes and levels; each asks fewer of its tests."""
+    """The problem with these tests only; features keep their numbers, codes and levels."""
     starts = [feature.first_test for feature in problem.features]
     begins = np.searchsorted(kept, [*starts, len(problem.tests)]).tolist()
     features = [

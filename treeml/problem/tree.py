@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """`label` is the class predicted; -1 where the leaf holds a number, which follows from its rows.
+    """`label` is the predicted class; -1 if the leaf holds a number, which follows from its rows.
 
     Every leaf of an answer holds at least one row: a test that sends all rows one way splits nothing.
     """

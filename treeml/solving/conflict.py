@@ -6,7 +6,7 @@ from dataclasses import replace
 from time import monotonic
 
 from treeml.backends.contract import Deadline, Limits, Status
-from treeml.backends.infeasibility import asked_of, filtered, has_easy_tree, with_names
+from treeml.backends.infeasibility import filtered, has_easy_tree, planned_answer, with_names
 from treeml.problem.problem import Problem
 from treeml.solving.choice import Chosen
 
@@ -27,7 +27,7 @@ def reduced_conflict(chosen: Chosen, limits: Limits, start: list[str]) -> tuple[
     def verdict(part: Problem) -> Status:
         if has_easy_tree(part, problem.goals, limits):
             return Status.OPTIMAL
-        found = asked_of(backend, part, quiet)
+        found = planned_answer(backend, part, quiet)
         return Status.UNKNOWN if found is None else found.status
 
     if not start or verdict(with_names(problem, start)) is not Status.INFEASIBLE:

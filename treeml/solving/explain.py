@@ -1,4 +1,4 @@
-"""A spec, a word or a failure -> why: the plan, what a measure or a message means, and which requirements conflict."""
+"""A specification, a word or a failure -> an explanation: the plan, a measure, a message, or why there is no tree."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def of_word(word: str) -> str | None:
-    """What a word means: `measures`, the name of a measure, or the code of a message; None for anything else."""
+    """The meaning of `measures`, of the name of a measure, or of the code of a message; None for other words."""
     from treeml.lang.codes import CATALOGUE
     from treeml.lang.measures import MEASURES
     from treeml.solving.report import table_text
@@ -40,6 +40,7 @@ def _indented(text: str) -> str:
 
 
 def signature(name: str) -> str:
+    """A measure with its arguments."""
     from treeml.lang.arguments import signature
     from treeml.lang.measures import MEASURES
 
@@ -117,7 +118,7 @@ def capable_backends(
 
 
 def backends() -> list[dict[str, Any]]:
-    """Every registered back-end: what it is, and whether it can run here."""
+    """Every registered back-end, and whether it can run here."""
     from treeml.backends import registry
 
     rows = [_backend_row(backend) for backend in registry.all()]
@@ -127,7 +128,7 @@ def backends() -> list[dict[str, Any]]:
 def _backend_row(backend: Backend) -> dict[str, Any]:
     try:
         missing, version = backend.missing(), backend.version()
-    except Exception as error:  # a library that does not load is one line of the list, not the end of it
+    except Exception as error:  # a library that does not load becomes one line of the list
         missing, version = f"{type(error).__name__}: {error}", ""
     return {
         "back-end": backend.name,
@@ -139,13 +140,13 @@ def _backend_row(backend: Backend) -> dict[str, Any]:
 
 
 def as_error(result: Result) -> SpecError:
-    """Why there is no tree, to be raised."""
+    """Why there is no tree, as an exception."""
     kind = InfeasibleError if result.status is Status.INFEASIBLE else BackendError
     return kind(list(of_failure(result)))
 
 
 def of_failure(result: Result) -> Iterator[Diagnostic]:
-    """Why there is no tree: the requirements that conflict, or the limit that was reached."""
+    """Why there is no tree: requirements that conflict, or a limit that was reached."""
     if result.because is not None:
         yield result.because
     elif result.status is Status.INFEASIBLE:

@@ -1,7 +1,7 @@
 """Lowered problem -> a requirement that no tree of any depth can meet on these rows, if there is one.
 
-Rows that agree on every feature end in the same leaf of every tree. What that costs at least is found by counting, so
-a spec that asks for less is refused before any solver works on it, with two rows that show why.
+Rows that agree on every feature reach the same leaf of every tree. Counting gives the least cost of that, so a spec
+that asks for less is refused before any solver runs, and the message shows two such rows.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Impossible:
-    """A bound that the rows alone rule out, and the message that says so."""
+    """A bound that the rows alone rule out, and the message about it."""
 
     name: str
     diagnostic: Diagnostic
 
 
 def impossible(lowered: Lowered) -> Impossible | None:
-    """The first bound on predictions that lies below what rows alike in every feature make unavoidable."""
+    """The first bound on predictions that rows with equal features make impossible."""
     bounds = [bound for bound in lowered.problem.bounds if _is_on_predictions(bound)]
     if not bounds:
         return None
@@ -53,7 +53,7 @@ def _is_on_predictions(bound: Bound) -> bool:
 
 
 def _reach(bound: Bound, groups: NDArray[np.intp]) -> tuple[Fraction, Fraction]:
-    """The least and the greatest value of a sum of predictions when every group gets one class."""
+    """The least and the greatest value of a sum of predictions if every group gets one class."""
     factor, term = bound.sum.parts[0]
     assert isinstance(term, Predicted)
     totals = np.zeros((int(groups.max()) + 1, term.cost.shape[1]), dtype=np.int64)
@@ -63,7 +63,7 @@ def _reach(bound: Bound, groups: NDArray[np.intp]) -> tuple[Fraction, Fraction]:
 
 
 def alike(problem: Problem) -> NDArray[np.intp]:
-    """For every row the number of its group: rows that no test can tell apart."""
+    """The number of every row's group; no test distinguishes the rows of a group."""
     codes = [feature.codes for feature in problem.features]
     if problem.given_bits is not None or any(code is None for code in codes):
         matrix: NDArray[Any] = np.packbits(problem.bits, axis=0).T
@@ -78,7 +78,7 @@ def alike(problem: Problem) -> NDArray[np.intp]:
 def _message(bound: Bound, best: Fraction, groups: NDArray[np.intp], lowered: Lowered) -> Diagnostic:
     dataset = lowered.dataset
     requirement = next(each for each in dataset.spec.requirements if (each.name or each.text) == bound.name)
-    value = _in_the_users_terms(requirement, best, lowered)
+    value = _in_user_terms(requirement, best, lowered)
     at_best = "" if value is None else f"at best it is {readable(value)}"
     fact, notes = f"{at_best or 'it is out of reach'}, whatever is predicted", []
     clash = clashing(groups, dataset)
@@ -102,7 +102,7 @@ def _message(bound: Bound, best: Fraction, groups: NDArray[np.intp], lowered: Lo
 
 
 def how_far(requirement: Requirement) -> str:
-    """The question to ask next: how far a requirement would have to give."""
+    """The command that finds out how far a requirement would have to give."""
     name, span = requirement.name or requirement.text, requirement.span
     asks = f"`model.why(nearest=[{name!r}])`"
     if span is not None and span.source.path is not None:
@@ -110,8 +110,8 @@ def how_far(requirement: Requirement) -> str:
     return f"{asks} says how far it would have to give"
 
 
-def _in_the_users_terms(requirement: Requirement, best: Fraction, problem: Lowered) -> Fraction | None:
-    """What the requirement's own expression is where its bound is at `best`; None where a bound is not that simple."""
+def _in_user_terms(requirement: Requirement, best: Fraction, problem: Lowered) -> Fraction | None:
+    """The value of the requirement's expression if its bound is at `best`; None if that does not follow simply."""
     from treeml.measures.lower import lower_linear
 
     lowered = lower_linear(requirement.expression, problem.dataset, problem.problem.features)
@@ -124,7 +124,7 @@ def _in_the_users_terms(requirement: Requirement, best: Fraction, problem: Lower
 
 
 def clashing(groups: NDArray[np.intp], dataset: Dataset) -> tuple[int, int, int] | None:
-    """Two rows, counted from 1, that are alike but for their class, and how many rows have such a partner."""
+    """Two rows (numbered from 1) that differ only in their class, and the number of rows with such a partner."""
     classes = max(len(dataset.classes), 1)
     seen = np.zeros((int(groups.max()) + 1, classes), dtype=np.int64)
     np.add.at(seen, (groups, dataset.actual), 1)

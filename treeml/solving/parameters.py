@@ -1,7 +1,7 @@
 """Dataset -> the parameters of its classification instance, and whether `parameterized` will finish on it.
 
-The same figures as in Table 1 of Ordyniak and Szeider (2021), with a smallest support set: columns that tell any two
-rows of different classes apart.
+These are the figures of Table 1 of Ordyniak and Szeider (2021), with a smallest support set: columns that distinguish
+any two rows of different classes.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from treeml.backends.contract import Deadline
 from treeml.lang.diagnostic import DataError, Diagnostic
-from treeml.lang.display import shown
-from treeml.problem.problem import Bound
+from treeml.problem.problem import Bound, Problem
 from treeml.problem.terms import Predicted, Sum
 from treeml.problem.tree import Leaf, Node
 from treeml.solving.options import DEFAULT_OPTIONS, RunOptions
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from treeml.data.table import Dataset
     from treeml.lang.statements import Statements
 
-SECONDS = 10.0  # for looking for a smallest support set
+SECONDS = 10.0  # for the search for a smallest support set
 
 
 def parameters(model: Statements, data: Any = None, options: RunOptions = DEFAULT_OPTIONS) -> list[dict[str, Any]]:
@@ -33,55 +32,29 @@ def parameters(model: Statements, data: Any = None, options: RunOptions = DEFAUL
 
 
 def parameters_of(dataset: Dataset, within: float | None = None) -> list[dict[str, Any]]:
+    """The same for a dataset that is bound already; `within` limits the search in seconds."""
+    # imported here: start-up time
     import numpy as np
 
     from treeml.backends.parameterized.instance import read_instance
     from treeml.backends.parameterized.parameters import measure
     from treeml.backends.task.greedy_start import greedy_for_bound
     from treeml.measures.lower_dataset import lower
-    from treeml.solving.feasibility import alike, clashing
 
     if not dataset.classes:
-        raise DataError(
-            Diagnostic(
-                "D497",
-                "these parameters are those of rows with classes",
-                place="--parameters",
-                helps=("predict a column of classes",),
-            )
-        )
+        raise DataError(_no_classes())
     lowered = lower(dataset, numeric=True)
     problem, actual = lowered.problem, np.asarray(dataset.actual)
+    _refuse_contradictory_rows(problem, dataset)
     cost = (np.arange(problem.classes)[None, :] != actual[:, None]).astype(np.int64)
-    groups = alike(problem)
-    clash = clashing(groups, dataset)
-    if clash is not None:
-        first, second, _ = clash
-        seen = np.zeros((int(groups.max()) + 1, problem.classes), dtype=np.int64)
-        np.add.at(seen, (groups, actual), 1)
-        least = int((seen.sum(axis=1) - seen.max(axis=1)).sum())
-        target = dataset.target.name if dataset.target is not None else "the target"
-        raise DataError(
-            Diagnostic(
-                "D498",
-                "no tree is faultless on this data, and these parameters are those of faultless trees",
-                place=dataset.table.source,
-                notes=(
-                    f"rows {first} and {second} agree on every feature, not on `{target}`",
-                    f"every tree has at least {least} {'error' if least == 1 else 'errors'}",
-                ),
-                helps=("clean the rows, or use finer cuts: `binarize all by thresholds`",),
-            )
-        )
     perfect = Bound(Sum(((Fraction(1), Predicted(cost)),)), "<=", Fraction(0))
     instance = read_instance(problem, actual.astype(np.int64))
     found = measure(instance, Deadline.after(SECONDS if within is None else within))
     tree = greedy_for_bound(problem.asking((), (perfect,)))
     names = [_name(lowered.questions[instance.tests[column][0]]) for column in found.support]
-    word = "smallest" if found.is_smallest else "small"
-    said = f"{len(names)} columns: {', '.join(map(shown, names))}"
+    support = f"{len(names)} columns: {', '.join(names)}"
     if not found.is_smallest:
-        said += f" (every support set has at least {found.least_support})"
+        support += f" (every support set has at least {found.least_support})"
     return [
         _row("rows", found.rows, f"{found.rows:,} that differ, of {dataset.rows:,}"),
         _row("features", found.columns, f"{found.columns:,} that differ between rows"),
@@ -91,9 +64,48 @@ def parameters_of(dataset: Dataset, within: float | None = None) -> list[dict[st
             found.largest_difference,
             f"two rows of different classes differ in at most {found.largest_difference:,} features",
         ),
-        _row(f"{word} support set", names, said),
+        _row(f"{'smallest' if found.is_smallest else 'small'} support set", names, support),
         _row("parameterized", found.reach(), found.prediction(None if tree is None else _leaves(tree) - 1)),
     ]
+
+
+def _refuse_contradictory_rows(problem: Problem, dataset: Dataset) -> None:
+    """DataError if rows of different classes agree on every feature: then no tree is faultless."""
+    # imported here: start-up time
+    import numpy as np
+
+    from treeml.solving.feasibility import alike, clashing
+
+    groups = alike(problem)
+    clash = clashing(groups, dataset)
+    if clash is None:
+        return
+    first, second, _ = clash
+    seen = np.zeros((int(groups.max()) + 1, problem.classes), dtype=np.int64)
+    np.add.at(seen, (groups, np.asarray(dataset.actual)), 1)
+    least = int((seen.sum(axis=1) - seen.max(axis=1)).sum())
+    target = dataset.target.name if dataset.target is not None else "the target"
+    raise DataError(
+        Diagnostic(
+            "D498",
+            "no tree is faultless on this data, and these parameters are those of faultless trees",
+            place=dataset.table.source,
+            notes=(
+                f"rows {first} and {second} agree on every feature, not on `{target}`",
+                f"every tree has at least {least} {'error' if least == 1 else 'errors'}",
+            ),
+            helps=("clean the rows, or use finer cuts: `binarize all by thresholds`",),
+        )
+    )
+
+
+def _no_classes() -> Diagnostic:
+    return Diagnostic(
+        "D497",
+        "these parameters are those of rows with classes",
+        place="--parameters",
+        helps=("predict a column of classes",),
+    )
 
 
 def parameters_text(rows: list[dict[str, Any]]) -> str:

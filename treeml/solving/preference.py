@@ -1,8 +1,9 @@
-"""Problem -> the back-end to try before those of the stated order, where measurements say that another is faster.
+"""Problem -> the back-end to try first, if measurements show that it is faster than the default one.
 
-Least depth is native's, on every set that was measured. For the least size of a faultless tree it depends: native
-looks through sets of rows, whose number grows with the number of tests; SAT takes columns as they are and doubles with
-every leaf. So with many tests and a small tree SAT is first. `python -m benchmarks.least` prints both.
+For the least depth, native was fastest on every data set that was measured. For the smallest faultless tree it depends:
+native searches sets of rows, whose number grows with the number of tests; SAT takes columns as they are, and its time
+doubles with every leaf. So SAT comes first if there are many tests and the tree is small. `python -m benchmarks.least`
+prints the times of both.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ FEW_LEAVES = 12
 
 
 def preferred(problem: Problem) -> tuple[str, str] | None:
-    """The name of the back-end and the sentence that says why; None where the stated order stands."""
+    """The name of the back-end and the reason in one sentence; None if the default order applies."""
     from treeml.backends.task.greedy_start import greedy_for_bound
     from treeml.problem.evaluate import meets_all
 
@@ -33,7 +34,7 @@ def preferred(problem: Problem) -> tuple[str, str] | None:
 
 
 def _asks_for_least_size(problem: Problem) -> bool:
-    """Fewest leaves first, at the least cost of predictions that any tree can have?"""
+    """Is the first goal the fewest leaves, under a bound that asks for the least possible cost of predictions?"""
     if not problem.goals or problem.goals[0].sum.kinds() != {"Leaves"}:
         return False
     for bound in problem.bounds:

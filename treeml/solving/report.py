@@ -1,4 +1,4 @@
-"""Result -> what a person reads: a summary, the tree, and what the spec's `report` statement asks for."""
+"""Result -> text for people: a summary, the tree, and the items of the spec's `report` statement."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ STOP_WORDS = {
 }
 
 
-MOST_OF_A_CELL = 500  # characters: a reason may be a long sentence
-MOST_TREES = 5  # of a forest that a report draws
+MOST_OF_A_CELL = 500  # characters; a reason may be a long sentence
+MOST_TREES = 5  # trees of a forest that a report draws
 
 
 def show(result: Result, quiet: bool = False) -> None:
@@ -45,7 +45,7 @@ def show(result: Result, quiet: bool = False) -> None:
 
 
 def summary(result: Result, quiet: bool = False) -> str:
-    """The whole report as plain text."""
+    """The report as plain text."""
     items = [item.name for item in result.reports] or ["tree", "measures", "requirements"]
     blocks = [_headline(result)]
     blocks += [text for text in (REPORTS[item](result) for item in items) if text]
@@ -156,7 +156,7 @@ def show_rows(rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def rich_table(rows: Sequence[Mapping[str, Any]]) -> Table:
-    """The table for a terminal. Cells are Text: rich would read `[red]` in a plain string as a command."""
+    """A table for a terminal. Cells are Text, because rich would read `[red]` in a plain string as markup."""
     from rich.table import Table
     from rich.text import Text
 
@@ -198,5 +198,5 @@ def _padded(cell: str, columns: int) -> str:
 
 
 def within(value: Any, tolerance: float) -> str:
-    """A number that a proof knows up to its tolerance: what it cannot tell from 0 is said to be that."""
+    """A number that is known up to a tolerance: one that may be 0 is shown as 0."""
     return f"0 (within {tolerance:g})" if value and abs(value) <= tolerance else readable(value)

@@ -1,7 +1,7 @@
-"""Result, Dataset -> how well trees of this kind do on rows that they have not seen.
+"""Result, Dataset -> how well trees of this kind do on unseen rows.
 
 The tree of a result is always the one for all rows. Validation solves the same spec again on parts of the rows, or
-takes another file, and measures what the tree gets right where it was not trained.
+reads another file, and measures the trees on rows that they were not trained on.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """One tree, measured on the rows that it was trained on and on rows that it was not."""
+class ValidatedPart:
+    """The scores of one tree on its training rows and on the rows held out."""
 
     rows: int  # that were held out
     status: str
@@ -44,14 +44,23 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    method: str  # as the spec says it: folds(5), holdout(20%), or the name of a file
-    parts: tuple[Part, ...]
+    """The scores on unseen rows."""
+
+    method: str  # as in the spec: folds(5), holdout(20%), or the name of a file
+    parts: tuple[ValidatedPart, ...]
 
     def mean(self, measure: str) -> float:
-        """The mean over the parts, on the rows held out."""
+        """The mean of a measure over the parts, on the rows held out.
+
+        >>> result.validation.mean("accuracy")
+        """
         return mean(part.test[measure] for part in self.parts)
 
     def text(self) -> str:
+        """A table of the means for people.
+
+        >>> print(result.validation.text())
+        """
         from treeml.solving.report import table_text
 
         lines = []
@@ -66,6 +75,10 @@ class Validation:
         return f"validated by {self.method}, means over {len(self.parts)}\n{table_text(lines)}{remark}"
 
     def to_json(self) -> dict[str, Any]:
+        """The validation as one object for JSON.
+
+        >>> json.dumps(result.validation.to_json())
+        """
         parts = [
             {"rows": part.rows, "status": part.status, "train": dict(part.train), "test": dict(part.test)}
             for part in self.parts
@@ -82,7 +95,7 @@ def validated(result: Result, dataset: Dataset, request: Request, solve: SolvePa
     if isinstance(asked, Method):
         return replace(result, validation=cross_validated(dataset, asked, request, solve))
     other = _other_file(dataset, asked, request)
-    part = Part(other.rows, result.status.value, scores(model, dataset), scores(model, other))
+    part = ValidatedPart(other.rows, result.status.value, scores(model, dataset), scores(model, other))
     return replace(result, validation=Validation(asked, (part,)))
 
 
@@ -93,7 +106,7 @@ def cross_validated(dataset: Dataset, method: Method, request: Request, solve: S
 
 
 def scores(tree: Tree | Forest, dataset: Dataset) -> dict[str, float]:
-    """What can be compared between many rows and few: the share of errors, or the mean loss of a row."""
+    """Measures that do not depend on the number of rows: the error rate, or the mean loss of a row."""
     import numpy as np
 
     from treeml.data.table import label_text
@@ -103,7 +116,7 @@ def scores(tree: Tree | Forest, dataset: Dataset) -> dict[str, float]:
     predicted = tree.predict(_inputs(dataset, tree))
     if dataset.classes:
         position = {label_text(label): number for number, label in enumerate(dataset.classes)}
-        # A class that these rows do not have is wrong wherever it is predicted.
+        # Predicting a class that these rows do not have is always wrong.
         numbers = np.array([position.get(label_text(label), -1) for label in predicted])
         wrong = float(weight[numbers != dataset.actual].sum()) / total
         return {"error_rate": wrong, "accuracy": 1 - wrong}
@@ -122,7 +135,7 @@ def scores(tree: Tree | Forest, dataset: Dataset) -> dict[str, float]:
     return found
 
 
-def _solved(dataset: Dataset, train: Rows, test: Rows, request: Request, solve: SolvePart) -> Part:
+def _solved(dataset: Dataset, train: Rows, test: Rows, request: Request, solve: SolvePart) -> ValidatedPart:
     """The tree for some rows, measured there and on the others."""
     from treeml.data.subset import held_out, take
 
@@ -134,11 +147,11 @@ def _solved(dataset: Dataset, train: Rows, test: Rows, request: Request, solve: 
     model = result.forest or result.tree
     if model is None:
         raise DataError(_no_tree(result, len(train), request))
-    return Part(len(test), result.status.value, scores(model, part), scores(model, held_out(dataset, test)))
+    return ValidatedPart(len(test), result.status.value, scores(model, part), scores(model, held_out(dataset, test)))
 
 
 def splits(dataset: Dataset, method: Method, request: Request) -> Iterator[tuple[Rows, Rows]]:
-    """Training and test rows; the classes are spread evenly over the folds."""
+    """Training and test rows, with the classes spread evenly over the folds."""
     import numpy as np
 
     chance = np.random.default_rng(int(method.options.get("seed", 0)))
@@ -158,7 +171,7 @@ def splits(dataset: Dataset, method: Method, request: Request) -> Iterator[tuple
     held_out = round(share * dataset.rows)
     if not 0 < held_out < dataset.rows:
         raise DataError(_too_few(f"holding out {float(share):.3g} of the rows leaves a side empty", dataset, request))
-    # Every so many rows of the order by class, so that each class gives its share.
+    # Rows at equal distances in the order by class, so that every class contributes its share.
     places = ((np.arange(held_out) + 0.5) * dataset.rows / held_out).astype(np.intp)
     test = np.zeros(dataset.rows, dtype=np.bool_)
     test[order[places]] = True
@@ -170,7 +183,7 @@ def _other_file(dataset: Dataset, name: str, request: Request) -> Dataset:
     from treeml.data.read import load
     from treeml.lang.redaction import redacted_data
 
-    # Gaps are filled with what the training rows taught, not with medians of the other rows.
+    # Missing values are filled in from the training rows, not with medians of the other rows.
     columns = {
         column: replace(declared, missing="separate") if declared.missing == "median" else declared
         for column, declared in request.spec.columns.items()
@@ -198,7 +211,7 @@ def _other_file(dataset: Dataset, name: str, request: Request) -> Dataset:
 
 
 def _inputs(dataset: Dataset, tree: Tree | Forest) -> Inputs:
-    """The columns that a tree, or any tree of a forest, asks for."""
+    """The columns that a tree, or any tree of a forest, tests."""
     from treeml.trees.forest import Forest
     from treeml.trees.routing import dataset_inputs
 

@@ -1,7 +1,7 @@
 """Tree, Dataset -> every goal, requirement and measure, recomputed exactly from the original rows.
 
-This knows the measures and the data; it knows no Problem, no term and no solver. Whatever a back-end claims is compared
-with what is found here, and a difference is the back-end's failure.
+This module knows the measures and the data, but no Problem, no term and no solver. Every claim of a back-end is
+compared with the values computed here, and a difference is a failure of the back-end.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ STANDARD = {
     "clusters": (),
 }
 SHAPE = ("depth", "leaves", "support")
-SHAPE_GOALS = frozenset({*SHAPE, "splits", "test_cost", "features_used"})  # goals that say nothing of predictions
+SHAPE_GOALS = frozenset({*SHAPE, "splits", "test_cost", "features_used"})  # goals that do not depend on predictions
 
 
 @dataclass(frozen=True, slots=True)
 class GoalClaim:
-    """What is claimed of the goals beyond their values: a bound on one, in the user's sense, or that all are best."""
+    """What a back-end claims besides the values of the goals: a bound on one, in the user's sense, or optimality."""
 
     is_optimal: bool
     bound: Fraction | None = None
-    goal: int = 0  # the one that the bound is on
+    goal: int = 0  # the goal of the bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,19 +52,19 @@ class GoalCheck:
 
 @dataclass(frozen=True, slots=True)
 class RequirementCheck:
-    """A requirement with the value found. `slack` is how far the value could move before the requirement is missed."""
+    """A requirement with its value. `slack` is how far the value can move before the requirement is violated."""
 
     name: str
     text: str
     sense: str
     limit: Fraction
-    value: Fraction | None  # None: a share of what is predicted, and nothing is
+    value: Fraction | None  # None: undefined, because no row is predicted positive
     slack: Fraction | None
     met: bool
 
     @property
     def shown(self) -> str:
-        """As the user wrote it, behind the name given to it, if any."""
+        """The requirement as the user wrote it, with its name in front, if it has one."""
         return self.text if self.name == self.text else f"{self.name}: {self.text}"
 
     def to_json(self) -> dict[str, Any]:
@@ -81,14 +81,14 @@ class RequirementCheck:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What was recomputed, and every way in which it differs from what was asked or claimed."""
+    """The recomputed values, and every difference from the requirements and the claims."""
 
     goals: tuple[GoalCheck, ...]
     requirements: tuple[RequirementCheck, ...]
-    measures: Mapping[str, Fraction]  # the standard ones, and every measure of the spec as it was written
+    measures: Mapping[str, Fraction]  # the standard ones, and every measure in the spec, under its text
     mismatches: tuple[str, ...] = ()  # one sentence each
     confusion: tuple[tuple[str, ...], tuple[tuple[Fraction, ...], ...]] | None = field(default=None)
-    notes: tuple[str, ...] = ()  # what was checked beyond the claims, and what could not be
+    notes: tuple[str, ...] = ()  # on further checks, and on what could not be checked
 
     @property
     def verified(self) -> bool:
@@ -108,9 +108,10 @@ def verify(
     before: Tree | None = None,
     claim: GoalClaim | None = None,
 ) -> Verification:
-    """Recompute all from the rows. `claimed` holds one value per goal in the user's sense, true within `tolerance`.
+    """Recompute everything from the rows.
 
-    `before` is the tree that this one was made of, than which it must not be worse; `claim` is about its goals.
+    `claimed` holds one value per goal in the user's sense, within `tolerance`; `claim` is what else is claimed. The
+    tree must not be worse than `before`, the tree that it improves.
     """
     return verify_outcome(outcome_of(tree, dataset), dataset, claimed, tolerance, before, claim)
 
@@ -123,7 +124,7 @@ def verify_outcome(
     before: Tree | None = None,
     claim: GoalClaim | None = None,
 ) -> Verification:
-    """The same for a tree that has been sent the rows of the dataset."""
+    """The same, if the rows have been routed through the tree already."""
     tree = outcome.tree
     values: dict[Use, Fraction | None] = {}
     goals = _goals(dataset, outcome, values, claimed)
@@ -148,7 +149,7 @@ def _goals(
 ) -> tuple[GoalCheck, ...]:
     checks = []
     for place, goal in enumerate(dataset.spec.goals):
-        # In a goal, a share of nothing counts as 0.
+        # In a goal, an undefined share counts as 0.
         value = _linear(goal.expression, dataset, outcome, values, Fraction(0))
         assert value is not None
         claim = claimed[place] if claimed is not None and place < len(claimed) else None
@@ -213,7 +214,7 @@ def _measures(
 
 
 def written(use: Use) -> str:
-    """A measure as it is written in a spec, where its own text is not at hand."""
+    """A measure as a spec would write it, if its text is not known."""
     if not use.arguments:
         return use.measure
     if use.measure in ("count", "rate"):
@@ -242,7 +243,7 @@ def _total_weight(dataset: Dataset) -> Fraction:
 def _confusion(
     tree: Tree, dataset: Dataset, outcome: TreeOutcome
 ) -> tuple[tuple[str, ...], tuple[tuple[Fraction, ...], ...]] | None:
-    """The names of the classes; for every actual class the weights of the predicted ones."""
+    """The names of the classes and, for every actual class, the weight of each predicted class."""
     if tree.task != "classes":
         return None
     cells = confusion(dataset, outcome.predicted)
@@ -264,7 +265,7 @@ def _wrong_claims(goals: tuple[GoalCheck, ...], claimed: Sequence[Fraction] | No
 
 
 def _wrong_proof(goals: tuple[GoalCheck, ...], claim: GoalClaim, tolerance: Fraction) -> list[str]:
-    """A bound on the wrong side of the value, or one that leaves a gap where the tree is called optimal."""
+    """A bound on the wrong side of the value, or a gap although the tree is called optimal."""
     if claim.bound is None or not goals:
         return []
     if not -len(goals) <= claim.goal < len(goals):
@@ -286,7 +287,7 @@ def _missed(requirement: RequirementCheck) -> str:
 
 
 def _worse(goals: tuple[GoalCheck, ...], measures: Mapping[str, Fraction], before: Tree, dataset: Dataset) -> list[str]:
-    """Where an improved tree falls behind its start: in the goals, or, where these are about its shape, in errors."""
+    """Where an improved tree is worse than its start: in the goals or, if these are about its shape, in errors."""
     outcome = outcome_of(before, dataset)
     values: dict[Use, Fraction | None] = {}
     old = _goals(dataset, outcome, values, None)
@@ -312,7 +313,7 @@ def _wrong_columns(tree: Tree, dataset: Dataset) -> list[str]:
 
 
 def _wrong_leaves(tree: Tree, dataset: Dataset, outcome: TreeOutcome) -> list[str]:
-    """Leaves whose rows, or whose numbers, are not those of the data."""
+    """Leaves whose number of rows or whose values differ from those of the data."""
     import numpy as np
 
     rows = np.bincount(outcome.leaf, minlength=len(tree.leaves)).tolist()
@@ -332,7 +333,7 @@ def _wrong_leaves(tree: Tree, dataset: Dataset, outcome: TreeOutcome) -> list[st
 
 
 def _wrong_counts(tree: Tree, dataset: Dataset, outcome: TreeOutcome) -> list[str]:
-    """Leaves whose rows of every class, where they are kept, are not those of the data."""
+    """Leaves whose counts of classes, if they have any, differ from those of the data."""
     import numpy as np
 
     size = len(dataset.classes)
@@ -349,7 +350,7 @@ def _plain(value: Fraction) -> int | float:
 
 
 def _shown(value: Fraction | None) -> str:
-    """A number in a message, so that two different ones never look alike."""
+    """A number in a message; different numbers have different texts."""
     if value is None:
         return "nothing"
     if value.denominator == 1:

@@ -1,7 +1,7 @@
 """Forest, Dataset -> its margin and every requirement, recomputed exactly from the original rows.
 
-Each tree has to meet every requirement; the votes are counted again, in whole numbers; and the master problem over the
-trees is solved once more by another method, to see whether other weights would be better.
+Each tree has to meet every requirement; the votes are counted again, in whole numbers; and another method solves the
+master problem over the trees, to see whether other weights would be better.
 """
 
 from __future__ import annotations
@@ -31,9 +31,11 @@ def verify_forest(
     kind: type[Criterion] | None = None,
     resolve: bool = True,
 ) -> Verification:
-    """Recompute all from the rows. `claimed` is the value of the criterion; `tolerance` that of the second
-    solution of the master. `kind` is the criterion, where it is not the one of the forest's name;
-    `resolve` says whether the master is solved again."""
+    """Recompute everything from the rows.
+
+    `claimed` is the value of the criterion; `kind` is the criterion, if it is not the one that the forest names.
+    `resolve` says whether to solve the master again, up to `tolerance`.
+    """
     single = replace(dataset, spec=replace(dataset.spec, goals=()))
     outcomes = [outcome_of(tree, single) for tree in forest.trees]
     each = [verify_outcome(outcome, single) for outcome in outcomes]
@@ -68,7 +70,7 @@ def verify_forest(
 def _criterion(
     kind: type[Criterion], dataset: Dataset, options: Mapping[str, Any], votes: NDArray[Any]
 ) -> tuple[Criterion, NDArray[np.int64]]:
-    """The criterion over the rows as they are, none merged, and the margins of those with weight."""
+    """The criterion over the original rows, not merged to examples, and the margins of those with weight."""
     classes = len(dataset.classes)
     heavy = np.flatnonzero(dataset.weight > 0)
     own = dataset.actual[heavy].astype(np.intp)
@@ -88,7 +90,7 @@ def _criterion(
 
 
 def _second_opinion(made: Criterion, predicted: Sequence[NDArray[np.intp]]) -> float | None:
-    """The best value over weights of these trees, by another solver than the one that found them."""
+    """The best value over all weights of these trees, by a solver other than the one that found the weights."""
     signs = np.array([made.examples.signs(votes[made.examples.row]) for votes in predicted])
     return made.again(signs)
 
@@ -104,7 +106,7 @@ def _checked(again: float | None, trees: int, tolerance: Fraction) -> str:
 
 
 def _worst(checks: Sequence[RequirementCheck]) -> RequirementCheck:
-    """Of the same requirement on every tree the one that is closest to being missed."""
+    """The check of the tree that comes closest to violating a requirement."""
     return min(checks, key=lambda check: (check.met, check.slack is None, check.slack or 0))
 
 

@@ -11,7 +11,7 @@ from time import monotonic
 from typing import Any
 
 from treeml.backends.contract import Limits, Status
-from treeml.backends.infeasibility import RequiredSum, asked_of
+from treeml.backends.infeasibility import RequiredSum, planned_answer
 from treeml.backends.infeasibility import nearest as nearest_values
 from treeml.lang.diagnostic import Diagnostic, RefusedError, SpecError
 from treeml.lang.measures import MEASURES
@@ -83,7 +83,7 @@ class Why:
         lines.append("")
         if not one:
             all_needed = "without any one of them there is a tree"
-            lines.append(all_needed if self.is_minimal else "of some it is not known whether they are needed")
+            lines.append(all_needed if self.is_minimal else "some of them may not be needed for the conflict")
         if self.others:
             lines.append("no part is played by " + ", ".join(f"`{_written(other)}`" for other in self.others))
         lines += [_near(r, self.nearest[r.name]) for r in (*self.conflict, *self.others) if r.name in self.nearest]
@@ -106,7 +106,7 @@ def why(
     if not backend.can.proves:
         raise RefusedError(_proves_nothing(backend.name))
     limits = request.limits(begun, chosen.method)
-    answer = asked_of(backend, problem.asking((), problem.bounds), limits)
+    answer = planned_answer(backend, problem.asking((), problem.bounds), limits)
     if answer is None or answer.status is not Status.INFEASIBLE:
         known = Status.OPTIMAL if answer is not None and answer.tree is not None else Status.UNKNOWN
         return Why(known, backend.name, seconds=monotonic() - begun)

@@ -1,8 +1,8 @@
-"""A function's name and what it is given -> a process of its own, and the messages that it sends back.
+"""Name of a function, and its argument -> a process that runs it, and the messages that it sends back.
 
-A solver that crashes, fills its memory or never returns takes down its own process and nothing else. The process is a
-fresh interpreter, not a fork: a fork of a program with threads may hang, and one that imports the caller's script again
-(as `multiprocessing` does) surprises whoever wrote it without a guard. It ends itself when its parent has gone.
+A solver that crashes, fills its memory or never returns takes down only its own process. The process is a fresh
+interpreter, not a fork: a fork of a program with threads may hang, and importing the caller's script again (as
+`multiprocessing` does) breaks scripts without a main guard. The process ends itself when its parent is gone.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any
 
 Send = Callable[[str, Any], None]
 LENGTH = struct.Struct("<Q")
-LOG_BYTES = 4000  # of what a process printed, kept for a message about its end
+LOG_BYTES = 4000  # the end of a process's output, kept for a message about how it ended
 
 
 class Child:
@@ -45,7 +45,7 @@ class Child:
                 stdout=self.log,
                 stderr=subprocess.STDOUT,
                 pass_fds=(other_end,),
-                start_new_session=True,  # Ctrl-C in a terminal is for the parent, which decides
+                start_new_session=True,  # Ctrl-C in a terminal goes to the parent, which decides
                 env={**os.environ, "PYTHONPATH": _import_path()},
             )
         except OSError:
@@ -54,11 +54,11 @@ class Child:
             raise
         finally:
             os.close(other_end)
-        # Written by a thread: a large payload fills the pipe until the child has started and reads.
+        # Written by a thread, because a large payload blocks until the child has started and reads it.
         threading.Thread(target=self._feed, args=(payload,), daemon=True).start()
 
     def messages(self) -> Iterator[tuple[str, Any]]:
-        """What has arrived since the last call."""
+        """The messages that have arrived since the last call."""
         while self._open:
             try:
                 chunk = os.read(self.channel, 1 << 20)
@@ -80,23 +80,23 @@ class Child:
         return not self._open and self.process.poll() is not None
 
     def memory(self) -> int:
-        """The bytes that the process and those it started hold now; 0 where the system does not tell."""
+        """The bytes that the process and its descendants hold now; 0 if the system does not say."""
         held = sum(_resident(pid) for pid in _family(self.process.pid))
         self.peak = max(self.peak, held)
         return held
 
     def interrupt(self) -> None:
-        """Ask for an end, as Ctrl-C does: a solver answers with what it has."""
+        """Asks the process to stop, as Ctrl-C does: a solver then returns what it has."""
         with suppress(ProcessLookupError):
             os.kill(self.process.pid, signal.SIGINT)
 
     def kill(self) -> None:
-        """End it and whatever it started."""
+        """Ends the process and all that it started."""
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
 
     def close(self) -> None:
-        """Make sure that it has ended, and give back what it held."""
+        """Makes sure that the process has ended, and releases its resources."""
         self.kill()
         self.process.wait()
         if self.process.stdin is not None:
@@ -106,13 +106,13 @@ class Child:
         self.log.close()
 
     def printed(self) -> str:
-        """The end of what it wrote to its standard output and error."""
+        """The end of its standard output and error."""
         size = self.log.seek(0, os.SEEK_END)
         self.log.seek(max(0, size - LOG_BYTES))
         return self.log.read().decode("utf-8", "replace").strip()
 
     def end(self) -> str:
-        """How it ended, in words."""
+        """How the process ended, in words."""
         code = self.process.wait()
         if code < 0:
             try:
@@ -125,14 +125,14 @@ class Child:
     def _feed(self, payload: bytes) -> None:
         pipe = self.process.stdin
         assert pipe is not None
-        # The pipe stays open: its end tells the child that the parent has gone.
+        # The pipe stays open: when it closes, the child knows that the parent is gone.
         with suppress(OSError, ValueError):
             pipe.write(LENGTH.pack(len(payload)) + payload)
             pipe.flush()
 
 
 def serve() -> None:
-    """The child's side: read the payload, do the task, send what it says."""
+    """The child's side: reads the payload, runs the task, sends its messages."""
     channel, task, memory = int(sys.argv[1]), sys.argv[2], int(sys.argv[3])
     lock = threading.Lock()
 
@@ -151,13 +151,13 @@ def serve() -> None:
     if memory:
         _limit_memory(memory)
     work(given, send)
-    # Not an ordinary exit: threads that a solver left behind must not keep the process alive.
+    # `os._exit`, because threads that a solver left behind must not keep the process alive.
     sys.stdout.flush()
     os._exit(0)
 
 
 def peak_memory() -> int:
-    """The most bytes that this process, and each that it has waited for, held at once."""
+    """The peak memory, in bytes, of this process and of each child that it has waited for."""
     try:
         import resource
     except ImportError:  # not a Unix
@@ -180,7 +180,7 @@ def _end_with_parent() -> None:
 
 
 def _limit_memory(memory: int) -> None:
-    """A jump far beyond the limit fails in the child at once; the parent watches the limit itself, a little later."""
+    """Limits what the child can allocate, so that a huge allocation fails at once; the parent watches what it holds."""
     try:
         import resource
 
@@ -195,7 +195,7 @@ def _import_path() -> str:
 
 
 def _family(pid: int) -> Iterator[int]:
-    """A process and all below it."""
+    """A process and all its descendants."""
     todo = [pid]
     while todo:
         pid = todo.pop()

@@ -1,9 +1,9 @@
-"""A path that the text of a spec gives for writing -> a file in the folder of that spec, or a refusal.
+"""Output path in the text of a spec -> a file in the folder of that spec, or a refusal.
 
-A spec is text that people mail to each other. What it writes stays in its own folder after all links are resolved, and
-takes the place of no file but one that TreeML wrote before, which is told by its first bytes: all that TreeML writes
-for solvers opens with `MARK`. Between the check and the writing somebody may exchange a folder for a link; so every
-step of the path is opened by itself, and none may be a link.
+A spec is text that people mail to each other. The files that it writes stay in its own folder after all links are
+resolved, and replace only files that TreeML wrote before. Those are recognized by their first bytes: everything that
+TreeML writes for solvers begins with `MARK`. Somebody might replace a folder by a link between the check and the
+writing, so every step of the path is opened separately, and none may be a link.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ MARK = "written by TreeML"
 _OPENINGS = (
     *(f"{comment} {MARK}".encode() for comment in ("c", "\\", "*")),  # clauses and proofs, .lp, .mps
     b'{"treeml_',  # a checkpoint, a tree
-    f'name: "{MARK}"'.encode(),  # a model of CP-SAT as text,
+    f'name: "{MARK}"'.encode(),  # a CP-SAT model as text,
     b"\n" + bytes([len(MARK)]) + MARK.encode(),  # and in binary
 )
 _STEPWISE = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
 
 
 class Confined(str):
-    """The path of a file to be written, every link in it resolved, and the folder that it must stay in."""
+    """The path of an output file with all links resolved, and the folder that it must stay in."""
 
     folder: str
 
@@ -41,21 +41,21 @@ class Confined(str):
 
 
 class Outside(OSError):
-    """The path leads out of the folder that it is confined to."""
+    """The path leads out of its folder."""
 
     def __init__(self, path: str) -> None:
         super().__init__(errno.EPERM, "it lies outside the folder of the spec", path)
 
 
 class Foreign(OSError):
-    """There is something at the path that TreeML did not write."""
+    """The path holds something that TreeML did not write."""
 
     def __init__(self, path: str) -> None:
         super().__init__(errno.EEXIST, "a file that TreeML did not write is there already", path)
 
 
 def confine(path: str | Path, folder: str | Path) -> Confined:
-    """The path with its links resolved, if it lies in the folder; Outside if not."""
+    """The path with its links resolved; raises Outside if it is not in the folder."""
     root, target = os.path.realpath(folder), os.path.realpath(path)
     if not is_within(target, root) or target == root:
         raise Outside(str(path))
@@ -68,19 +68,19 @@ def is_within(target: str, root: str) -> bool:
 
 
 def lies_in(path: str | Path, folder: str | Path) -> bool:
-    """Is a path the folder, or below it, once all links are resolved?"""
+    """Is a path the folder or below it, after all links are resolved?"""
     return is_within(os.path.realpath(path), os.path.realpath(folder))
 
 
 def refuse_foreign(path: Confined) -> None:
-    """Foreign where something stands that TreeML did not write; other OSErrors where no file can be written."""
+    """Raises Foreign if the path holds something that TreeML did not write, other OSErrors if it cannot be written."""
     with _folder_of(path) as (folder, name):
         _refuse_foreign(path, folder, name)
 
 
 @contextmanager
 def replacing_confined(path: Confined) -> Iterator[IO[bytes]]:
-    """A file to write to, which takes the place of `path` when the block ends well; raises OSError."""
+    """A file to write to, which replaces `path` if the block ends without an error; raises OSError."""
     with _folder_of(path) as (folder, name):
         _refuse_foreign(path, folder, name)
         new = f".{name[:80]}.{os.urandom(8).hex()}"
@@ -98,7 +98,7 @@ def replacing_confined(path: Confined) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def open_within(path: str | Path, folder: str | Path) -> Iterator[int]:
-    """A descriptor of a file to read that lies in the folder, links resolved; Outside if it does not."""
+    """A descriptor for reading a file in the folder, with links resolved; raises Outside if it is not in it."""
     with _folder_of(confine(path, folder)) as (opened, name):
         handle = os.open(name, os.O_RDONLY | _no_links() | _no_waiting(), dir_fd=opened)
         try:
@@ -109,9 +109,9 @@ def open_within(path: str | Path, folder: str | Path) -> Iterator[int]:
 
 @contextmanager
 def _folder_of(path: Confined) -> Iterator[tuple[int | None, str]]:
-    """A descriptor of the folder that holds the file, reached from the root of the confinement without any link."""
+    """A descriptor of the file's folder, reached from the confining folder without following any link."""
     target = os.path.realpath(path)
-    if not is_within(target, path.folder):  # a link has come since
+    if not is_within(target, path.folder):  # a link has appeared since
         raise Outside(path)
     if not _STEPWISE:
         yield None, target
@@ -148,5 +148,5 @@ def _no_links() -> int:
 
 
 def _no_waiting() -> int:
-    """A pipe without a writer, or a terminal, must not hold the program up."""
+    """Flags for opening: a pipe without a writer, or a terminal, must not block the program."""
     return getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)

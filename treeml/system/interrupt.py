@@ -1,8 +1,8 @@
-"""Ctrl-C -> a question that a callback can ask, instead of an exception in the middle of a solver's code.
+"""Ctrl-C -> a flag that a callback can check, instead of an exception in the middle of a solver's code.
 
 Python delivers a signal between two of its own steps: in the first line of a callback as well as inside its `try`. An
-exception there is lost on its way through C, and with it the wish to stop. While a solver works, the signal therefore
-only sets a flag; pressing Ctrl-C again raises as usual, for whoever will not wait.
+exception there is lost on its way through C, and with it the wish to stop. So while a solver runs, the signal only sets
+a flag; pressing Ctrl-C again raises as usual, for users who do not want to wait.
 """
 
 from __future__ import annotations
@@ -13,16 +13,19 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-# What `signal.signal` wraps: the wrapper looks every handler up in an enumeration, which takes longer than many solves.
+# The function behind `signal.signal`, whose lookup of handlers in an enumeration takes longer than many solves.
 _handle = getattr(signal.signal, "__wrapped__", signal.signal)
 
 
 @contextmanager
 def listening(raises: bool = True) -> Iterator[Callable[[], bool]]:
-    """A function that says whether Ctrl-C was pressed since the block began; without `raises` that is all it does."""
+    """A function that says whether Ctrl-C was pressed since the block began.
+
+    With `raises`, pressing it a second time raises KeyboardInterrupt.
+    """
     pressed = False
     if threading.current_thread() is not threading.main_thread():
-        yield lambda: False  # only the main thread is told of signals
+        yield lambda: False  # only the main thread receives signals
         return
 
     def note(number: int, frame: FrameType | None) -> None:
@@ -40,7 +43,7 @@ def listening(raises: bool = True) -> Iterator[Callable[[], bool]]:
 
 @contextmanager
 def noting(note: Callable[[], None]) -> Iterator[None]:
-    """Ctrl-C raises as it did before, and is noted first: Python loses what is raised while it collects garbage."""
+    """Calls a function on Ctrl-C, then raises as usual: an exception raised during garbage collection would be lost."""
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
         yield

@@ -1,4 +1,4 @@
-"""How much memory the process holds: what a solver cannot limit by itself is limited by watching this."""
+"""The process -> the memory that it holds, which is watched for solvers that cannot limit themselves."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 
 
 def resident() -> int:
-    """Bytes in memory now; where the system does not say, the most there ever were, or 0 if it does not say that."""
+    """The resident bytes now; if the system does not say, their peak; if it does not say that either, 0."""
     try:
         with open("/proc/self/statm", "rb") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")

@@ -1,7 +1,7 @@
-"""A path that somebody else gave -> what a plain file there holds, within bounds.
+"""Path from an untrusted source -> the content of a plain file there, up to a size limit.
 
 A spec may name a pipe that nobody writes to, a device that never ends, or a file larger than memory. So a file is
-looked at before it is opened, opened without waiting, looked at again, and read no further than `most`.
+checked before it is opened, opened without blocking, checked again, and read no further than `most`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _KINDS = (
 
 
 class NotPlain(OSError):
-    """What is there is no file that could be read to its end."""
+    """The path is not a plain file that can be read to its end."""
 
     def __init__(self, path: str | Path, mode: int) -> None:
         kind = next((name for test, name in _KINDS if test(mode)), "something else")
@@ -32,20 +32,20 @@ class NotPlain(OSError):
 
 
 class TooLarge(OSError):
-    """The file holds more than is read of such files."""
+    """The file is larger than the limit for such files."""
 
     def __init__(self, path: str | Path, most: int) -> None:
         super().__init__(errno.EFBIG, f"it holds more than {most:,} bytes", str(path))
 
 
 def read_plain(path: str | Path, most: int) -> bytes:
-    """The bytes of a plain file; OSError where there is none, it is something else, or there are more than `most`."""
+    """The bytes of a plain file; raises OSError if it is missing, not plain, or larger than `most`."""
     with open_plain(path) as handle:
         return read_opened(handle, path, most)
 
 
 def read_opened(handle: int, path: str | Path, most: int) -> bytes:
-    """The same of a file that is open already."""
+    """The same for a file that is already open."""
     refuse_special(handle, path)
     pieces: list[bytes] = []
     held = 0
@@ -59,7 +59,7 @@ def read_opened(handle: int, path: str | Path, most: int) -> bytes:
 
 
 def refuse_special(handle: int, path: str | Path) -> None:
-    """NotPlain, or IsADirectoryError, for an open descriptor of anything but a plain file."""
+    """Raises NotPlain or IsADirectoryError unless the open descriptor is that of a plain file."""
     mode = os.fstat(handle).st_mode
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
@@ -68,17 +68,17 @@ def refuse_special(handle: int, path: str | Path) -> None:
 
 
 def read_text(path: str | Path, most: int = MOST_OF_A_TREE) -> str:
-    """The text of a plain file in UTF-8; OSError or UnicodeDecodeError."""
+    """The text of a plain UTF-8 file; raises OSError or UnicodeDecodeError."""
     return read_plain(path, most).decode("utf-8")
 
 
 @contextmanager
 def open_plain(path: str | Path) -> Iterator[int]:
-    """A descriptor of a plain file or a folder; NotPlain for all else, which is not even opened."""
+    """A descriptor of a plain file or a folder; raises NotPlain for anything else, without opening it."""
     mode = os.stat(path).st_mode
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         raise NotPlain(path, mode)
-    # What stands there may have changed since: opening never waits.
+    # The file may have been replaced since the check, so opening must not block.
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0))
     try:
         yield handle

@@ -1,9 +1,9 @@
-"""A path and its new content -> the file, whole or not at all; what is no plain file is written into, not replaced.
+"""Path and new content -> the file, written completely or not at all.
 
-Every file that TreeML writes as a whole goes through here. A link is followed: the file that it leads to is replaced,
-and the link stays. A pipe, a device or a terminal takes the content: a plain file in its place would destroy it. So
-does what the process holds open already, under names such as /dev/stdout: it may be a log that is added to. A path
-that the text of a spec gave is `Confined`: it is held to the folder of that spec, and no foreign file gives way to it.
+Every file that TreeML writes as a whole goes through here. A link is followed: the file that it points to is replaced,
+and the link stays. A pipe, a device or a terminal is written into, since replacing it would destroy it. The same holds
+for files that the process already has open, under names such as /dev/stdout: one may be a log that is appended to.
+A path from the text of a spec is `Confined`: it stays in its folder and replaces only files that TreeML wrote.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _MOST_LINKS = 40  # as many as Linux follows
 
 
 def replace_file(path: str | Path, content: str | bytes) -> None:
-    """A full disk or an interrupt never leaves half of it; raises OSError."""
+    """Writes the file; a full disk or an interrupt never leaves half of it. Raises OSError."""
     with replacing(path) as file:
         file.write(content.encode() if isinstance(content, str) else content)
 
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[IO[bytes]]:
-    """A file to write to, whose content becomes that of `path` when the block ends well; raises OSError."""
+    """A file to write to, whose content replaces that of `path` if the block ends without an error; raises OSError."""
     if isinstance(path, Confined):
         with replacing_confined(path) as file:
             yield file
@@ -49,7 +49,7 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
 
 
 def replaced_by(write: Callable[[str], None], path: str, opening: bytes = b"") -> None:
-    """The file that a library writes under a name of ours, put in the place of `path` with an opening before it."""
+    """Lets a library write a temporary file, then replaces `path` by it, with an opening put before it."""
     with tempfile.TemporaryDirectory() as folder:
         made = os.path.join(folder, f"model{os.path.splitext(path)[1]}")
         write(made)
@@ -59,7 +59,7 @@ def replaced_by(write: Callable[[str], None], path: str, opening: bytes = b"") -
 
 
 def beside(path: str, ending: str) -> str:
-    """The name of a file that goes with another, under the same rule of where it may stand."""
+    """The path of a companion file with another ending, confined like the first."""
     return Confined(path + ending, path.folder) if isinstance(path, Confined) else path + ending
 
 
@@ -98,7 +98,7 @@ def _descriptor(path: str | Path) -> int | None:
 
 
 def _is_special(path: str | Path) -> bool:
-    """Is there something that is neither a plain file nor a folder? Replacing a folder fails by itself."""
+    """Is the path something other than a plain file or a folder? (Replacing a folder fails anyway.)"""
     try:
         mode = os.stat(path).st_mode
     except OSError:
@@ -107,7 +107,7 @@ def _is_special(path: str | Path) -> bool:
 
 
 def _mask() -> int:
-    """Which permissions new files do not get; it can be asked only by setting it."""
+    """The permission bits that new files do not get (umask), which can only be read by setting it."""
     mask = os.umask(0o077)
     os.umask(mask)
     return mask

@@ -1,4 +1,7 @@
-"""What a back-end is tested with: the conformance suite, its cases, and the fuzzer. All of it is public."""
+"""Tests for back-ends: the conformance suite, its cases, the fuzzer and the attack. All of it is public.
+
+Import `Conformance` from here; `problems` builds small problems, `fuzz` and `attack` search for wrong answers.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ __all__ = ["Conformance"]
 
 
 def __getattr__(name: str) -> Any:
-    """The suite needs pytest, which a user of the cases or of the fuzzer need not have."""
+    """Load the suite at first use: it needs pytest, the cases and the fuzzer do not."""
     if name == "Conformance":
         from treeml.testing.conformance import Conformance
 

@@ -1,13 +1,13 @@
-"""Random worlds -> claims of every back-end that do not hold, each with files that show it again.
+"""Random worlds -> false claims of back-ends, each with files that reproduce it.
 
     python -m treeml.testing.attack --minutes 60 --seed 1
 
-Every goal meets every requirement at least once, in a shuffled order, and every back-end that takes the pair is held
-against the oracle of `truth.py` and against all others; a pair whose world is a mistake in its spec is drawn again.
-Between them come worlds of hundreds of rows under limits from 0 to 2 seconds, whose claims must not clash with a long
-run, nor with a tree that any other run found, and forests. What is looked for: a false "optimal", "infeasible" or
-bound, an answer that does not verify, an exception that is no message, a process that dies or does not come back.
-Problems without a text are tried by `fuzz.py`.
+Every goal is combined with every requirement at least once, in random order, and every back-end that takes the pair is
+compared with the oracle of `truth.py` and with all others; a pair whose spec is rejected is drawn again. In between
+come forests, and worlds of hundreds of rows with time limits from 0 to 2 seconds, whose claims must not contradict a
+long run or a tree that any run found. Faults are: a false "optimal", "infeasible" or bound, an answer that fails
+verification, an exception that is not a diagnostic, and a process that dies or hangs. `fuzz.py` does the same for
+problems without a text.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from treeml.testing.random_worlds import CELLS, forest_world, large_world, rando
 from treeml.testing.truth import Truth, truth
 from treeml.testing.worlds import World
 
-USUAL = ("", "native", "cpsat", "mip", "maxsat", "sat", "oracle", "parameterized")  # "": whoever is chosen
+USUAL = ("", "native", "cpsat", "mip", "maxsat", "sat", "oracle", "parameterized")  # "": the default choice
 VARIANTS = (
     "native(kernel = binary)",
     "native(kernel = numeric)",
@@ -51,21 +51,21 @@ VARIANTS = (
 LARGE_BACKENDS = ("", "native", "native(threads = 2)", "cpsat", "mip", "maxsat")
 FOREST_BACKENDS = ("", "native", "cpsat", "mip", "maxsat")
 LIMITS = (0.0, 0.05, 0.2, 0.5, 1.0, 2.0)
-LONGEST = 60.0  # seconds of the long run that short ones are held against; less where the attack itself is short
-DRAWS = 8  # of a pair of a goal and a requirement, until it is no mistake in the spec
-SECONDS_TO_RETURN = 90.0  # beyond its limit, on a busy machine; whoever needs longer hangs
-ROUNDED = "rounded to multiples"  # a note: what is solved are other numbers, and the user is told
+LONGEST = 60.0  # seconds of the long run that checks the short ones; less if the attack itself is short
+DRAWS = 8  # attempts to draw a pair of a goal and a requirement whose spec is not rejected
+SECONDS_TO_RETURN = 90.0  # after its limit, on a busy machine; a run that needs longer counts as hanging
+ROUNDED = "rounded to multiples"  # part of a note that tells the user that numbers were rounded
 SHRINK_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class AttackClaim:
-    """What one run says. `kind` is solved, refused, rejected (the spec or the data), broken or lost."""
+    """The result of one run. `kind` is solved, refused, rejected (the spec or the data), broken or lost."""
 
     backend: str
     kind: str
     status: str = ""
-    values: tuple[Fraction, ...] | None = None  # of the goals, in the user's sense, as verified
+    values: tuple[Fraction, ...] | None = None  # of the goals as the user states them, verified
     bound: float | None = None
     tolerance: float = 0.0  # relative to the larger of 1 and the value
     said: str = ""
@@ -79,7 +79,7 @@ class Fault:
     world: World
     runs: tuple[tuple[str, float], ...]  # back-ends and their seconds
     reason: str
-    kind: str  # what has to stay the same while the world is made smaller
+    kind: str  # must stay the same while the world is shrunk
 
 
 @dataclass
@@ -121,7 +121,7 @@ class AttackTally:
 
 
 def claim_of(text: str, table: str, backend: str, within: float) -> AttackClaim:
-    """What a back-end says of a world; exceptions that are no messages are what is looked for."""
+    """The claim of a back-end about a world; an exception that is not a diagnostic is a fault."""
     # imported here: start-up time
     from treeml.backends.contract import Status
     from treeml.lang.diagnostic import InfeasibleError, RefusedError, SpecError
@@ -162,7 +162,7 @@ def claim_of(text: str, table: str, backend: str, within: float) -> AttackClaim:
 
 
 class Runner:
-    """A process that solves, and is replaced when it dies or does not come back."""
+    """A process that solves; it is replaced if it dies or hangs."""
 
     def __init__(self) -> None:
         self.context = get_context("spawn")
@@ -180,7 +180,7 @@ class Runner:
             if self.channel.poll(within + SECONDS_TO_RETURN):
                 answer: AttackClaim = self.channel.recv()
                 return answer
-            said = f"it did not come back within {within + SECONDS_TO_RETURN:g} s"
+            said = f"it did not return within {within + SECONDS_TO_RETURN:g} s"
         except (EOFError, OSError):
             self.process.join(5)
             said = f"its process ended with code {self.process.exitcode}"
@@ -203,11 +203,11 @@ def _serve(channel: Any) -> None:
             return
 
 
-# -- what cannot be -----------------------------------------------------------------------------------
+# -- contradictions -----------------------------------------------------------------------------------
 
 
 def faults(world: World, claims: Sequence[AttackClaim], known: Truth | None) -> Iterator[Fault]:
-    """Whatever is wrong with the claims, alone, against the truth, and against each other."""
+    """All faults of the claims: each alone, against the truth, and against each other."""
     for claim in claims:
         if claim.kind in ("broken", "lost"):
             yield Fault(world, (_run(claim),), f"{_name(claim)} {claim.kind}: {claim.said}", claim.said[:24])
@@ -240,7 +240,7 @@ def _against_truth(world: World, claim: AttackClaim, known: Truth) -> str | None
 
 
 def _clashes(world: World, claims: Sequence[AttackClaim]) -> Iterator[tuple[str, AttackClaim, AttackClaim]]:
-    """A tree of one run against what another says of all trees."""
+    """Contradictions between a tree of one run and what another run claims about all trees."""
     trees = [claim for claim in claims if claim.values is not None]
     for claim in claims:
         for tree in trees:
@@ -274,7 +274,7 @@ def _equal(values: tuple[Fraction, ...], others: tuple[Fraction, ...], tolerance
 
 
 def _beyond(world: World, claim: AttackClaim, value: Fraction) -> bool:
-    """Does the bound exclude the value? It is a float, of which the last digits are not meant."""
+    """Does the bound exclude the value? The bound is a float, so its last digits do not count."""
     assert claim.bound is not None
     sign = -1 if world.goals[0].sense == "maximize" else 1
     slack = (Fraction(claim.tolerance) + Fraction(1, 10**12)) * max(Fraction(1), abs(value))
@@ -293,11 +293,11 @@ def _text(values: tuple[Fraction, ...] | None) -> str:
     return "nothing" if values is None else ", ".join(str(value) for value in values) or "no goal"
 
 
-# -- smaller, and kept ----------------------------------------------------------------------------------
+# -- shrinking and storing ----------------------------------------------------------------------------------
 
 
 def shrunk(fault: Fault, again: Callable[[World, Sequence[tuple[str, float]]], Iterator[Fault]]) -> Fault:
-    """The same kind of fault in a smaller world, as long as time allows."""
+    """The same kind of fault in a smaller world, shrunk while time allows."""
     ends = monotonic() + SHRINK_SECONDS
     if fault.world.is_large:
         return fault
@@ -329,7 +329,7 @@ def _smaller(world: World) -> Iterator[World]:
 
 
 def store(fault: Fault, folder: Path) -> Path:
-    """The spec, the rows, and a script that shows the fault."""
+    """Write the spec, the rows, and a script that reproduces the fault."""
     world = fault.world
     mark = sha256((world.text() + world.table() + fault.reason).encode()).hexdigest()[:8]
     place = folder / f"{'-'.join(world.cell).replace(' ', '_').replace(':', '').replace(',', '')[:60]}-{mark}"
@@ -351,14 +351,14 @@ def store(fault: Fault, folder: Path) -> Path:
 
 
 def is_rejected(claims: Sequence[AttackClaim]) -> bool:
-    """Whether nobody was asked, since the spec or its data are a mistake."""
+    """Whether no back-end was run, because the spec or its data are wrong."""
     return bool(claims) and all(claim.kind == "rejected" for claim in claims)
 
 
 def worlds(seed: int, rejected: Sequence[World] = ()) -> Iterator[World]:
-    """Without end: all pairs of a goal and a requirement in a shuffled order, again and again, and others between.
+    """Endless: all pairs of a goal and a requirement in random order, repeatedly, with others in between.
 
-    A pair whose world is the last of `rejected` when the next is wanted is drawn anew: it has not been tried."""
+    If the last world is the last of `rejected` when the next is requested, its pair is drawn again."""
     random = Random(seed)
     number = 0
     while True:
@@ -378,7 +378,7 @@ def worlds(seed: int, rejected: Sequence[World] = ()) -> Iterator[World]:
 
 
 def runs_of(world: World, random: Random, usual: Sequence[str], long: float = LONGEST) -> list[tuple[str, float]]:
-    """Who is asked, and for how long; where short limits are tried, somebody has `long` seconds."""
+    """The back-ends to run, and for how long; one of them runs for `long` seconds if short limits are tried."""
     if world.is_large:
         chosen = [backend for backend in LARGE_BACKENDS if not usual or backend in usual]
         short = [(backend, limit) for backend in chosen for limit in random.sample(LIMITS, 2)]
@@ -397,7 +397,7 @@ def attack(
     tell: Callable[[str], object] = sys.stdout.write,
     most: int | None = None,
 ) -> int:
-    """How many faults were found in so many minutes; `most` ends it after so many worlds."""
+    """Attack for this many minutes, or until `most` worlds were tried; returns the number of faults."""
     ends, tally, runner, found = monotonic() + 60 * minutes, AttackTally(), Runner(), 0
     random, rejected = Random(seed), list[World]()
     long = max(5.0, min(LONGEST, 2 * minutes))

@@ -1,9 +1,9 @@
 """The folder of cases -> problems with the oracle's answers.
 
 A case is a specification with small data, or a problem that the fuzzer found. The answers were computed once by the
-oracle, are kept in `answers.json`, and are compared with it again by the project's own tests:
+oracle and are stored in `answers.json`; the project's own tests compare them with the oracle again:
 
-    python -m treeml.testing.cases          # writes answers.json anew
+    python -m treeml.testing.cases          # rewrites answers.json
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ANSWERS = FOLDER / "answers.json"
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What the oracle answers: of the trees only the objective counts, since the best is rarely the only one."""
+    """The oracle's answer without its tree, since the best tree is rarely unique."""
 
     status: Status
     objective: tuple[Fraction, ...] | None = None

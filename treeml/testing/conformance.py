@@ -5,8 +5,8 @@
     class TestMine(Conformance):
         backend = "mine"
 
-Nothing is skipped: where a back-end takes no plan for a case, the test is that it says why. A back-end of this project
-must moreover solve and refuse what `matrix.json` says, so that it cannot pass by refusing.
+Nothing is skipped: if there is no plan for a case, the test checks that the refusal gives a reason. A back-end of this
+project must also solve and refuse exactly what `matrix.json` says, so that it cannot pass by refusing.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Conformance:
 
     backend: ClassVar[str]
     options: ClassVar[Mapping[str, Any]] = {}
-    seconds: ClassVar[float] = 60.0  # within which every case is to be solved, on a busy machine too
+    seconds: ClassVar[float] = 60.0  # time limit for every case, also on a busy machine
     unproved: ClassVar[frozenset[str]] = frozenset()  # cases that these options answer without a proof
 
     @pytest.mark.parametrize("case", cases(), ids=lambda case: case.name)
@@ -61,7 +61,7 @@ class Conformance:
             return
         try:
             answer = self.solve(problem)
-        except RefusedError as error:  # what shows only when the model is built
+        except RefusedError as error:  # found only when the model is built
             self.check_expected(case, f"refused: {error.diagnostics[0].title}")
             return
         assert answer is not None
@@ -82,7 +82,7 @@ class Conformance:
         assert all(isinstance(option, Option) and option.summary for option in backend.options.values())
 
     def test_no_time(self) -> None:
-        """A deadline that has passed: it is looked at, and nothing is claimed that was not earned."""
+        """With a deadline in the past, the back-end checks it and claims nothing that it has not proved."""
         deadline = _Watched(0.0)
         answer = self.solve(_plain(DEPTH_3), deadline=deadline)
         if answer is None:
@@ -105,7 +105,7 @@ class Conformance:
         self.check_optimum(binary(["01", "01", "01"], 2, minimize(errors([0, 1, 1], 2)), (DEPTH_2,)), 1)
 
     def test_equal_rows(self) -> None:
-        """Rows that stand for several: support counts them all."""
+        """Rows with a count above one: support counts all of them."""
         problem = binary(
             ["0", "1"], 2, minimize(errors([0, 1], 2, [5, 3])), (DEPTH_2, bound(Support(), ">=", 4)), [5, 3]
         )
@@ -157,7 +157,7 @@ class Conformance:
             assert answer.tree is not None
 
     def test_start_is_respected(self) -> None:
-        """Even with no time, a feasible start is not answered with anything worse."""
+        """Even without time, the answer is no worse than a feasible start."""
         problem = _plain(DEPTH_3)
         start = OracleBackend().solve(problem).tree
         answer = self.solve(problem, start=start, deadline=Deadline(0.0))
@@ -222,9 +222,9 @@ class Conformance:
                 timer.cancel()
                 timer.join()
         except RefusedError:
-            return  # larger than what a licence takes, which shows when the model is built
+            return  # too large for the solver's licence, found only when the model is built
         except KeyboardInterrupt:
-            # It fell between the answer and the end of the timer: then the answer was there already.
+            # The signal came between the answer and the end of the timer: the answer was already there.
             assert answer is not None
         assert answer is not None
         if answer.stop is not Stop.INTERRUPTED:
@@ -263,7 +263,7 @@ class Conformance:
         with pytest.raises(RefusedError):
             run(planned, Limits(options={"no_such_option": 1}))
 
-    # -- what the tests are made of
+    # -- helpers
 
     def found(self) -> Backend:
         return registry.get(self.backend)
@@ -278,7 +278,7 @@ class Conformance:
         on_progress: OnProgress | None = None,
         seed: int = 0,
     ) -> Answer | None:
-        """The verified answer; None where there is no plan, and the refusals say why."""
+        """The verified answer; None if there is no plan, and then the refusals give reasons."""
         planned = plan(problem, backend or self.found(), self.options)
         if not isinstance(planned, Plan):
             self.check_refusals(planned)
@@ -295,7 +295,7 @@ class Conformance:
             assert refusal.instead
 
     def check_expected(self, case: SuiteCase, text: str) -> None:
-        """With its own options, a back-end of this project does what the matrix says: no more, and no less."""
+        """With default options, a back-end of this project does exactly what the matrix says."""
         if not self.options:
             assert deviation(Cell(self.found().name, case.name, text)) is None
 
@@ -309,14 +309,14 @@ class Conformance:
         self.check_is_settled(answer, Status.OPTIMAL)
 
     def check_is_settled(self, answer: Answer, status: Status) -> None:
-        """A back-end that proves things settles a case as small as these; another claims nothing."""
+        """A back-end that proves optimality must do so on cases this small; others must not claim it."""
         if self.found().can.proves:
             assert answer.status is status, answer
         else:
             assert answer.status in (Status.FEASIBLE, Status.LOCAL, Status.UNKNOWN)
 
     def check_conflict(self, problem: Problem, answer: Answer) -> None:
-        """The names it gives are of requirements that nothing meets together, even without all others."""
+        """The requirements that it names cannot be met together, even without all others."""
         assert answer.conflict
         named = tuple(each for each in problem.bounds if each.name in answer.conflict)
         assert {each.name for each in named} == set(answer.conflict)
@@ -325,7 +325,7 @@ class Conformance:
 
 @dataclass(frozen=True, slots=True)
 class _Watched(Deadline):
-    """A deadline that knows how often it was looked at."""
+    """A deadline that counts how often it is checked."""
 
     asked: list[None] = field(default_factory=list)
 
@@ -344,7 +344,7 @@ def _plain(*bounds: Any, actual: list[int] = ACTUAL) -> Problem:
 
 
 def _interrupt_main() -> None:
-    """A real signal where there are such: libraries have handlers of their own, which only that calls."""
+    """Send a real signal if the platform has them: libraries install handlers that only a signal triggers."""
     main = threading.main_thread().ident
     if hasattr(signal, "pthread_kill") and main is not None:
         signal.pthread_kill(main, signal.SIGINT)

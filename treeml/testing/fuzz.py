@@ -2,8 +2,8 @@
 
     python -m treeml.testing.fuzz --backend native --seconds 60 --seed 1
 
-A disagreement is an optimum that is not the oracle's, a tree better than the best, an infeasibility on one side only,
-a lower bound above the optimum, a tree that does not verify, or a crash.
+A disagreement is an optimum that differs from the oracle's, a tree better than the best, infeasibility on one side
+only, a lower bound above the optimum, a tree that fails verification, or a crash.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Disagreement:
 
 @dataclass
 class FuzzTally:
-    """How many problems a back-end was given, took, and refused."""
+    """The numbers of problems that a back-end was given, took and refused."""
 
     tried: int = 0
     taken: int = 0
@@ -59,7 +59,7 @@ def fuzz(
     kinds: Sequence[str] | None = None,
     tally: FuzzTally | None = None,
 ) -> Iterator[Disagreement]:
-    """Every disagreement on the problems of these seeds, shrunk."""
+    """All disagreements on the problems of these seeds, shrunk."""
     for seed in seeds:
         problem = random_problem(Random(seed), sizes, kinds)
         if tally is not None:
@@ -77,7 +77,7 @@ def fuzz(
 
 
 def disagreement(problem: Problem, backend: Backend) -> str | None:
-    """What is wrong with the back-end's answer, if anything is; a refusal is not wrong."""
+    """What is wrong with the back-end's answer, or None; a refusal is not wrong."""
     truth = OracleBackend().solve(problem, Limits(Deadline.after(ORACLE_SECONDS)))
     if truth.status not in (Status.OPTIMAL, Status.INFEASIBLE):
         return None
@@ -113,7 +113,7 @@ def differs(answer: Answer, truth: Answer, backend: Backend) -> str | None:
 
 
 def shrink(problem: Problem, fails: Callable[[Problem], bool]) -> Problem:
-    """A smaller problem that still fails: fewer bounds, goals, rows and features, as long as something can go."""
+    """A smaller problem that still fails: bounds, goals, rows and tests are removed while possible."""
     shrunk = True
     while shrunk:
         shrunk = False
@@ -125,7 +125,7 @@ def shrink(problem: Problem, fails: Callable[[Problem], bool]) -> Problem:
 
 
 def store(found: Disagreement, folder: Path) -> Path:
-    """The problem with the oracle's answer, as a case that the conformance suite runs from then on."""
+    """Store the problem with the oracle's answer, as a new case of the conformance suite."""
     truth = OracleBackend().solve(found.problem)
     value = {
         "found": f"{found.backend}, seed {found.seed}: {found.reason}",
@@ -161,7 +161,7 @@ def _smaller(problem: Problem) -> Iterator[Problem]:
 
 
 def without_row(problem: Problem, row: int) -> Problem:
-    """The same problem over the other rows; the matrices of its terms lose the row too."""
+    """The same problem without one row, also in its terms."""
 
     rows = np.delete(np.arange(problem.rows), row)
 
@@ -183,7 +183,7 @@ def without_row(problem: Problem, row: int) -> Problem:
 
 
 def without_test(problem: Problem, test: int) -> Problem:
-    """The same problem without one of its tests; the features stay, one of them with a test less."""
+    """The same problem without one test; all features are kept."""
     owner = problem.tests[test].feature
     features = tuple(
         replace(

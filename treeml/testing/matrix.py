@@ -1,11 +1,11 @@
-"""Back-ends x cases -> who solves what and who refuses what, held against what is committed.
+"""Back-ends x cases -> which back-end solves or refuses which case, compared with the committed matrix.
 
-A back-end that refuses everything gives no wrong answer, so that "nothing was wrong" is not enough: `matrix.json` says
-for every back-end of this project and every case of the suite what came, and a change in either direction is a failure
-until the file is changed on purpose:
+A back-end that refuses everything gives no wrong answer, so the absence of wrong answers is not enough. `matrix.json`
+states the result for every back-end of this project and every case of the suite, and any change is a failure until the
+file is changed on purpose:
 
-    python -m treeml.testing.matrix           # what differs; exit code 1 if anything does
-    python -m treeml.testing.matrix --write   # what there is now becomes what is expected; wrong answers do not
+    python -m treeml.testing.matrix           # shows what differs; exit code 1 if anything does
+    python -m treeml.testing.matrix --write   # accepts the current results, except wrong answers
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from treeml.testing.cases import FOLDER, SuiteCase, cases
 from treeml.testing.fuzz import differs
 
 MATRIX = FOLDER / "matrix.json"
-SECONDS = 60.0  # within which a case is to be settled, on a busy machine too
+SECONDS = 60.0  # time limit for a case, also on a busy machine
 WRONG = "wrong"
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What a back-end makes of a case: `optimal 3`, `infeasible`, `a tree`, `refused: ...`, `open`, or `wrong: ...`."""
+    """The result on a case: `optimal 3`, `infeasible`, `a tree`, `refused: ...`, `open`, or `wrong: ...`."""
 
     backend: str
     case: str
@@ -48,7 +48,7 @@ class Cell:
 
 
 def cell(case: SuiteCase, backend: Backend, options: Mapping[str, Any] | None = None, seconds: float = SECONDS) -> Cell:
-    """The case, solved and compared with the oracle's answer."""
+    """Solve the case and compare the result with the oracle's answer."""
     return Cell(backend.name, case.name, _text(case, case.problem(), backend, options or {}, seconds))
 
 
@@ -73,7 +73,7 @@ def refused(refusals: Sequence[Refusal]) -> str:
 def solved(answer: Answer) -> str:
     if answer.status is Status.OPTIMAL:
         values = answer.objective or ()
-        # To a tolerance, several values are as good: which of them comes is not the matrix's business.
+        # Up to a tolerance several values are equally good, so the matrix does not state the value.
         return " ".join(["optimal", *(_number(value) for value in values)]) if not answer.tolerance else "optimal"
     if answer.status is Status.INFEASIBLE:
         return "infeasible"
@@ -86,13 +86,13 @@ def _number(value: Fraction) -> str:
 
 @cache
 def expected() -> Mapping[str, Mapping[str, str]]:
-    """What is committed: for every back-end of this project the text of every case."""
+    """The committed matrix: back-end -> case -> text of the result."""
     found: dict[str, dict[str, str]] = json.loads(MATRIX.read_text(encoding="utf-8")) if MATRIX.exists() else {}
     return found
 
 
 def deviation(found: Cell) -> str | None:
-    """How a cell differs from what is committed; None for a back-end that is not in it."""
+    """How a cell differs from the committed matrix; None if it does not, or the back-end is not in the matrix."""
     row = expected().get(found.backend)
     if row is None:
         return None
@@ -111,7 +111,7 @@ def _is_proof(text: str | None) -> bool:
 
 
 def is_unproved(backend: str, case: str) -> bool:
-    """Is it committed that the back-end has a tree for this case, and no proof?"""
+    """Does the matrix say that the back-end finds a tree for this case without a proof?"""
     return expected().get(backend, {}).get(case) == "a tree"
 
 
@@ -123,7 +123,7 @@ def cells(backends: Sequence[Backend], only: Sequence[str] = ()) -> Iterator[Cel
 
 
 def write(found: Sequence[Cell], path: Path = MATRIX) -> None:
-    """Put the cells into the file; those of other back-ends stay, and so do those that a wrong answer would replace."""
+    """Write the cells to the file; cells of other back-ends are kept, and a wrong answer replaces nothing."""
     kept = {backend: dict(row) for backend, row in expected().items()}
     for each in found:
         if not each.is_wrong:

@@ -1,6 +1,6 @@
 """A random generator -> small problems of every kind, for the fuzzer and for tests of back-ends.
 
-Problems are built without the data stages, so that a back-end can be tested alone.
+Problems are built directly, without reading data, so that a back-end can be tested alone.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def from_columns(
     bounds: tuple[Bound, ...] = (),
     count: Sequence[int] | None = None,
 ) -> Problem:
-    """A problem over columns, each a kind (binary, ordered, levels, subsets) and its codes, -1 where missing."""
+    """A problem over columns, each given by its kind (binary, ordered, levels, subsets) and codes; -1 is missing."""
     features: list[Feature] = []
     tests: list[Test] = []
     for number, (kind, codes) in enumerate(columns):
@@ -116,7 +116,7 @@ def _tests(feature: int, kind: str, levels: int, missing: bool) -> list[Test]:
     elif kind == "levels":
         made = [Test(feature, "level", (level,)) for level in range(levels)]
     else:
-        # One of a subset and its complement is enough: the one without the last level.
+        # A subset and its complement make the same split: take the one without the last level.
         subsets = range(1, 2 ** (levels - 1))
         chosen = [tuple(level for level in range(levels) if subset >> level & 1) for subset in subsets]
         made = [Test(feature, "among", subset, side) for subset in chosen for side in sides]
@@ -125,7 +125,7 @@ def _tests(feature: int, kind: str, levels: int, missing: bool) -> list[Test]:
 
 @dataclass(frozen=True, slots=True)
 class PriceSpread(StoredCost):
-    """A leaf cost as a user might give one: how far apart the prices of its rows are, and one half for the leaf."""
+    """A leaf cost as a user might define it: the range of the prices of its rows, plus one half."""
 
     prices: tuple[int, ...]
 
@@ -158,7 +158,7 @@ class Sizes:
 
 
 def random_problem(random: Random, sizes: Sizes | None = None, kinds: Sequence[str] | None = None) -> Problem:
-    """A small problem with random columns, counts, goals and bounds; `kinds` keeps to some kinds of terms."""
+    """A small problem with random columns, counts, goals and bounds; `kinds` restricts the kinds of terms."""
     sizes = sizes or Sizes()
     rows = random.randint(1, sizes.rows)
     columns = [
@@ -185,7 +185,7 @@ def _random_column(random: Random, rows: int) -> tuple[str, list[int]]:
 
 
 class _Terms:
-    """Random terms of one problem; the same generator state gives the same terms."""
+    """Random terms for one problem; the same generator state gives the same terms."""
 
     def __init__(self, random: Random, problem: Problem, kinds: Sequence[str] | None) -> None:
         self.random, self.problem = random, problem
@@ -271,7 +271,7 @@ class _Terms:
         return Predicted(np.array(cost, dtype=np.int64).reshape(self.problem.rows, classes))
 
     def rate(self, group: int, sign: int) -> Predicted:
-        """Positive predictions in one group, less those in the other."""
+        """Positive predictions in one group minus those in the other."""
         cost = np.zeros((self.problem.rows, self.problem.classes), dtype=np.int64)
         for row, own in enumerate(self.group):
             cost[row, self.problem.classes - 1] = sign if own == group else -sign
@@ -332,7 +332,7 @@ LIMITS = ("0.6666666666666666", "0.3333333333333333", "1e-9", "1e9", "9223372036
 
 
 class _Extreme(_Terms):
-    """The same at magnitudes where products and sums leave 64 bits, or floats lose places."""
+    """The same with magnitudes at which products and sums exceed 64 bits, or floats lose digits."""
 
     def __init__(self, random: Random, problem: Problem, kinds: Sequence[str] | None) -> None:
         super().__init__(random, problem, kinds)

@@ -20,7 +20,7 @@ from treeml.testing.worlds import (
     WorldMeasure,
 )
 
-# -- what there is to ask -----------------------------------------------------------------------------
+# -- goals and requirements -----------------------------------------------------------------------------
 
 Parts = Sequence[tuple[str, WorldMeasure]]
 
@@ -93,7 +93,7 @@ CLUSTER_LOSSES: dict[str, Parts] = {
 }
 GOALS = {CLASSES: CLASS_GOALS, NUMBERS: _loss_goals(NUMBER_LOSSES), CLUSTERS: _loss_goals(CLUSTER_LOSSES)}
 
-# A kind of requirement: the senses that it has, and its sum. The limit is drawn near a value that some tree has.
+# Kind of requirement -> its possible senses, and its sum. The limit is drawn near the value of some tree.
 Kind = tuple[tuple[str, ...], Parts]
 SIZE_REQUIREMENTS: dict[str, Kind] = {
     "depth": (("<=",), DEPTH),
@@ -150,7 +150,7 @@ CELLS: tuple[tuple[str, str, str], ...] = tuple(
     for task in GOALS
     for goal in GOALS[task]
     for requirement in REQUIREMENTS[task]
-    # Clusters are asked for by their loss alone.
+    # Clustering has its loss as the only goal.
     if task != CLUSTERS or "loss" in goal or "loss" in requirement
 )
 
@@ -159,7 +159,7 @@ CELLS: tuple[tuple[str, str, str], ...] = tuple(
 
 
 def random_world(random: Random, task: str, goal: str, requirement: str) -> World:
-    """A world small enough that every tree of it can be looked at."""
+    """A world small enough that every tree can be examined."""
     rows = random.choice((1, 2, 3, 4, 5, 5, 6, 6, 7, 8, 9))
     world = World(
         task, _columns(random, rows, task), _target(random, rows, task), cell=(f"{task}: {goal}", requirement)
@@ -172,7 +172,7 @@ def random_world(random: Random, task: str, goal: str, requirement: str) -> Worl
 
 
 def asking(random: Random, world: World, task: str, goal: str, requirement: str) -> World:
-    """The world with a goal, the requirement, a limit on the depth that keeps it small, and perhaps one more."""
+    """The world with a goal, the requirement, a depth limit that keeps it small, and perhaps another requirement."""
     wanted = tuple(Wanted(sense, Weighted(_priced(random, parts))) for sense, parts in GOALS[task][goal])
     kinds = [requirement]
     if random.random() < 0.4:
@@ -216,7 +216,7 @@ def _required(random: Random, kind: str, what: Weighted, sense: str, values: Seq
 
 
 def near(random: Random, value: Fraction) -> str:
-    """A value itself where it can be written, or a number of 16 digits beside it: just below, or just above."""
+    """The value as text if that is possible, or a number of 16 digits just below or just above it."""
     if value.denominator == 1 and random.random() < 0.5:
         return str(value.numerator)
     digits = random.choice((2, 6, 15, 16, 17))
@@ -225,7 +225,7 @@ def near(random: Random, value: Fraction) -> str:
 
 
 def decimal(value: Fraction, digits: int) -> str:
-    """With so many digits after the point, cut off; never below zero."""
+    """The value with this many digits after the point, truncated; never negative."""
     whole = int(value * 10**digits)
     text = f"{whole // 10**digits}.{whole % 10**digits:0{digits}d}" if digits else str(whole)
     return text.rstrip("0").rstrip(".") if "." in text else text
@@ -270,7 +270,7 @@ def _columns(random: Random, rows: int, task: str) -> tuple[WorldColumn, ...]:
         name = f"c{place}"
         kind = "number" if place == 0 or task == CLUSTERS else random.choice(("number", "number", "category"))
         column = _category(random, name, rows) if kind == "category" else _number_column(random, name, rows)
-        # A missing value has no distance to anything.
+        # Distances to a missing value are undefined.
         made.append(_number_column(random, name, rows, whole=True) if task == CLUSTERS and column.missing else column)
     group = tuple(random.choice(("a", "b")) if row > 1 else "ab"[row] for row in range(rows))
     return (*made, WorldColumn("g", "category", group)) if task == CLASSES else tuple(made)
@@ -306,7 +306,7 @@ def _target(random: Random, rows: int, task: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-# -- larger worlds, which nobody finishes ------------------------------------------------------------
+# -- larger worlds, which no back-end finishes ------------------------------------------------------------
 
 LARGE: tuple[tuple[str, tuple[tuple[str, Parts], ...], tuple[Required, ...]], ...] = (
     (CLASSES, CLASS_GOALS["errors"], ()),
@@ -324,12 +324,12 @@ LARGE: tuple[tuple[str, tuple[tuple[str, Parts], ...], tuple[Required, ...]], ..
 
 
 def large_world(random: Random, number_of_rows: int | None = None) -> World:
-    """Hundreds of rows, on which a proof takes minutes; several short limits are tried, and no claim may clash."""
+    """Hundreds of rows, for which a proof takes minutes; with several short limits, no claims may contradict."""
     place = random.randrange(len(LARGE))
     task, goals, required = LARGE[place]
     rows = number_of_rows or random.choice((120, 500, 1000, 2000))
     hidden = [[random.random() for _ in range(rows)] for _ in range(6)]
-    # The tests are said, since whoever takes columns as they are would else have more of them than others.
+    # The tests are given explicitly: otherwise back-ends that take numeric columns directly would have more tests.
     rule, digits = random.choice((("by thresholds", 1), ("by thresholds", 2), ("by quantiles(8)", 3)))
     columns = [
         WorldColumn(f"c{n}", "number", tuple(f"{value:.{digits}f}" for value in values), rule)
@@ -350,7 +350,7 @@ def large_world(random: Random, number_of_rows: int | None = None) -> World:
 
 
 def forest_world(random: Random) -> World:
-    """A forest of small trees; there is no oracle for it, so that back-ends are held against each other."""
+    """A forest of small trees; there is no oracle for it, so back-ends are compared with each other."""
     rows = random.choice((6, 10, 20))
     columns = tuple(WorldColumn(f"c{n}", "number", tuple(random.choice("01") for _ in range(rows))) for n in range(3))
     target = tuple("pq"[row] if row < 2 else random.choice("pq") for row in range(rows))

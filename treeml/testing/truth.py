@@ -1,7 +1,7 @@
-"""A world -> the best value of any tree, or that there is none: every tree is looked at, with fractions.
+"""A world -> the best value of any tree, or that there is none, by examining every tree with exact fractions.
 
-This is written from docs/measures.md alone and uses nothing of the package but the worlds themselves, so that a
-mistake in reading, lowering, solving or verifying cannot be in here as well.
+This is written from docs/measures.md alone and uses no part of the package except the worlds themselves, so it cannot
+share a mistake with reading, lowering, solving or verifying.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from treeml.testing.worlds import CLASSES, CLUSTERS, Required, Weighted, World, 
 
 MOST_TREES = 6_000
 MOST_LABELLED = 40_000
-UNKNOWN_RULES = ("by quantiles", "by width")  # cuts by rules of the package: what they are is not for this file to say
+UNKNOWN_RULES = ("by quantiles", "by width")  # the package chooses these cuts, so they are unknown here
 
 
 class TooMany(Exception):
-    """There are more trees than can be looked at, or the tests are not known here."""
+    """There are too many trees to examine, or the tests are not known here."""
 
 
 @dataclass(frozen=True, slots=True)
 class TruthQuestion:
-    """One test: the rows that pass it, and the values that do, of all that the column can have."""
+    """One test: the rows that pass it, and which of the column's values pass it."""
 
     column: str
     rows: frozenset[int]
     values: frozenset[int]
-    of: int  # how many values there are
+    of: int  # the number of values
     is_ordered: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A leaf: its rows, and the answers on the way to it."""
+    """A leaf: its rows, and the answers on the path to it."""
 
     rows: tuple[int, ...]
     path: tuple[tuple[int, bool], ...] = ()
@@ -49,13 +49,13 @@ Grown = tuple[Place, ...]  # a tree is its leaves
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """The best values of the goals in the user's sense; None where no tree meets the requirements."""
+    """The best values of the goals as the user states them; None if no tree meets the requirements."""
 
     best: tuple[Fraction, ...] | None
 
 
 def truth(world: World) -> Truth | None:
-    """None where there are too many trees to look at."""
+    """None if there are too many trees to examine."""
     if world.forest or world.is_large:
         return None
     try:
@@ -66,7 +66,7 @@ def truth(world: World) -> Truth | None:
 
 
 def some_values(random: Random, world: World, what: Weighted) -> tuple[Fraction, ...]:
-    """Values that the sum has for some trees: where limits are worth drawing."""
+    """Values of the sum on some trees: limits near these are interesting."""
     try:
         view = View(_dropped(world))
         trees = [view.random_tree(random) for _ in range(4)]
@@ -79,7 +79,7 @@ def some_values(random: Random, world: World, what: Weighted) -> tuple[Fraction,
 def _dropped(world: World) -> World:
     for column in world.columns:
         if column.missing == "median":
-            raise TooMany  # which of two middle values it is, is the package's to say
+            raise TooMany  # the package decides which of two middle values is used
         if column.missing == "drop":
             for row in reversed(range(world.rows)):
                 if column.values[row] == "":
@@ -88,7 +88,7 @@ def _dropped(world: World) -> World:
 
 
 class View:
-    """A world with its numbers read and its tests made."""
+    """A world with its numbers parsed and its tests listed."""
 
     def __init__(self, world: World) -> None:
         self.world, self.rows = world, world.rows
@@ -193,7 +193,7 @@ class View:
     def meets(self, required: Required, tree: Grown, predicted: tuple[str, ...]) -> bool:
         value = self.total(required.what, tree, predicted)
         if value is None:
-            return True  # a share of nothing is no obstacle
+            return True  # a bound on an undefined share holds
         if not required.sense:
             return value == 1
         limit = Fraction(required.limit)
@@ -202,7 +202,7 @@ class View:
         return {"<=": value <= limit, ">=": value >= limit, "=": value == limit}[required.sense]
 
     def _total(self, what: Weighted, tree: Grown, predicted: tuple[str, ...]) -> Fraction | None:
-        """The weighted sum; None where all of it is a share of nothing."""
+        """The weighted sum; None if it is an undefined share."""
         total = Fraction(0)
         for factor, use in what.parts:
             value = self.value(use, tree, predicted)
@@ -215,7 +215,7 @@ class View:
         return _MEASURES[use.name](self, use, tree, predicted)
 
     def said(self, tree: Grown, predicted: tuple[str, ...]) -> list[str]:
-        """For every row, the class that the tree says."""
+        """The predicted class of every row."""
         said = [""] * self.rows
         for place, label in zip(tree, predicted, strict=True):
             for row in place.rows:
@@ -258,7 +258,7 @@ def _questions(column: WorldColumn) -> Iterator[TruthQuestion]:
         yield TruthQuestion(column.name, missing, frozenset(), len(cuts) + 1, True)
 
 
-# -- what every measure is --------------------------------------------------------------------------
+# -- definitions of the measures --------------------------------------------------------------------------
 
 
 def _share(above: Fraction, below: Fraction) -> Fraction | None:
@@ -425,7 +425,7 @@ def _purity(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ..
 
 
 def _monotone(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ...]) -> Fraction:
-    """Of two leaves that inputs reach which differ in this column only, the higher is positive if the lower is."""
+    """If two inputs differ in this column only, the one with the higher value is positive if the other is."""
     name, rising = use.arguments[0], use.arguments[1] == "increasing"
     regions = [_region(view, place) for place in tree]
     for one, first in enumerate(regions):
@@ -445,7 +445,7 @@ def _monotone(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, 
 
 
 def _region(view: View, place: Place) -> dict[str, set[int]]:
-    """For every column the values with which an input comes to the leaf; -1 stands for a missing one."""
+    """For every column the values with which an input reaches the leaf; -1 is missing."""
     region: dict[str, set[int]] = {}
     for question in view.questions:
         column = next(each for each in view.world.columns if each.name == question.column)
@@ -462,7 +462,7 @@ def _region(view: View, place: Place) -> dict[str, set[int]]:
 
 
 def _constants(view: View, use: WorldMeasure, tree: Grown) -> Iterator[tuple[list[tuple[Fraction, Fraction]], str]]:
-    """Of every leaf and output, the values with their weights, and the kind of loss."""
+    """For every leaf and output, the values with their weights, and the kind of loss."""
     if use.name == "cluster_loss":
         kind = "absolute" if use.arguments[-1] == "absolute" else "squared"
         columns = [name for name in use.arguments if name not in ("absolute", "squared")]

@@ -14,7 +14,7 @@ CLASSES, NUMBERS, CLUSTERS = "classes", "numbers", "clusters"
 
 @dataclass(frozen=True, slots=True)
 class WorldMeasure:
-    """A measure as it stands in the text; `conditions` and `given` are those of count and rate."""
+    """A measure as written in the text; `conditions` and `given` belong to count and rate."""
 
     name: str
     arguments: tuple[str, ...] = ()
@@ -30,7 +30,7 @@ class WorldMeasure:
 
 @dataclass(frozen=True, slots=True)
 class Weighted:
-    """Factors as they are written, each with its measure."""
+    """A weighted sum: factors as written in the text, each with its measure."""
 
     parts: tuple[tuple[str, WorldMeasure], ...]
 
@@ -47,7 +47,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Required:
-    """A bound; without a sense, a measure that holds or does not."""
+    """A bound, or, without a sense, a measure that is true or false."""
 
     what: Weighted
     sense: str = ""
@@ -60,7 +60,7 @@ class Required:
 
 @dataclass(frozen=True, slots=True)
 class WorldColumn:
-    """What stands in the file, as text, empty where it is missing; and how it is cut."""
+    """The values of a column as in the file, empty if missing, and how the column is cut into tests."""
 
     name: str
     kind: str  # number or category
@@ -72,19 +72,19 @@ class WorldColumn:
 @dataclass(frozen=True, slots=True)
 class World:
     task: str
-    columns: tuple[WorldColumn, ...]  # those that may be tested; the one called g holds groups, and may not be
+    columns: tuple[WorldColumn, ...]  # those that may be tested, and g, which holds groups and may not be tested
     target: tuple[str, ...] = ()
     weight: tuple[str, ...] = ()
     class_weights: tuple[tuple[str, str], ...] = ()
     mistake_costs: tuple[tuple[str, str, str], ...] = ()  # predicted, actual, cost
     test_costs: tuple[tuple[str, str], ...] = ()
-    goals: tuple[Wanted, ...] = ()  # none: satisfy
+    goals: tuple[Wanted, ...] = ()  # empty: satisfy
     requirements: tuple[Required, ...] = ()
     forest: str = ""
     cell: tuple[str, str] = ("", "")  # the kinds of the goal and of the requirement
     seconds: float = 5.0  # for each back-end
-    backends: tuple[str, ...] = ()  # beside the usual ones
-    is_large: bool = field(default=False)  # too large for the oracle, and perhaps for anybody
+    backends: tuple[str, ...] = ()  # besides the usual ones
+    is_large: bool = field(default=False)  # too large for the oracle, and perhaps for every back-end
 
     @property
     def rows(self) -> int:

@@ -9,9 +9,9 @@ import pytest
 from deep_worlds import chain, faultless, labels_of
 
 from treeml.backends.improve import support
-from treeml.backends.improve.growth import Vertex, deepest_path, flat_of, grow, node_of, node_of_flat, replace
 from treeml.backends.improve.instance import LocalInstance, Reach, cut_instance, whole_instance
 from treeml.backends.improve.limits import SETS, reach_of
+from treeml.backends.improve.vertices import Vertex, deepest_path, flat_of, grow, node_of, node_of_flat, replace
 from treeml.native.shallow import FOUND, Shallow
 from treeml.problem.evaluate import Routed
 from treeml.problem.problem import Problem

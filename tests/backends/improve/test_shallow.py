@@ -7,11 +7,11 @@ import pytest
 from deep_worlds import chain, faultless, labels_of, random_rows
 
 from treeml.backends.contract import Status
-from treeml.backends.improve.growth import flat_of, grow, node_of_flat
+from treeml.backends.improve.vertices import flat_of, grow, node_of_flat
 from treeml.backends.oracle.backend import OracleBackend
 from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.run import run
-from treeml.native.shallow import FOUND, MEMORY, MISSED, NONE, WORK, Flat, Shallow
+from treeml.native.shallow import FOUND, MEMORY, MISSED, NONE, WORK, FlatShallowTree, Shallow
 from treeml.problem.tree import Leaf, Node, Split
 
 
@@ -113,6 +113,6 @@ def test_input_that_makes_no_sense_is_refused() -> None:
     bits = np.zeros((1, 2), dtype=bool)
     with pytest.raises(MemoryError):
         Shallow(bits, np.array([0, 5], dtype=np.int32), [0, 0])
-    loop = Flat(*(np.array(part, dtype=np.int32) for part in ([0, -1], [0, -1], [1, -1], [-1, 0])))
+    loop = FlatShallowTree(*(np.array(part, dtype=np.int32) for part in ([0, -1], [0, -1], [1, -1], [-1, 0])))
     with pytest.raises(MemoryError):
         Shallow(bits, np.array([0, 1], dtype=np.int32), [0, 0], loop)

@@ -1,4 +1,4 @@
-"""Greedy trees, without proof: `cart` grows them, `impurity` scores splits, `pruning` cuts back.
+"""Greedy trees, without proofs: `cart` grows them, `impurity` scores splits, `pruning` cuts back.
 
-Import `cart.Cart`; other back-ends use it for a first tree.
+Import `cart.CartBackend`; other back-ends use it for a starting tree.
 """

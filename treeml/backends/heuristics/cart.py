@@ -1,8 +1,8 @@
-"""Problem -> a tree grown greedily, one best split at a time: a start for others, and a baseline.
+"""Problem -> a tree grown greedily, one split at a time: a starting tree for other back-ends, and a baseline.
 
-The generic top-down inducer: the leaf whose split gains most is split first, so that a bound on leaves can stop it.
-It steers by depth, leaves and support; whether its tree meets the other requirements shows only at the end. Nothing
-it returns is ever called optimal.
+This is generic top-down induction: the leaf whose split gains most is split first, so that a bound on leaves can stop
+it. Growth respects depth, leaves and support; whether the tree meets the other requirements is checked only at the end.
+Nothing that it returns is ever called optimal.
 """
 
 from __future__ import annotations
@@ -58,13 +58,13 @@ class CartBackend(BackendBase):
     )
     options: ClassVar[Mapping[str, Option]] = {
         "criterion": Option(str, "gini", "what makes a good split of classes", tuple(CRITERIA)),
-        "depth": Option(int, None, "the most splits on a path; also what the bounds say", low=0),
-        "support": Option(int, 1, "the fewest rows in a leaf; also what the bounds say", low=1),
-        "prune": Option(
-            str, "goal", "what is cut back once the tree is grown", ("goal", "complexity", "pessimistic", "none")
+        "depth": Option(int, None, "the most splits on a path, in addition to the bounds", low=0),
+        "support": Option(int, 1, "the fewest rows in a leaf, in addition to the bounds", low=1),
+        "prune": Option(str, "goal", "how the grown tree is pruned", ("goal", "complexity", "pessimistic", "none")),
+        "price": Option(float, 0, "the price of a leaf, as a share of the rows, for complexity pruning", low=0),
+        "confidence": Option(
+            float, 0.25, "the confidence level of pessimistic pruning; lower prunes more", low=1e-6, high=0.5
         ),
-        "price": Option(float, 0, "of a leaf, as a share of the rows, for complexity pruning", low=0),
-        "confidence": Option(float, 0.25, "of pessimistic pruning; lower cuts more", low=1e-6, high=0.5),
     }
 
     def solve(
@@ -93,7 +93,7 @@ class CartBackend(BackendBase):
 
 
 def greedy_tree(problem: Problem, criterion: str = "gini", max_depth: int | None = None, min_support: int = 1) -> Node:
-    """A greedy tree within the problem's bounds on depth, leaves and support, whatever its other bounds say."""
+    """A greedy tree within the problem's bounds on depth, leaves and support; it may break other bounds."""
     growth = _Growth(problem, criterion, max_depth, min_support, NEVER)
     growth.grow()
     return pruned(growth.tree(), problem, "goal")
@@ -103,7 +103,7 @@ def greedy_tree(problem: Problem, criterion: str = "gini", max_depth: int | None
 class _Growing:
     rows: Rows
     depth: int
-    test: int = -1  # -1 while it is a leaf
+    test: int = -1  # -1 for a leaf
     yes: int = -1
     no: int = -1
 
@@ -117,7 +117,7 @@ class _Growth:
     deadline: Deadline
     nodes: list[_Growing] = field(default_factory=list)
     late: bool = False
-    waiting: list[tuple[float, int, int]] = field(default_factory=list)  # gain, node and test, the largest gain first
+    waiting: list[tuple[float, int, int]] = field(default_factory=list)  # (gain, node, test), the largest gain first
 
     def __post_init__(self) -> None:
         bounds = self.problem.bound_on
@@ -129,7 +129,7 @@ class _Growth:
         self.known: SplitCounts | None = evidence(self.problem)
 
     def grow(self) -> Stop:
-        """Splits the most promising leaf again and again; says whether it came to its end."""
+        """Splits the most promising leaf repeatedly; returns why it stopped."""
         try:
             self.add(np.arange(self.problem.rows), 0)
             leaves = 1
@@ -140,7 +140,7 @@ class _Growth:
                 node = self.nodes[number]
                 answers = self.problem.bits[test][node.rows]
                 yes, no = self.add(node.rows[answers], node.depth + 1), self.add(node.rows[~answers], node.depth + 1)
-                # Both sides are there before the node becomes a split, so that an interrupt leaves a whole tree.
+                # Both children exist before the node becomes a split, so that an interrupt leaves a valid tree.
                 node.yes, node.no, node.test = yes, no, test
                 leaves += 1
         except KeyboardInterrupt:
@@ -158,7 +158,7 @@ class _Growth:
         return number
 
     def best_split(self, rows: Rows) -> tuple[float, int] | None:
-        """The gain and the test of the best split that leaves both sides with enough rows; None if there is none."""
+        """The gain and the test of the best split with enough rows on both sides; None if there is none."""
         if self.known is None or len(self.problem.bits) == 0 or len(rows) < 2:
             return None
         answers = self.problem.bits if len(rows) == self.problem.rows else self.problem.bits[:, rows]

@@ -1,8 +1,8 @@
 """Rows of a node -> how good each test would be as its split.
 
-The measures of Breiman, Friedman, Olshen and Stone (1984: gini, twoing, squared and absolute loss) and of Quinlan
-(1993: entropy, gain ratio), each for all tests at once. These choose between tests and are no values of a tree, so
-they are computed in floating point.
+The criteria are those of Breiman, Friedman, Olshen and Stone (1984: gini, twoing, squared and absolute loss) and of
+Quinlan (1993: entropy, gain ratio), each for all tests at once. They only rank tests and are not values of a tree, so
+floating point suffices.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SplitCounts:
-    """What a greedy inducer knows of the rows: how much each speaks for each class, or their numbers."""
+    """What greedy induction knows about the rows: the weight of every class for every row, or target numbers."""
 
-    classes: Floats | None  # rows x classes: what is gained by predicting the class, over the worst class
+    classes: Floats | None  # rows x classes: the gain of predicting the class instead of the worst one
     loss: Loss | None
 
 
 def evidence(problem: Problem) -> SplitCounts | None:
-    """From the first goal that speaks of predictions or losses, or else the first bound; None where nothing does.
+    """From the first goal on predictions or losses, or else from the first such bound; None if there is none.
 
-    A row of weight w speaks with w for its class. With costs of mistakes it speaks for every class with what that
-    class saves over the dearest one, which is how Breiman and others (1984) fold costs into priors.
+    A row of weight w counts w for its class. With misclassification costs it counts, for every class, what that class
+    saves compared with the most expensive one, as in the altered priors of Breiman and others (1984).
     """
     sums: list[Sum] = [goal.sum for goal in problem.goals] + [bound.sum for bound in problem.bounds]
     for wanted in ((Predicted, Loss), (LeafErrors, Purity)):
@@ -52,7 +52,7 @@ def evidence(problem: Problem) -> SplitCounts | None:
 
 
 def worth(answers: NDArray[np.bool_], rows: Rows, known: SplitCounts, criterion: str) -> tuple[Floats, float]:
-    """For every test what its split of the rows gains, and the impurity there is to lose."""
+    """The gain of every test's split of the rows, and the impurity of the rows."""
     if known.loss is not None:
         return _loss_worth(answers, rows, known.loss)
     assert known.classes is not None
@@ -72,7 +72,7 @@ def _entropy_gain(yes: Floats, no: Floats, total: Floats) -> Floats:
 
 
 def _gain_ratio(yes: Floats, no: Floats, total: Floats) -> Floats:
-    """Gain over the entropy of the split itself, among the tests of at least average gain."""
+    """The gain divided by the entropy of the split itself, for tests of at least average gain."""
     gain = _entropy_gain(yes, no, total)
     sides = np.stack([yes.sum(axis=-1), no.sum(axis=-1)], axis=-1)
     split = _entropy(sides)
@@ -85,7 +85,7 @@ def _gain_ratio(yes: Floats, no: Floats, total: Floats) -> Floats:
 
 
 def _twoing(yes: Floats, no: Floats, total: Floats) -> Floats:
-    """Shares of the sides times the squared sum of the differences of the class shares between them."""
+    """The product of the sides' shares, times the squared sum of the differences of their class shares."""
     left, right, whole = yes.sum(axis=-1), no.sum(axis=-1), total.sum()
     both = (left > 0) & (right > 0)
     safe_left, safe_right = np.where(both, left, 1.0), np.where(both, right, 1.0)
@@ -121,7 +121,7 @@ def _loss_worth(answers: NDArray[np.bool_], rows: Rows, loss: Loss) -> tuple[Flo
     gain, impurity = np.zeros(len(answers)), 0.0
     for output in range(loss.targets.shape[1]):
         target = loss.targets[rows, output].astype(np.float64)
-        # Centered first: sums of squares of far-off numbers would cancel.
+        # Centered first, because sums of squares of large numbers would cancel.
         target = target - target.mean()
         of_sides = _squared_loss if loss.kind == "squared" else _pinball_loss
         level = float(loss.level) if loss.kind == "quantile" else 0.5
@@ -137,7 +137,7 @@ def _squared_loss(side: NDArray[np.bool_], target: Floats, weight: Floats, level
 
 
 def _pinball_loss(side: NDArray[np.bool_], target: Floats, weight: Floats, level: float) -> Floats:
-    """The loss to the quantile of each side; at level one half it is half the absolute loss, which orders alike."""
+    """The loss to the quantile of each side; at level 1/2 it is half the absolute loss, which ranks tests equally."""
     order = np.argsort(target, kind="stable")
     target, weight = target[order], weight[order]
     weights = side[:, order] * weight

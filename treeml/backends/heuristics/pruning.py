@@ -1,8 +1,8 @@
-"""A grown tree -> a smaller one that generalizes better, or that its own goal calls better.
+"""Grown tree -> a smaller one that generalizes better, or that is better by its own goal.
 
-goal: a subtree is cut where the first goal is no worse without it. complexity: the same with a price per leaf given
-apart (Breiman and others 1984). pessimistic: errors are first raised to the upper limit of their confidence interval
-(Quinlan 1993). A cut is made only where every requirement that held still holds.
+goal: a subtree is cut if the first goal is no worse without it. complexity: the same with a given price per leaf
+(Breiman and others 1984). pessimistic: errors are first raised to the upper limit of their confidence interval
+(Quinlan 1993). A cut is made only if every requirement that was met is still met.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from treeml.problem.terms import Leaves, Loss, Predicted, Sum
 from treeml.problem.tree import Leaf, Node, Split
 
 Rows = NDArray[np.int64]
-Cost = Callable[[Rows, int], Fraction]  # of a leaf with these rows and this label
+Cost = Callable[[Rows, int], Fraction]  # the cost of a leaf with these rows and this label
 
 
 def pruned(tree: Node, problem: Problem, how: str, price: float = 0, confidence: float = 0.25) -> Node:
@@ -34,7 +34,7 @@ def pruned(tree: Node, problem: Problem, how: str, price: float = 0, confidence:
 
 
 def leaf_labels(problem: Problem, leaves: Sequence[Rows]) -> list[int]:
-    """For each set of rows the class that the first goal (or else the first bound) on predictions wants for it."""
+    """For each set of rows the best class by the first goal (or else the first bound) on predictions."""
     if not problem.classes:
         return [-1] * len(leaves)
     found = _predicted([goal.sum for goal in problem.goals] + [bound.sum for bound in problem.bounds])
@@ -46,7 +46,7 @@ def leaf_labels(problem: Problem, leaves: Sequence[Rows]) -> list[int]:
 
 
 def _cut(node: Node, rows: Rows, problem: Problem, cost: Cost) -> tuple[Node, Fraction]:
-    """The best tree that cutting can make of this one, and its cost: bottom up, each subtree against a leaf."""
+    """The best tree that cutting can produce, and its cost: bottom up, each subtree is compared with a leaf."""
     if isinstance(node, Leaf):
         return node, cost(rows, node.label)
     answers = problem.bits[node.test][rows]
@@ -60,7 +60,7 @@ def _cut(node: Node, rows: Rows, problem: Problem, cost: Cost) -> tuple[Node, Fr
 
 
 def _leaf_cost(problem: Problem, how: str, price: float, confidence: float) -> Cost | None:
-    """What a leaf adds to the goal; None where the first goal is not a sum over leaves that is known here."""
+    """The cost of a leaf by the first goal; None if that goal is not a supported sum over leaves."""
     if not problem.goals:
         return None
     first = problem.goals[0].sum
@@ -86,10 +86,10 @@ def _leaf_cost(problem: Problem, how: str, price: float, confidence: float) -> C
 
 
 def _pessimistic(factor: Fraction, term: Predicted, problem: Problem, confidence: float) -> Cost:
-    """Errors at the upper limit of the confidence interval of their rate, by the normal approximation."""
+    """Errors at the upper limit of the confidence interval of the error rate, by the normal approximation."""
     deviate = NormalDist().inv_cdf(1 - confidence)
     signed = term.cost if factor * term.scale >= 0 else -term.cost
-    excess = (signed - signed.min(axis=1, keepdims=True)).astype(np.float64)  # over the best class of the row
+    excess = (signed - signed.min(axis=1, keepdims=True)).astype(np.float64)  # above the best class of the row
 
     def cost(rows: Rows, label: int) -> Fraction:
         total = float(excess[rows].max(axis=1).sum())

@@ -1,4 +1,4 @@
 """The back-end `improve`: a tree is improved one exact subtree at a time (Schidler and Szeider 2021).
 
-Import `backend.Improve`. `rounds` is the loop, `instance` cuts out a subtree's problem, `inner` solves it.
+Import `backend.ImproveBackend`. `rounds` is the loop, `instance` cuts out a subtree's problem, `inner` solves it.
 """

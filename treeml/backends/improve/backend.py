@@ -1,7 +1,7 @@
-"""improve(a, b): a tree mended one exact subtree at a time, by other back-ends (Schidler and Szeider 2021).
+"""improve(a, b): a tree improved one exact subtree at a time, by other back-ends (Schidler and Szeider 2021).
 
-`improve by subtrees(...)` in a specification is this back-end around those of `solve with`. It begins with the tree of
-`start from`, or with a greedy one, and never returns a worse tree.
+`improve by subtrees(...)` in a specification is this back-end, wrapped around those of `solve with`. It starts with the
+tree of `start from`, or with a greedy one, and never returns a worse tree.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ LIMITS = ("d60", "d300", "d800")
 
 class ImproveBackend(BackendBase):
     name: ClassVar[str] = "improve"
-    summary: ClassVar[str] = "mends a tree one exact subtree at a time; not optimal as a whole"
+    summary: ClassVar[str] = "improves a tree one exact subtree at a time; not optimal as a whole"
     can: ClassVar[Capabilities] = Capabilities(
         goals=EVERY_TERM,
         bounds=EVERY_TERM,
@@ -55,15 +55,15 @@ class ImproveBackend(BackendBase):
         runs_others=True,
     )
     options: ClassVar[Mapping[str, Option]] = {
-        "backends": Option(tuple, (), "who solves the subtrees: improve(sat, native); native where none is named"),
-        "depth": Option(int, None, "levels of a local tree; 3 where the goal is not depth", low=1),
-        "rows": Option(int, None, "the most rows of a local instance; 5,000 where the goal is not depth", low=1),
+        "backends": Option(tuple, (), "back-ends for the subtrees: improve(sat, native); native if none is named"),
+        "depth": Option(int, None, "levels of a local tree; 3 if the goal is not depth", low=1),
+        "rows": Option(int, None, "the most rows of a local instance; 5,000 if the goal is not depth", low=1),
         "rounds": Option(int, None, "the most replacements", low=1),
         "features": Option(str, "auto", "tests of a local instance: all, the subtree's, a support set", FEATURES),
-        "limits": Option(str, "d300", "rows per depth of a local instance for back-ends but native", LIMITS),
+        "limits": Option(str, "d300", "rows per depth of a local instance for back-ends other than native", LIMITS),
         "patience": Option(float, 10.0, "seconds for one local instance", low=0.001),
         "seconds": Option(float, None, "for all of it", low=0),
-        "checkpoint": Option(str, "", "a file to save to, and to go on from", writes=True),
+        "checkpoint": Option(str, "", "a file to save to and to resume from", writes=True),
     }
 
     def refusals(self, problem: Problem, options: Mapping[str, Any] = NO_OPTIONS) -> Iterator[Refusal]:
@@ -84,7 +84,7 @@ class ImproveBackend(BackendBase):
         goal = problem.goals[0]
         if not any(term.locality is Locality.SUM for _, term in goal.sum.parts):
             feature = f"the goal {goal.text}" if goal.text else "the goal"
-            because = "a tree is mended piece by piece only where the goal is depth or adds up over its leaves"
+            because = "subtrees can be improved separately only if the goal is depth or adds up over the leaves"
             yield Refusal(feature, because, "remove `improve`")
 
     def remark(self, problem: Problem, options: Mapping[str, Any]) -> str:
@@ -104,8 +104,8 @@ class ImproveBackend(BackendBase):
     ) -> Answer:
         # imported here: start-up time
         from treeml.backends.heuristics.cart import CartBackend
-        from treeml.backends.improve.growth import grow, node_of
         from treeml.backends.improve.rounds import ImproveSettings, improve
+        from treeml.backends.improve.vertices import grow, node_of
         from treeml.problem.evaluate import meets_all
 
         began = monotonic()
@@ -114,7 +114,7 @@ class ImproveBackend(BackendBase):
         options.pop("backends", None)
         settings = ImproveSettings(**options)
         if start is not None:
-            start = node_of(grow(start, problem, np.arange(problem.rows)))  # without sides that no row reaches
+            start = node_of(grow(start, problem, np.arange(problem.rows)))  # without branches that no row reaches
         if start is None or not meets_all(problem, start):
             grown = CartBackend().solve(problem, replace(limits, options={}))
             if grown.tree is None:

@@ -1,7 +1,7 @@
-"""The state of an improvement <-> a file, so that it can go on where it was stopped.
+"""The state of an improvement <-> a file, so that it can be resumed after it was stopped.
 
-The file is replaced as a whole, so one that was cut off by a crash is never seen. It holds the tree, what was tried in
-vain, and a number made of the rows and goals, so that a file of another problem is refused.
+The file is replaced atomically, so a crash never leaves a truncated one. It holds the tree, what was tried without
+success, and a hash of the rows and goals, so that a file of another problem is refused.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from treeml.backends.improve.growth import Vertex, flat_of, node_of_flat
+from treeml.backends.improve.vertices import Vertex, flat_of, node_of_flat
 from treeml.lang.diagnostic import DataError, Diagnostic
-from treeml.native.shallow import Flat
+from treeml.native.shallow import FlatShallowTree
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Node
 from treeml.system.reading import read_text
@@ -32,7 +32,7 @@ class Saved:
 
 
 def fingerprint(problem: Problem) -> str:
-    """A number for the rows, the tests, the goals and the bounds."""
+    """A hash of the rows, the tests, the goals and the bounds."""
     state = blake2b(digest_size=16)
     for feature in problem.features:
         state.update(f"{feature.name}/{feature.kind}/{feature.first_test}/{feature.tests}".encode())
@@ -52,11 +52,11 @@ def fingerprint(problem: Problem) -> str:
     return state.hexdigest()
 
 
-def write(path: str, problem_number: str, root: Vertex, rounds: int, settled: dict[int, tuple[int, int, bool]]) -> None:
+def write(path: str, problem_hash: str, root: Vertex, rounds: int, settled: dict[int, tuple[int, int, bool]]) -> None:
     flat = flat_of(root)
     value = {
         "treeml_checkpoint": VERSION,
-        "problem": problem_number,
+        "problem": problem_hash,
         "rounds": rounds,
         "depth": root.height,
         "leaves": root.size,
@@ -69,8 +69,8 @@ def write(path: str, problem_number: str, root: Vertex, rounds: int, settled: di
         raise DataError(_unusable(path, f"cannot be written: {error.strerror or error}")) from error
 
 
-def read(path: str, problem_number: str, problem: Problem) -> Saved | None:
-    """What was saved; None if there is no file. What does not fit the problem is refused."""
+def read(path: str, problem_hash: str, problem: Problem) -> Saved | None:
+    """The saved state; None if there is no file. A state that does not match the problem is refused."""
     try:
         text = read_text(path)
     except FileNotFoundError:
@@ -82,8 +82,8 @@ def read(path: str, problem_number: str, problem: Problem) -> Saved | None:
     try:
         value = json.loads(text)
         if not isinstance(value, dict) or value.get("treeml_checkpoint") != VERSION:
-            raise DataError(_unusable(path, "is no checkpoint of this version"))
-        if value["problem"] != problem_number:
+            raise DataError(_unusable(path, "is not a checkpoint of this version"))
+        if value["problem"] != problem_hash:
             raise DataError(_unusable(path, "belongs to other rows, goals or requirements"))
         return Saved(_tree(value["tree"], problem), int(value["rounds"]), _settled(value["settled"]))
     except (ValueError, KeyError, TypeError, IndexError, OverflowError, RecursionError) as error:
@@ -91,7 +91,7 @@ def read(path: str, problem_number: str, problem: Problem) -> Saved | None:
 
 
 def _tree(value: dict[str, Any], problem: Problem) -> Node:
-    flat = Flat(*(np.array(value[name], dtype=np.int32) for name in ("test", "yes", "no", "label")))
+    flat = FlatShallowTree(*(np.array(value[name], dtype=np.int32) for name in ("test", "yes", "no", "label")))
     size = len(flat.test)
     if size == 0 or any(len(getattr(flat, name)) != size for name in ("yes", "no", "label")):
         raise ValueError("its tree is incomplete")
@@ -99,7 +99,7 @@ def _tree(value: dict[str, Any], problem: Problem) -> Node:
         splits = flat.test[number] >= 0
         sides = (int(flat.yes[number]), int(flat.no[number]))
         if flat.test[number] >= len(problem.tests) or (splits and not all(number < side < size for side in sides)):
-            raise ValueError("its tree has wrong places")
+            raise ValueError("its tree has wrong node numbers")
         if not splits and problem.classes and not 0 <= flat.label[number] < problem.classes:
             raise ValueError("its tree has wrong labels")
     return node_of_flat(flat)
@@ -114,5 +114,5 @@ def _unusable(path: str, why: str) -> Diagnostic:
         "D482",
         f"the checkpoint {path} {why}",
         place=path,
-        helps=("remove the file to begin anew, or name another one",),
+        helps=("remove the file to start over, or name another one",),
     )

@@ -1,8 +1,8 @@
 """Goal depth: the deepest leaf is shortened by making some subtree on its path shallower (Schidler and Szeider 2021).
 
-Their Algorithm 1: take a leaf of the greatest depth; climb from the largest subtree that is in reach as it is towards
-the root; replace the first subtree for which a shallower one is found. A leaf none of whose subtrees can be made
-shallower settles the matter, since the tree is as deep as its deepest leaf: nothing in reach makes it shallower.
+Their Algorithm 1: take a leaf of the greatest depth; climb towards the root from the largest subtree that is within
+reach as a whole; replace the first subtree for which a shallower one is found. If no subtree on the path to a deepest
+leaf can be made shallower, the search ends: nothing within reach makes the tree shallower.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treeml.backends.contract import Deadline
-from treeml.backends.improve.growth import Vertex, deepest_path, grow
 from treeml.backends.improve.inner import Inner
 from treeml.backends.improve.instance import LocalInstance, Reach, cut_instance, whole_instance
+from treeml.backends.improve.vertices import Vertex, deepest_path, grow
 from treeml.problem.problem import Problem
 
 
 @dataclass(slots=True)
 class Settled:
-    """Which local instances need not be tried again: by the rows of their root, the height and the effort."""
+    """Local instances that need not be tried again: rows of the root -> height and effort spent."""
 
     problem_rows: int
     known: dict[int, tuple[int, int, bool]] = field(default_factory=dict)  # rows -> height, effort, proved?
@@ -44,10 +44,10 @@ class Settled:
 
 @dataclass(slots=True)
 class Shallower:
-    """One search for a replacement after the other, each on the deepest path of the tree as it then is."""
+    """Repeated search for a replacement on the deepest path of the current tree."""
 
     problem: Problem
-    classes: NDArray[np.int32]  # what every row keeps
+    classes: NDArray[np.int32]  # the class that every row must keep
     inner: Inner
     reach: Reach
     reductions: tuple[str, ...]
@@ -57,7 +57,7 @@ class Shallower:
     proofs: int = 0
 
     def next(self, root: Vertex, deadline: Deadline) -> tuple[Vertex, Vertex] | None:
-        """A vertex and what is to take its place; None when nothing in reach is left, or the time is up."""
+        """A vertex and its replacement; None if nothing is left within reach, or the time is up."""
         while not deadline.passed:
             for vertex in self.climb(root):
                 found = self.replacement(vertex, deadline)
@@ -72,16 +72,16 @@ class Shallower:
 
     @property
     def is_over(self) -> bool:
-        """Did every instance in reach get all the effort that there is?"""
+        """Was every instance within reach tried with the greatest effort?"""
         return self.level >= self.inner.levels
 
     @property
     def unproved(self) -> int:
-        """Subtrees that were given up without a proof."""
+        """The number of subtrees that were given up without a proof."""
         return sum(not proved for _, _, proved in self.settled.known.values())
 
     def climb(self, root: Vertex) -> Iterator[Vertex]:
-        """The splits on the deepest path that are worth a try, from the bottom up."""
+        """The splits on the deepest path that are worth trying, from the bottom up."""
         for vertex in reversed(deepest_path(root)[:-1]):
             if not self.settled.covers(vertex, self.level):
                 yield vertex
@@ -95,7 +95,7 @@ class Shallower:
                 new = grow(tried.tree, self.problem, vertex.rows)
                 if new.height < vertex.height:
                     return new
-            # A proof about a cut or reduced instance is one about that instance only.
+            # A proof about a cut or reduced instance holds for that instance only.
             if tried.is_proof and instance.is_whole and len(instance.rows) == len(vertex.rows):
                 self.proofs += 1
                 proved = True
@@ -112,7 +112,7 @@ class Shallower:
         if whole is not None:
             yield whole
             if self.inner.weighs:
-                return  # it holds every cut instance of this vertex
+                return  # it covers every cut instance of this vertex
         for to_leaves in (True, False):
             for reduction in self.reductions:
                 if reduction == "none" and (to_leaves or whole is not None):

@@ -19,40 +19,40 @@ from treeml.problem.problem import Bound, Feature, Problem, Test
 from treeml.problem.terms import Depth, Predicted, Sum
 from treeml.problem.tree import Leaf, Node, Split
 
-WORDS_PER_SECOND = 15 * 10**7  # of the native search, so that its effort is counted and not timed
-MOST_MEMORY = 1 << 29  # bytes of one native search, where no limit is given
+WORDS_PER_SECOND = 15 * 10**7  # of the native search: its effort is counted, not timed, so that runs repeat
+MOST_MEMORY = 1 << 29  # bytes of one native search, if no limit is given
 SLACKS: tuple[int | None, ...] = (0, 1, 2, 3, 5, 8, 12, 20, 40, None)  # of the native search, one after the other
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
-    """What came of a local instance: a tree over the problem's tests, a proof that there is none, or neither."""
+class LocalResult:
+    """The result for a local instance: a tree over the problem's tests, a proof that there is none, or neither."""
 
     tree: Node | None = None
     is_proof: bool = False
-    why: str = ""  # the reason where it is neither
+    why: str = ""  # the reason if it is neither
 
 
 class Inner(Protocol):
-    """Solves local instances. `levels` is how often it is worth asking again with more effort."""
+    """Solves local instances. `levels` is the number of effort levels worth trying."""
 
     levels: int
-    weighs: bool  # minds the weights of classes? (otherwise it gets safe subtrees only)
+    weighs: bool  # respects the weights of classes? (otherwise it gets safe subtrees only)
 
-    def shallower(self, instance: LocalInstance, level: int, deadline: Deadline) -> Tried:
-        """A tree for the instance that makes the whole shallower at its place, as shallow as it can find."""
+    def shallower(self, instance: LocalInstance, level: int, deadline: Deadline) -> LocalResult:
+        """A tree for the instance that makes the whole tree shallower there, as shallow as it can find."""
 
 
 @dataclass(slots=True)
 class NativeInner:
-    """The native search: exact where it comes to its end, and guided by the subtree that is there."""
+    """The native search: exact if it finishes, and guided by the current subtree."""
 
     patience: float
     memory: int | None = None
     levels: int = len(SLACKS)
     weighs: bool = True
 
-    def shallower(self, instance: LocalInstance, level: int, deadline: Deadline) -> Tried:
+    def shallower(self, instance: LocalInstance, level: int, deadline: Deadline) -> LocalResult:
         work = int(self.patience * WORDS_PER_SECOND / 2 ** max(0, self.levels - 1 - level - 2))
         found = None
         try:
@@ -67,13 +67,13 @@ class NativeInner:
                     found = solver.tree()
                     depth = _weighted_depth(found, instance) - 1
         except MemoryError:
-            return Tried(why="memory")
+            return LocalResult(why="memory")
         if found is not None:
-            return Tried(instance.replacement(found))
-        return Tried(is_proof=answer == shallow.NONE, why="memory" if answer == shallow.MEMORY else "effort")
+            return LocalResult(instance.replacement(found))
+        return LocalResult(is_proof=answer == shallow.NONE, why="memory" if answer == shallow.MEMORY else "effort")
 
 
-def _weighted_depth(tree: shallow.Flat, instance: LocalInstance) -> int:
+def _weighted_depth(tree: shallow.FlatShallowTree, instance: LocalInstance) -> int:
     depth = np.zeros(len(tree.test), dtype=np.int64)
     deepest = 0
     for number, test in enumerate(tree.test):
@@ -86,49 +86,51 @@ def _weighted_depth(tree: shallow.Flat, instance: LocalInstance) -> int:
 
 @dataclass(slots=True)
 class ByBackend:
-    """Any back-end: it is asked for a tree without errors one level shallower, and again, until there is none."""
+    """Any back-end: it is asked for an error-free tree that is one level shallower, repeatedly, until there is none."""
 
     backends: tuple[tuple[Backend, Mapping[str, Any]], ...]
     limits: Limits
     patience: float
     levels: int = 1
     weighs: bool = False
-    failures: list[str] = field(default_factory=list)  # back-ends that failed, in their own words
+    failures: list[str] = field(default_factory=list)  # error messages of back-ends that failed
 
-    def shallower(self, instance: LocalInstance, level: int, deadline: Deadline) -> Tried:
-        tried = Tried(why="nobody takes it")
+    def shallower(self, instance: LocalInstance, level: int, deadline: Deadline) -> LocalResult:
+        tried = LocalResult(why="no back-end takes it")
         for backend, options in self.backends:
             tried = self._by(backend, options, instance, deadline)
             if tried.tree is not None or tried.is_proof:
                 break
         return tried
 
-    def _by(self, backend: Backend, options: Mapping[str, Any], instance: LocalInstance, deadline: Deadline) -> Tried:
+    def _by(
+        self, backend: Backend, options: Mapping[str, Any], instance: LocalInstance, deadline: Deadline
+    ) -> LocalResult:
         best: Node | None = None
         depth = instance.depth - 1
         while depth >= 0:
             made = plan(local_problem(instance, depth), backend, options)
             if not isinstance(made, Plan):
-                return Tried(best, why=made[0].because)
+                return LocalResult(best, why=made[0].because)
             until = Deadline(min(deadline.at, Deadline.after(self.patience).at))
             try:
                 answer = run(made, replace(self.limits, deadline=until, options=dict(options)))
             except (BackendError, MemoryError) as error:
-                # One solver that fails in one round costs that round: the tree is as good as it was.
+                # A solver that fails costs one round only: the tree stays as good as it was.
                 self.failures.append(f"{backend.name}: {error}")
-                return Tried(best, why="failed")
+                return LocalResult(best, why="failed")
             if answer.stop is Stop.INTERRUPTED:
                 raise KeyboardInterrupt
             if answer.tree is None:
                 proved = best is None and answer.status is Status.INFEASIBLE
-                return Tried(best, proved, "" if proved else answer.stop.value)
+                return LocalResult(best, proved, "" if proved else answer.stop.value)
             best = _replacement(answer.tree, instance)
             depth = _depth(answer.tree) - 1
-        return Tried(best)
+        return LocalResult(best)
 
 
 def local_problem(instance: LocalInstance, depth: int) -> Problem:
-    """The instance as a problem of its own: any tree without errors of at most this depth."""
+    """The instance as a problem of its own: any error-free tree of at most this depth."""
     rows, classes = len(instance.rows), len(instance.weights)
     cost = np.ones((rows, classes), dtype=np.int64)
     cost[np.arange(rows), instance.labels] = 0

@@ -1,10 +1,10 @@
 """A subtree -> its local instance (Schidler and Szeider 2021, section 3).
 
-The rows of the subtree's root are to be told apart into classes: a leaf of the whole tree stands for what it predicts;
-a leaf at which the subtree was cut is a class of its own, whose weight is the number of levels that hang below it. A
-tree for the instance, with the cut parts put back under the leaves of their classes, takes the subtree's place: rows
-keep what was predicted for them (Theorem 1), and if no leaf lies deeper by weight than before, the whole is no deeper
-(Theorem 2). A subtree is safe if its own depth alone decides that (Corollary 1).
+The instance asks to classify the rows of the subtree's root. A leaf of the whole tree has the class that it predicts; a
+leaf at which the subtree was cut has a class of its own, whose weight is the number of levels below it. A tree for the
+instance, with the cut parts attached to the leaves of their classes, replaces the subtree: rows keep their predictions
+(Theorem 1), and if the weighted depth does not grow, neither does the depth of the whole tree (Theorem 2). A subtree is
+safe if its own depth alone decides that (Corollary 1).
 """
 
 from __future__ import annotations
@@ -16,41 +16,43 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treeml.backends.improve import support
-from treeml.backends.improve.growth import Rows, Vertex, flat_of, node_of, node_of_flat
-from treeml.native.shallow import Flat
+from treeml.backends.improve.vertices import Rows, Vertex, flat_of, node_of, node_of_flat
+from treeml.native.shallow import FlatShallowTree
 from treeml.problem.evaluate import answers
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Node
 
 Bits = NDArray[np.bool_]
-SUPPORT_CELLS = 4_000_000  # answers among which a support set is looked for; with more it takes longer than it saves
+SUPPORT_CELLS = 4_000_000  # with more answers than this, finding a support set takes longer than it saves
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class LocalInstance:
-    """Rows with classes, the tests that may be asked, and what hangs below a leaf of each class."""
+    """Rows with classes, the tests that may be used, and the subtree below a leaf of each class."""
 
     root: Vertex
-    rows: Rows  # of the problem; one for each kind where features were reduced
+    rows: Rows  # rows of the problem; one of each group of equal rows if features were reduced
     tests: NDArray[np.intp]  # numbers of tests of the problem
     bits: Bits  # these tests x these rows
     labels: NDArray[np.int32]
     weights: tuple[int, ...]  # of every class
     below: tuple[Node, ...]  # of every class
-    guide: Flat | None  # the subtree itself, its tests as places in `tests`; None where these lack one
-    depth: int  # of the subtree, without what hangs below
+    guide: (
+        FlatShallowTree | None
+    )  # the subtree itself, its tests as indices into `tests`; None if one of them is not in `tests`
+    depth: int  # of the subtree, without the parts that were cut off
     weighted_depth: int
     is_whole: bool  # every leaf of it is a leaf of the tree
 
     @property
     def is_safe(self) -> bool:
-        """Is the whole no deeper whenever the subtree is no deeper, whatever its leaves' classes?"""
+        """Is the whole tree no deeper whenever the subtree is no deeper, whatever the classes of its leaves?"""
         return all(self.depth <= self.weighted_depth - weight for weight in self.weights)
 
-    def replacement(self, tree: Flat) -> Node:
-        """A tree for the instance, its tests as places in `tests`, with what hangs below put back."""
+    def replacement(self, tree: FlatShallowTree) -> Node:
+        """A tree for the instance, its tests as indices into `tests`, with the cut parts attached again."""
         numbers = np.append(self.tests, -1).astype(np.int32)  # -1 marks a leaf
-        return node_of_flat(Flat(numbers[tree.test], tree.yes, tree.no, tree.label), list(self.below))
+        return node_of_flat(FlatShallowTree(numbers[tree.test], tree.yes, tree.no, tree.label), list(self.below))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +60,12 @@ class Reach:
     """How large a local instance may be."""
 
     depth: int  # levels of the subtree
-    rows: Callable[[int], int]  # the most rows (kinds of rows after reduction) for a subtree of so many levels
+    rows: Callable[[int], int]  # the most rows (distinct rows after reduction), by the levels of the subtree
     cells: int = 1 << 26  # the most answers, tests times rows
 
 
 def whole_instance(root: Vertex, problem: Problem, classes: NDArray[np.int32], reach: Reach) -> LocalInstance | None:
-    """The subtree down to its leaves, on every test that tells its rows apart; None if that is out of reach."""
+    """The subtree down to its leaves, with every test that splits its rows; None if that is too large."""
     if len(root.rows) > reach.rows(root.height) or root.height > reach.depth:
         return None
     found = local_tests(problem, root.rows, reach.cells)
@@ -73,9 +75,9 @@ def whole_instance(root: Vertex, problem: Problem, classes: NDArray[np.int32], r
 def cut_instance(
     root: Vertex, problem: Problem, classes: NDArray[np.int32], reach: Reach, reduction: str, to_leaves: bool
 ) -> LocalInstance | None:
-    """The largest subtree in reach, grown from its root where the tree is highest; None if there is none.
+    """The largest subtree within reach, grown from its root towards the highest vertices; None if there is none.
 
-    Growing by height makes it safe and unbalanced, which is where there is something to gain. `to_leaves` asks that it
+    Growing by height makes it safe and unbalanced, which is where there is something to gain. With `to_leaves` it must
     go down to leaves of the tree everywhere.
     """
     best: LocalInstance | None = None
@@ -90,7 +92,7 @@ def cut_instance(
             if made is not None:
                 best = made
             elif best is not None or not frontier:
-                return best  # rows and tests only become more as the subtree grows
+                return best  # the numbers of rows and tests only grow with the subtree
         if not frontier:
             return best
         height = max(vertex.height for vertex in frontier)
@@ -138,9 +140,9 @@ def _reduced(
 
 
 def local_tests(problem: Problem, rows: Rows, cells: int) -> tuple[NDArray[np.intp], Bits] | None:
-    """Every test that tells some of the rows apart, with their answers; None where these would be too many.
+    """Every test that splits the rows, with their answers; None if there would be too many answers.
 
-    Of an ordered column only the cuts between two values that occur here are made.
+    For an ordered column only cuts between two values that occur here are considered.
     """
     numbers: list[NDArray[np.intp]] = []
     parts: list[Bits] = []
@@ -190,9 +192,9 @@ def _tests_of(root: Vertex, cut: frozenset[int]) -> NDArray[np.intp]:
 def _instance(
     root: Vertex, cut: frozenset[int], classes: NDArray[np.int32], tests: NDArray[np.intp], bits: Bits
 ) -> LocalInstance:
-    """The instance of the subtree that ends at the vertices of `cut`; `classes` are what rows keep."""
+    """The instance of the subtree that ends at the vertices of `cut`; `classes` are the predictions that rows keep."""
     labels = np.empty(len(root.rows), dtype=np.int32)
-    known: dict[int, int] = {}  # a kept class, or minus one minus the number of a cut vertex, -> the class here
+    known: dict[int, int] = {}  # a prediction, or -1 - id of a cut vertex, -> its class here
     weights: list[int] = []
     below: list[Node] = []
     depth = weighted = 0
@@ -207,7 +209,7 @@ def _instance(
             known[key] = len(weights)
             weights.append(vertex.height)
             below.append(node_of(vertex))
-        labels[np.searchsorted(root.rows, vertex.rows)] = known[key]  # rows are in order
+        labels[np.searchsorted(root.rows, vertex.rows)] = known[key]  # rows are sorted
         depth, weighted = max(depth, level), max(weighted, level + vertex.height)
     return LocalInstance(
         root, root.rows, tests, bits, labels, tuple(weights), tuple(below), _guide(root, cut, tests), depth, weighted,
@@ -215,18 +217,18 @@ def _instance(
     )  # fmt: skip
 
 
-def _guide(root: Vertex, cut: frozenset[int], tests: NDArray[np.intp]) -> Flat | None:
-    """The subtree over places in `tests`; None where it asks a test that is not among them."""
+def _guide(root: Vertex, cut: frozenset[int], tests: NDArray[np.intp]) -> FlatShallowTree | None:
+    """The subtree with its tests as indices into `tests`; None if one of them is not in `tests`."""
     flat = flat_of(root, cut)
     places = {int(test): number for number, test in enumerate(tests)}
     if any(int(test) not in places for test in flat.test if test >= 0):
         return None
     numbers = np.array([places[int(test)] if test >= 0 else -1 for test in flat.test], dtype=np.int32)
-    return Flat(numbers, flat.yes, flat.no, flat.label)
+    return FlatShallowTree(numbers, flat.yes, flat.no, flat.label)
 
 
 def _collapsed(instance: LocalInstance) -> LocalInstance:
-    """One row of every kind: rows that no test here tells apart have one class (Observation 1)."""
+    """One row of every group of equal rows: rows that no test here tells apart have one class (Observation 1)."""
     kept = support.distinct_rows(instance.bits)
     return LocalInstance(
         instance.root, instance.rows[kept], instance.tests, instance.bits[:, kept], instance.labels[kept],

@@ -2,7 +2,7 @@
 
 Schidler and Szeider (2021, section 6) give the greatest depth and the most rows for three times per call: 60 s: depth
 12, 70 rows for the shallowest subtrees to 15 for the deepest; 300 s: 15, 300 to 90; 800 s: 39, 500 to 105. Between the
-two ends the rows fall here in equal steps per level, from the smallest depth they tried, 3.
+two ends the number of rows falls linearly with depth, starting at the smallest depth they tried, 3.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ SETS = {"d60": (12, 70, 15), "d300": (15, 300, 90), "d800": (39, 500, 105)}
 
 
 def reach_of(name: str, depth: int | None = None, rows: int | None = None) -> Reach:
-    """The reach of a named set; `depth` and `rows` take the place of its own limits."""
+    """The reach of a named set; `depth` and `rows` override its limits."""
     deepest, most, least = SETS[name]
 
     def allowed(levels: int) -> int:

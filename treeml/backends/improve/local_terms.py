@@ -1,8 +1,8 @@
-"""Goals and bounds of a whole tree, a vertex of it -> goals and bounds of a tree that may take the vertex's place.
+"""Goals and bounds of a whole tree, a vertex of it -> goals and bounds of a tree that may replace the vertex.
 
-What is summed over rows or leaves splits into a part inside the subtree and a part outside, which stays as it is. What
-is the least or largest over leaves holds for all of them if it holds inside and outside. What does neither is left to
-the check of the whole tree.
+A sum over rows or leaves splits into a part inside the subtree and a part outside, which does not change. A bound on
+the best or worst leaf holds for the tree if it holds inside and outside. All other terms are left to the check of the
+whole tree.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from treeml.backends.improve.growth import Rows, Vertex, node_of
+from treeml.backends.improve.vertices import Rows, Vertex, node_of
 from treeml.backends.planning.lowerings import spread_bound
 from treeml.problem.evaluate import evaluate_sum
 from treeml.problem.problem import Bound, Feature, Goal, Problem
@@ -26,23 +26,23 @@ class Local:
     """The problem of one vertex: the same tests on its rows alone."""
 
     problem: Problem
-    is_exact: bool  # nothing was left to the check of the whole tree
+    is_exact: bool  # False if something is left to the check of the whole tree
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Context:
-    """What the tree around a vertex fixes."""
+    """A vertex, and what the tree around it determines."""
 
     problem: Problem
     vertex: Vertex
     depth: int  # of the vertex
     tree_depth: int
-    above: frozenset[int]  # features tested above it, whose cost is paid
+    above: frozenset[int]  # features tested above it, whose cost is already paid
     outside: frozenset[int]  # features tested anywhere but below it
 
 
 def localize(context: Context, values: Callable[[Sum], Fraction], deepest: int) -> Local:
-    """The local problem; `values` gives the value of a sum on the whole tree as it is, `deepest` bounds its trees."""
+    """The local problem; `values` gives the value of a sum on the current tree, `deepest` bounds the depth."""
     problem, rows = context.problem, context.vertex.rows
     restrict = _Restriction(context)
     exact = True
@@ -65,7 +65,7 @@ def localize(context: Context, values: Callable[[Sum], Fraction], deepest: int) 
     bounds: list[Bound] = []
     levels = deepest
     if any("Depth" in goal.sum.kinds() for goal in problem.goals):
-        levels = min(levels, context.tree_depth - context.depth)  # no deeper than the tree is
+        levels = min(levels, context.tree_depth - context.depth)  # no deeper than the current tree
     for bound in (part for whole in problem.bounds for part in spread_bound(whole)):
         if _is_depth_limit(bound):
             factor = bound.sum.parts[0][0]
@@ -110,7 +110,7 @@ def _feature(feature: Feature, rows: Rows) -> Feature:
 
 
 class _Restriction:
-    """Terms on the rows of one vertex; each is made once, so that the same term stays the same."""
+    """Terms on the rows of one vertex; each is created once, so that equal terms stay identical."""
 
     def __init__(self, context: Context) -> None:
         self.part = Part(context.vertex.rows, context.above, context.outside)

@@ -1,7 +1,7 @@
 """A problem, a tree that meets its bounds -> a better tree, round by round.
 
-The tree in hand is whole and sound between any two steps, so whatever ends the loop (the time, Ctrl-C, a failing inner
-solver, the caller) leaves an answer that is no worse than the start.
+The current tree is complete and valid between any two steps, so whatever ends the loop (the time limit, Ctrl-C, a
+failing inner solver, the caller) leaves an answer that is no worse than the start.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ import numpy as np
 from treeml.backends.contract import Answer, Backend, Deadline, Limits, OnProgress, Progress, Status, Stop
 from treeml.backends.improve import checkpoint
 from treeml.backends.improve.depth import Settled, Shallower
-from treeml.backends.improve.growth import Vertex, grow, node_of
-from treeml.backends.improve.growth import replace as put
 from treeml.backends.improve.inner import ByBackend, NativeInner
 from treeml.backends.improve.instance import Reach
 from treeml.backends.improve.limits import reach_of
-from treeml.backends.improve.pieces import Mended
+from treeml.backends.improve.subtrees import BetterSubtrees
+from treeml.backends.improve.vertices import Vertex, grow, node_of
+from treeml.backends.improve.vertices import replace as put
 from treeml.problem.evaluate import Routed, evaluate_sum, meets
 from treeml.problem.problem import Goal, Problem
 from treeml.problem.terms import Depth, Predicted, Sum
 from treeml.problem.tree import Node
 
-SHAPE = frozenset({"Depth", "Leaves", "Support", "TestCost", "Used"})  # goals that say nothing of predictions
-SAVE_EVERY = 1.0  # seconds between two checkpoints, at least
+SHAPE = frozenset({"Depth", "Leaves", "Support", "TestCost", "Used"})  # goals that do not depend on predictions
+SAVE_EVERY = 1.0  # the least number of seconds between two checkpoints
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def improve(
 
 
 def minimizes_depth(problem: Problem) -> bool:
-    """Is depth, and nothing else, the first goal?"""
+    """Is the first goal to minimize depth alone?"""
     if not problem.goals:
         return False
     parts = problem.goals[0].sum.parts
@@ -117,7 +117,7 @@ class _Rounds:
         sound = all(meets(bound, self.problem, routed.tree, routed) for bound in self.problem.bounds)
         if sound and self.value(routed.tree) <= self.value(node_of(self.root)):
             self.root, self.rounds, self.settled.known = tree, saved.rounds, saved.settled
-            self.notes.append(f"went on with the checkpoint {path} after {saved.rounds} rounds")
+            self.notes.append(f"resumed from the checkpoint {path} after {saved.rounds} rounds")
 
     def value(self, tree: Node) -> tuple[Fraction, ...]:
         routed = Routed(self.problem, tree)
@@ -139,20 +139,20 @@ class _Rounds:
         return self.answer(stop, is_local, searches)
 
     def searches(self) -> list[_Search]:
-        """What is tried, one after the other: shallower subtrees first where depth is the first goal."""
+        """The methods to try in turn: shallower subtrees first if depth is the first goal."""
         native = self.inners[0][0].name == "native"
         found: list[_Search] = []
         if minimizes_depth(self.problem):
             found.append(self.shallower(native))
         if len(self.problem.goals) > len(found):
             levels, rows = self.settings.depth or 3, self.settings.rows or 5000
-            found.append(Mended(self.keeping(), self.inners, self.limits, levels, rows, self.settings.patience))
+            found.append(BetterSubtrees(self.keeping(), self.inners, self.limits, levels, rows, self.settings.patience))
         return found
 
     def shallower(self, native: bool) -> Shallower:
         if native:
             if self.inners[0][1]:
-                self.notes.append("native's options do not concern its search for shallower subtrees")
+                self.notes.append("native's options do not apply to its search for shallower subtrees")
             inner: NativeInner | ByBackend = NativeInner(self.settings.patience, self.limits.memory)
             deepest = self.settings.depth or self.problem.rows
             most = self.settings.rows or self.problem.rows
@@ -165,9 +165,9 @@ class _Rounds:
         return Shallower(self.problem, self.kept(), inner, reach, asked, self.settled)
 
     def keeping(self) -> Problem:
-        """The problem in which rows keep what is predicted for them, where no goal says what else they should get.
+        """The problem in which rows keep their predictions, if no goal depends on predictions.
 
-        That is its first goal and no bound: it stands at 0 and can only stay there, and back-ends are better at goals.
+        This is stated as the first goal, not as a bound: its value is 0 and stays 0, and back-ends handle goals better.
         """
         kinds = frozenset(kind for goal in self.problem.goals for kind in goal.sum.kinds())
         if not self.problem.classes or not kinds <= SHAPE:
@@ -179,7 +179,7 @@ class _Rounds:
         return self.problem.asking((kept, *self.problem.goals), others)
 
     def kept(self) -> np.ndarray[Any, np.dtype[np.int32]]:
-        """What every row keeps: the class predicted for it, or the leaf that it is in where leaves hold numbers."""
+        """What every row must keep: its predicted class, or its leaf if leaves hold numbers."""
         routed = Routed(self.problem, node_of(self.root))
         if self.problem.classes:
             return routed.labels.astype(np.int32)
@@ -189,7 +189,7 @@ class _Rounds:
         return kept
 
     def rounds_of(self, search: _Search) -> tuple[Stop, bool]:
-        """Replaces until nothing is left to replace; says why it ended, and whether that was for want of anything."""
+        """Replace subtrees while possible; return why it ended, and whether everything was tried."""
         checks = [bound for bound in self.problem.bounds if not _holds_anyway(bound.sum.parts, bound.sense)]
         while True:
             if self.settings.rounds is not None and self.rounds >= self.settings.rounds:
@@ -204,7 +204,7 @@ class _Rounds:
             objective = self.value(tree)
             routed = Routed(self.problem, tree)
             if objective > self.objective or not all(meets(b, self.problem, tree, routed) for b in checks):
-                # A shallower subtree may have more leaves or smaller ones than are allowed.
+                # A shallower subtree may have too many leaves, or leaves that are too small.
                 self.root = put(new, old)
                 if isinstance(search, Shallower):
                     self.settled.note(old, search.inner.levels, False)
@@ -217,7 +217,7 @@ class _Rounds:
                 return Stop.INTERRUPTED, False
 
     def tell(self) -> bool:
-        """Reports the tree in hand; False if the caller wants no more."""
+        """Report the current tree; False if the caller wants to stop."""
         moment = Progress(monotonic() - self.began, self.objective, None, node_of(self.root))
         self.trace.append(moment)
         return self.on_progress is None or self.on_progress(moment) is not False
@@ -250,20 +250,20 @@ class _Rounds:
 
 
 def _holds_anyway(parts: tuple[tuple[Fraction, Any], ...], sense: str) -> bool:
-    """Does the bound hold while predictions stay as they are and depth only falls?"""
+    """Does the bound still hold if predictions stay the same and depth only decreases?"""
     if all(isinstance(term, Predicted) for _, term in parts):
         return True
     return len(parts) == 1 and isinstance(parts[0][1], Depth) and sense == ("<=" if parts[0][0] > 0 else ">=")
 
 
 def _troubles(searches: list[_Search]) -> list[str]:
-    """What a report must say of the inner solvers."""
+    """Notes about the inner solvers for the report."""
     notes = []
     for search in searches:
         inner = search.inner if isinstance(search, Shallower) else search
         failures = getattr(inner, "failures", [])
         if failures:
-            notes.append(f"{len(failures)} local searches failed and were passed over, the first: {failures[0]}")
+            notes.append(f"{len(failures)} local searches failed and were skipped, the first: {failures[0]}")
         refused = getattr(inner, "refused", [])
         if refused:
             notes.append(f"requirements were checked on whole trees only, because {refused[0]}")

@@ -1,7 +1,7 @@
 """A local instance -> a set of tests that still tells its classes apart (a support set).
 
 Boros and others (2003) and Schidler and Szeider (2021, section 5): the tests of the subtree itself, deletion from all
-tests, and addition pair by pair. Whether a set supports is seen by grouping equal rows, never by comparing all pairs.
+tests, and addition pair by pair. A set is checked by grouping equal rows, never by comparing all pairs.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ Labels = NDArray[np.int32]
 
 
 def supports(bits: Bits, labels: Labels) -> bool:
-    """Do rows of different classes differ in some of these tests?"""
+    """Do any two rows of different classes differ in one of these tests?"""
     groups = _groups(bits)
     classes = np.zeros(len(groups), dtype=np.int32)
-    classes[groups] = labels  # of every group the class of its last row
+    classes[groups] = labels  # the class of the last row of every group
     return bool((classes[groups] == labels).all())
 
 
 def by_deletion(bits: Bits, labels: Labels) -> NDArray[np.intp] | None:
-    """Tests left when each that can go is gone, those that part least tried first; None if all do not support."""
+    """A minimal support set, by deleting tests, the least separating first; None if all tests are not enough."""
     if not supports(bits, labels):
         return None
     kept = np.ones(len(bits), dtype=np.bool_)
@@ -36,9 +36,9 @@ def by_deletion(bits: Bits, labels: Labels) -> NDArray[np.intp] | None:
 
 
 def by_addition(bits: Bits, labels: Labels) -> NDArray[np.intp] | None:
-    """Tests added until no two rows of different classes look alike, each one that parts most of what is left.
+    """Tests added until rows of different classes all differ, each time the one that separates most remaining pairs.
 
-    What looks alike so far forms groups of rows; only within them are pairs counted.
+    Rows that are equal so far form groups; pairs are counted within groups only.
     """
     chosen: list[int] = []
     groups = np.zeros(bits.shape[1], dtype=np.int64)
@@ -55,12 +55,12 @@ def by_addition(bits: Bits, labels: Labels) -> NDArray[np.intp] | None:
 
 
 def smallest(bits: Bits, labels: Labels, most_deletions: int = 400) -> NDArray[np.intp] | None:
-    """The smaller of what deletion and addition find; deletion is left out where there are too many tests for it."""
+    """The smaller result of deletion and addition; deletion is skipped if there are too many tests."""
     added = by_addition(bits, labels)
     if added is None:
         return None
     if len(bits) > most_deletions:
-        # Of many tests only those that addition would have to do without are tried: its own, until none can go.
+        # With many tests, deletion is tried only on the tests that addition chose.
         kept = by_deletion(bits[added], labels)
         return added if kept is None else added[kept]
     deleted = by_deletion(bits, labels)
@@ -68,7 +68,7 @@ def smallest(bits: Bits, labels: Labels, most_deletions: int = 400) -> NDArray[n
 
 
 def distinct_rows(bits: Bits) -> NDArray[np.intp]:
-    """The first row of every kind."""
+    """The first row of every group of equal rows."""
     return np.unique(_groups(bits), return_index=True)[1]
 
 
@@ -82,7 +82,7 @@ def _groups(bits: Bits) -> NDArray[np.intp]:
 
 
 def _mixed(groups: NDArray[np.int64], labels: Labels) -> NDArray[np.bool_]:
-    """Rows in whose group there is more than one class."""
+    """Rows whose group has more than one class."""
     count = int(groups.max()) + 1
     low, high = np.full(count, np.iinfo(np.int32).max), np.full(count, -1)
     np.minimum.at(low, groups, labels)
@@ -91,7 +91,7 @@ def _mixed(groups: NDArray[np.int64], labels: Labels) -> NDArray[np.bool_]:
 
 
 def _parted(bits: Bits, labels: Labels, groups: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
-    """For every test how many pairs of rows of different classes, within the groups, it tells apart."""
+    """For every test the number of pairs of rows of different classes, within the groups, that it separates."""
     cells = np.unique(np.zeros_like(labels) if groups is None else groups, return_inverse=True)[1].reshape(-1)
     classes = np.unique(labels, return_inverse=True)[1].reshape(-1)
     kinds = int(classes.max()) + 1

@@ -99,6 +99,7 @@ class NativeBackend(BackendBase):
         return str(solver.library().treeml_version().decode())
 
     def refusals(self, problem: Problem, options: Mapping[str, Any] = NO_OPTIONS) -> Iterator[Refusal]:
+        # imported here: start-up time
         from treeml.backends.native.refusals import refusals
 
         yield from _kernel_refusals(problem, options)
@@ -106,6 +107,7 @@ class NativeBackend(BackendBase):
 
     def remark(self, problem: Problem, options: Mapping[str, Any]) -> str:
         """Which kernel runs and why; one sentence per stage of the plan, if they differ."""
+        # imported here: start-up time
         from treeml.backends.planning.plan import stages
 
         said = (choose_kernel(stage, options)[1] for stage in stages(problem, self.can))
@@ -118,12 +120,15 @@ class NativeBackend(BackendBase):
         start: Node | None = None,
         on_progress: OnProgress | None = None,
     ) -> Answer:
+        # imported here: start-up time
         from treeml.backends.native.run import NativeRun
 
         try:
             kernel, _ = choose_kernel(problem, limits.options)
         except ValueError as error:
-            raise RefusedError(Diagnostic("B501", "native cannot take its options so", notes=(str(error),))) from error
+            raise RefusedError(
+                Diagnostic("B501", "native cannot combine these options with this problem", notes=(str(error),))
+            ) from error
         return NativeRun(problem, limits, start, on_progress, monotonic(), kernel).answer()
 
 

@@ -128,7 +128,7 @@ def _whole_goal(problem: Problem, total: Sum) -> NativeObjective:
 def check_cost(cost: NDArray[np.int64], multiple: int = 1) -> None:
     """Raises OverflowError if the sum of all absolute costs exceeds the range of the solver."""
     if _largest(cost) * abs(multiple) * cost.size > MOST and added(np.abs(cost).ravel()) * abs(multiple) > MOST:
-        raise OverflowError("its whole numbers do not fit in 64 bits")
+        raise OverflowError("its integers do not fit in 64 bits")
 
 
 def _largest(array: NDArray[np.int64]) -> int:
@@ -137,7 +137,7 @@ def _largest(array: NDArray[np.int64]) -> int:
 
 def _check_size(each: int, times: int) -> None:
     if each * max(1, times) > MOST:
-        raise OverflowError("its whole numbers do not fit in 64 bits")
+        raise OverflowError("its integers do not fit in 64 bits")
 
 
 def _spread(problem: Problem, goal: NativeObjective) -> tuple[int, int]:

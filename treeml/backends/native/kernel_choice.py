@@ -60,7 +60,7 @@ def can_take(problem: Problem) -> str | None:
     for bound in problem.bounds:
         others = bound.sum.kinds() - _BOUNDS
         if others:
-            return f"it keeps no bound on {sorted(others)[0]}"
+            return f"it does not support a bound on {sorted(others)[0]}"
     columns = len(columns_of(problem))
     if columns > MOST_COLUMNS:
         return f"{columns:,} columns are more than its {MOST_COLUMNS:,}"

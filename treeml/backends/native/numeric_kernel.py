@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treeml.native.numeric import Flat, NumericSolver, Outcome, options
+from treeml.native.numeric import FlatThresholdTree, NumericSolver, Outcome, options
 from treeml.native.solver import Found
 from treeml.problem.problem import Feature, Problem, Test
 
@@ -154,7 +154,7 @@ class ThresholdSolver:
             outcome.kernel,
         )
 
-    def _raised(self, tree: Flat) -> tuple[list[int], list[int], list[int], list[int]]:
+    def _raised(self, tree: FlatThresholdTree) -> tuple[list[int], list[int], list[int], list[int]]:
         """A tree over columns as a tree over tests; a column with missing rows last may swap the sides of a split."""
         test, left, right = [], [], []
         for column, cut, yes, no in zip(tree.column, tree.cut, tree.yes, tree.no, strict=True):
@@ -164,10 +164,10 @@ class ThresholdSolver:
             right.append(yes if turned else no)
         return test, left, right, list(tree.label)
 
-    def _lowered(self, test: Sequence[int], yes: Sequence[int], no: Sequence[int]) -> Flat | None:
+    def _lowered(self, test: Sequence[int], yes: Sequence[int], no: Sequence[int]) -> FlatThresholdTree | None:
         """A tree over tests as a tree over columns; None if it uses a forbidden feature."""
         place = {column: number for number, column in enumerate(self.columns)}
-        flat = Flat([], [], [], [], [])
+        flat = FlatThresholdTree([], [], [], [], [])
         for number, to_yes, to_no in zip(test, yes, no, strict=True):
             column, cut, turned = (-1, 0, False) if number < 0 else self._cut_of(int(number), place)
             if number >= 0 and column < 0:

@@ -19,7 +19,7 @@ def refusals(problem: Problem) -> Iterator[Refusal]:
     for goal in problem.goals:
         yield from _goal_refusals(problem, goal)
     if len(problem.goals) > 1 and any({"Loss", "Custom"} & goal.sum.kinds() for goal in problem.goals):
-        yield Refusal("several goals", "native takes goals in turn only where all are whole numbers")
+        yield Refusal("several goals", "native handles several goals only if all of them are integers")
     elif not list(_shape_refusals(problem)):
         yield from _size_refusals(problem)
     yield from _shape_refusals(problem)
@@ -29,14 +29,14 @@ def _goal_refusals(problem: Problem, goal: Goal) -> Iterator[Refusal]:
     feature = f"the goal {goal.text}" if goal.text else "the goal"
     main = [term for _, term in goal.sum.parts if isinstance(term, Predicted | Loss | Custom)]
     if len(main) > 1:
-        yield Refusal(feature, "native minimizes one cost of the leaves, and this goal adds up several kinds")
+        yield Refusal(feature, "native minimizes one kind of leaf cost, and this goal adds several")
     for factor, term in goal.sum.parts:
         if factor < 0 and isinstance(term, Leaves | TestCost | Loss):
-            yield Refusal(feature, "native can make this no larger on purpose: it bounds from below by what only grows")
+            yield Refusal(feature, "native cannot maximize this: its bounds need amounts that only grow")
         if isinstance(term, TestCost) and (term.scale < 0 or min(term.costs, default=0) < 0):
-            yield Refusal(feature, "native takes no negative costs of tests")
+            yield Refusal(feature, "native does not support negative costs of tests")
         if isinstance(term, Loss) and (term.scale < 0 or (len(term.weight) and int(term.weight.min()) < 0)):
-            yield Refusal(feature, "native takes no negative weights of losses")
+            yield Refusal(feature, "native does not support negative weights of losses")
 
 
 def _bound_refusals(problem: Problem, bound: Bound) -> Iterator[Refusal]:
@@ -50,27 +50,29 @@ def _bound_refusals(problem: Problem, bound: Bound) -> Iterator[Refusal]:
     if isinstance(term, Predicted) and bound.sense != "=":
         sense = wanted  # the cost carries the sign
     if sense != wanted:
-        yield Refusal(
-            feature, f"native keeps this measure {'at least' if wanted == '>=' else 'at most'} at a limit only"
-        )
+        yield Refusal(feature, f"native supports only {'lower' if wanted == '>=' else 'upper'} limits on this measure")
     elif isinstance(term, Used) and limit_of(bound) >= 1 and limit_of(bound) < len(term.features):
-        yield Refusal(feature, "native forbids columns, and does not count them", "forbid each column by itself")
+        yield Refusal(feature, "native can forbid columns but not count them", "forbid each column by itself")
     elif isinstance(term, Predicted) and not _same_cost(problem, bound) and problem.goals:
-        yield Refusal(feature, "native bounds a sum over the predictions only where the same sum is the goal")
+        yield Refusal(feature, "native bounds a sum over the predictions only if the same sum is the goal")
 
 
 def _shape_refusals(problem: Problem) -> Iterator[Refusal]:
     """Reasons from combinations of bounds, or of bounds and goals."""
     labelled = any(kind(bound) in (Purity, LeafErrors) for bound in problem.bounds)
     if labelled and any({"Loss", "Custom"} & goal.sum.kinds() for goal in problem.goals):
-        yield Refusal("a requirement on classes", "native keeps it only where the goal is about the classes predicted")
+        yield Refusal(
+            "a requirement on classes", "native supports it only if the goal depends on the predicted classes"
+        )
     predicted = [bound for bound in problem.bounds if kind(bound) is Predicted]
     if len(predicted) > 1 and not _alike(predicted):
         yield Refusal("several requirements on predictions", "native bounds one sum over the predictions")
     for term, feature in ((Purity, "several requirements of purity"), (LeafErrors, "several requirements on leaves")):
         matrices = [leaf_matrix(bound) for bound in problem.bounds if kind(bound) is term]
         if any(not np.array_equal(matrices[0], other) for other in matrices[1:]):
-            yield Refusal(feature, "native sums up one weight or cost of the rows of a leaf, and these need several")
+            yield Refusal(
+                feature, "native supports one matrix of weights or costs per leaf, and these requirements need several"
+            )
 
 
 def _size_refusals(problem: Problem) -> Iterator[Refusal]:

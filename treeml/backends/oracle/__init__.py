@@ -1,4 +1,4 @@
-"""The back-end `oracle`: every tree is looked at, so that other back-ends can be tested against it.
+"""The back-end `oracle`: it examines every tree, so that other back-ends can be tested against it.
 
-Import `backend.Oracle`. It is exact and slow, and shares no search code with the others.
+Import `backend.OracleBackend`. It is exact and slow, and shares no search code with the others.
 """

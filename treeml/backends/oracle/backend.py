@@ -1,9 +1,9 @@
-"""Problem -> the best of all its trees, found by looking at all of them.
+"""Problem -> the best of all its trees, found by examining all of them.
 
-What every other back-end is tested against, so written to be seen right, not to be fast. A tree is a leaf, or a test
-with a tree on either side; what each term makes of a tree follows from what it makes of the two sides. So the
-outcomes that the trees over a set of rows can have are those of its leaves, and those of every pair of outcomes of
-the two sides of every test. Of two outcomes one may be dropped only if the other is at least as good in every value.
+Every other back-end is tested against this one, so the code is written to be obviously correct rather than fast. A tree
+is a leaf, or a test with a tree on either side, and the value of each term on a tree follows from its values on the two
+sides. So the possible outcomes of the trees over a set of rows are those of a leaf, and those of every pair of outcomes
+of the two sides of every test. An outcome may be dropped only if another is at least as good in every value.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from treeml.problem.terms import EVERY_TERM, Recurrence
 from treeml.problem.terms.monotone import inputs_of
 from treeml.problem.tree import Leaf, Node, Split
 
-MOST_INPUTS = 50_000  # that monotone predictions are judged on
+MOST_INPUTS = 50_000  # the most inputs on which monotone predictions are checked
 
 
 class OracleBackend(BackendBase):
@@ -91,7 +91,7 @@ class OracleBackend(BackendBase):
         search = _Search(problem, limits, on_progress, began)
         try:
             search.offer_start(start)
-            search.look_at_all()
+            search.examine_all()
         except _StoppedError as stopped:
             return search.answer(Status.FEASIBLE if search.best else Status.UNKNOWN, stopped.stop)
         except KeyboardInterrupt:
@@ -102,11 +102,11 @@ class OracleBackend(BackendBase):
 
 
 def estimate(problem: Problem) -> int:
-    """How many cases there are: sets of rows that a node of a tree can hold, times what can come of them.
+    """The number of cases: sets of rows that a node of a tree can hold, times the outcomes of each.
 
-    The sets are at most those made by the tests of a path, or all there are of distinct rows. Where one sum over leaves
-    decides, each set has one best outcome; every further sum that a goal or bound watches makes outcomes incomparable,
-    by measurement about one for every four distinct rows.
+    The number of sets is bounded by the paths of tests, and by the sets of distinct rows. With a single sum over leaves
+    each set has one best outcome; every further sum in a goal or bound makes outcomes incomparable, by measurement
+    about one for every four distinct rows.
     """
     sides = {
         min(answers.tobytes(), (~answers).tobytes()) for answers in problem.bits if 0 < answers.sum() < problem.rows
@@ -123,7 +123,7 @@ class _StoppedError(Exception):
         self.stop = stop
 
 
-Outcome = tuple[tuple[Any, ...], Node]  # the value of every each, and a tree that has them
+Outcome = tuple[tuple[Any, ...], Node]  # the value of every recurrence, and a tree with these values
 
 
 @dataclass
@@ -153,7 +153,7 @@ class _Search:
         self.most_outcomes = self.limits.options.get("outcomes", OracleBackend.options["outcomes"].default)
 
     def offer_start(self, start: Node | None) -> None:
-        """A start is the first incumbent, if it is a tree of the problem and meets the bounds."""
+        """Take the start as the first incumbent, if it is a tree of the problem and meets the bounds."""
         if start is not None:
             outcome = self.outcome_of(start, self.everything, frozenset())
             if outcome is not None:
@@ -168,8 +168,8 @@ class _Search:
         right = self.outcome_of(node.no, mask ^ yes, below)
         return None if left is None or right is None else self.join(node.test, mask, tested, left, right)
 
-    def look_at_all(self) -> None:
-        """The root is as any other set of rows, but its outcomes are judged at once, so that there is an incumbent."""
+    def examine_all(self) -> None:
+        """Like `outcomes` for all rows, but every outcome is considered at once, for an early incumbent."""
         self.check_time()
         self.consider([self.leaf(self.everything, label) for label in self.labels])
         for test in range(len(self.yes)) if self.depth > 0 else ():
@@ -194,14 +194,14 @@ class _Search:
 
     @staticmethod
     def keeps(bound: Bound, numbers: dict[int, Fraction]) -> bool:
-        """A ratio without a denominator is no obstacle to any bound."""
+        """A bound on a quotient by zero holds."""
         value = value_of(bound.sum, numbers, None)
         if value is None:
             return True
         return {"<=": value <= bound.limit, ">=": value >= bound.limit, "=": value == bound.limit}[bound.sense]
 
     def outcomes(self, mask: int, depth: int, tested: frozenset[int]) -> list[Outcome]:
-        """What the trees over these rows can come to, `tested` being the features with a price that were paid above."""
+        """The outcomes of all trees over these rows; `tested` holds the priced features that were tested above."""
         depth = min(depth, mask.bit_count() - 1)
         key = (mask, depth, tested)
         if key not in self.known:
@@ -223,7 +223,7 @@ class _Search:
         return self.undominated(self.join(test, mask, tested, *pair) for pair in product(left, right))
 
     def undominated(self, outcomes: Iterable[Outcome]) -> list[Outcome]:
-        """Of outcomes that agree where more is neither good nor bad, those that no other matches in all else."""
+        """The outcomes that no other dominates: equal in values without a direction, and as good in all others."""
         alike: dict[tuple[Any, ...], list[Outcome]] = {}
         seen: set[tuple[Any, ...]] = set()
         for outcome in outcomes:
@@ -275,7 +275,7 @@ class _Search:
 
 
 def _groups(problem: Problem) -> list[list[int]]:
-    """Rows that answer every test alike, and so are always in one leaf."""
+    """Groups of rows that answer every test alike, and so always share a leaf."""
     alike: dict[bytes, list[int]] = {}
     answers = problem.bits.T
     for row in range(problem.rows):
@@ -290,7 +290,7 @@ def _masks(problem: Problem, alike: list[list[int]]) -> list[int]:
 
 
 def _deepest(problem: Problem, distinct: int, tests: int) -> int:
-    """No path is longer than this: every leaf holds a row, a test splits rows once, and the bounds say the rest."""
+    """No path is longer: every leaf holds a row, no path uses a test twice, and the bounds limit depth further."""
     limits = [distinct - 1, tests]
     if problem.max_depth is not None:
         limits.append(problem.max_depth)
@@ -304,9 +304,9 @@ def _deepest(problem: Problem, distinct: int, tests: int) -> int:
 
 
 def _conflict(problem: Problem, limits: Limits) -> tuple[str, ...]:
-    """Names without any of which there would be a tree: each is left out in turn, and stays out if there is still none.
+    """Names of requirements that conflict: each is left out in turn, and stays out if there is still no tree.
 
-    A requirement without which the problem outgrows the limit, or the time, is kept.
+    A requirement is kept if the problem without it exceeds the size limit or the time.
     """
     most = limits.options.get("limit", OracleBackend.options["limit"].default)
     names = list(dict.fromkeys(bound.name for bound in problem.bounds))
@@ -317,7 +317,7 @@ def _conflict(problem: Problem, limits: Limits) -> tuple[str, ...]:
             continue
         search = _Search(smaller, limits, None, monotonic())
         try:
-            search.look_at_all()
+            search.examine_all()
         except _StoppedError:
             continue
         if search.best is None:

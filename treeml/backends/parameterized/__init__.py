@@ -1,4 +1,4 @@
 """The back-end `parameterized`: small trees by fixed-parameter search (Ordyniak and Szeider 2021).
 
-Import `backend.Parameterized`; `parameters` also serves `treeml explain --parameters`.
+Import `backend.ParameterizedBackend`; `treeml explain --parameters` uses `parameters`.
 """

@@ -1,9 +1,9 @@
 """Problem -> a smallest or shallowest faultless tree, by the fixed-parameter algorithm of Ordyniak and Szeider (2021).
 
-For every minimal support set of at most so many columns, and for every set of columns that grows from it by branching
-sets, all trees over these columns are looked at. The time grows with the number of tests, with the columns in which two
-rows of different classes differ and with the size of domains, and hardly with the number of rows and columns: for small
-trees over data that differ in little. Levels and sizes are asked for from below, so the proof comes first.
+For every minimal support set up to a size, and for every set of columns that grows from it by branching sets, all trees
+over these columns are examined. The time grows with the number of tests in the tree, with the columns in which two rows
+of different classes differ, and with the size of domains, but hardly with the number of rows and columns. So this is
+for small trees over data in which rows differ little. Depths and sizes are tried from below, so the proof comes first.
 """
 
 from __future__ import annotations
@@ -101,8 +101,8 @@ class ParameterizedBackend(BackendBase):
         if not list(_bound_refusals_of(problem)) and isinstance(_labels(problem), str):
             yield Refusal(
                 "a tree with errors",
-                f"parameterized needs a requirement that says the class of every row: {_labels(problem)}",
-                "add `require errors = 0`, or as many as rows that are alike make unavoidable",
+                f"parameterized needs a requirement that determines the class of every row: {_labels(problem)}",
+                "add `require errors = 0`, or as many errors as identical rows make unavoidable",
             )
 
     def solve(
@@ -128,13 +128,14 @@ def _bound_refusals(bound: Bound) -> Iterator[Refusal]:
     elif kinds <= {"Leaves", "Depth"}:
         factor = sum((part for part, _ in bound.sum.parts), Fraction(0))
         if bound.sense == "=" or (bound.sense == "<=") != (factor > 0):
-            yield Refusal(feature, "parameterized keeps depth and leaves at most at a limit")
+            yield Refusal(feature, "parameterized supports only upper limits on depth and leaves")
     elif bound.sense == ">=":
-        yield Refusal(feature, "parameterized keeps errors at most at a limit")
+        yield Refusal(feature, "parameterized supports only upper limits on errors")
 
 
 def _labels(problem: Problem) -> Any:
-    """The class of every row, or why the requirements do not say it."""
+    """The class of every row, or the reason why the requirements do not determine it."""
+    # imported here: start-up time
     import numpy as np
 
     from treeml.backends.solvers.encodings.faultless.question import FREE, merged_labels
@@ -188,6 +189,7 @@ class _Solve:
         return self.told(stop)
 
     def look_for_start(self) -> None:
+        # imported here: start-up time
         from treeml.backends.task.greedy_start import greedy_for_bound
 
         for tree in (self.start, greedy_for_bound(self.problem)):
@@ -213,7 +215,8 @@ class _Solve:
             raise _Halt(Stop.TIME)
 
     def run(self, labels: Any) -> Stop:
-        """Levels or sizes from below, or the one question of whether there is a tree within the bounds."""
+        """Tries depths or sizes from below or, without a goal, asks once whether there is a tree within the bounds."""
+        # imported here: start-up time
         from treeml.backends.parameterized.instance import read_instance
         from treeml.backends.parameterized.support import least_support
 
@@ -237,7 +240,7 @@ class _Solve:
         kinds = max(1, len(instance.classes))
         level = max(kinds - 1, least_support(instance))
         if is_depth:
-            level = level.bit_length()  # so many tests need so many levels
+            level = level.bit_length()  # this many tests need at least this many levels
         most = min(depth, tests) if is_depth else tests
         while True:
             self.least = price * (level if is_depth else level + 1) + goal.constant
@@ -256,17 +259,19 @@ class _Solve:
     def found(self, tree: Node | None, labels: Any) -> bool:
         if tree is None:
             return False
+        # imported here: start-up time
         from treeml.backends.solvers.solve_state import trimmed
         from treeml.backends.task.integer_task import Form
 
-        self.best = None  # what is found now has the least value
+        self.best = None  # the next tree found is optimal
         self.offer(trimmed(tree, self.problem, Form()))
         assert self.best is not None
         assert meets_all(self.problem, self.best), "a tree that does not meet the bounds"
         return True
 
     def decide(self, instance: Instance, tests: int, depth: int) -> Node | None:
-        """A tree within so many tests and levels, if there is one (MINDT, Algorithm 3)."""
+        """A tree within this number of tests and levels, if there is one (MINDT, Algorithm 3)."""
+        # imported here: start-up time
         from treeml.backends.parameterized.support import minimal_supports
 
         if depth < 40:
@@ -283,7 +288,8 @@ class _Solve:
     def grown(
         self, instance: Instance, columns: frozenset[int], tests: int, depth: int, seen: set[frozenset[int]]
     ) -> Node | None:
-        """A tree over these columns and more (MINDTS, Algorithm 4): each set of columns is looked at once."""
+        """A tree over these columns and possibly more (MINDTS, Algorithm 4); each set of columns is tried once."""
+        # imported here: start-up time
         from treeml.backends.parameterized.support import branching_set
 
         if columns in seen:
@@ -291,7 +297,7 @@ class _Solve:
         seen.add(columns)
         self.tick()
         more = branching_set(instance, columns) if len(columns) < tests else frozenset()
-        if not more:  # a tree over fewer of the columns is a tree over these too
+        if not more:  # a tree over some of the columns is also a tree over all of them
             return self.over(instance, columns, tests, depth)
         for column in sorted(more):
             tree = self.grown(instance, columns | {column}, tests, depth, seen)
@@ -300,7 +306,8 @@ class _Solve:
         return None
 
     def over(self, instance: Instance, columns: frozenset[int], tests: int, depth: int) -> Node | None:
-        """Theorem 4: a tree over these columns."""
+        """A tree over these columns, if there is one (Theorem 4)."""
+        # imported here: start-up time
         from treeml.backends.parameterized.search import BYTES_PER_ENTRY, Trees, by_shapes
 
         self.sets += 1
@@ -311,7 +318,7 @@ class _Solve:
         return Trees(instance, columns, self.tick, most).find(instance.everything, tests, depth)
 
     def takes_all(self, instance: Instance, tests: int) -> bool:
-        """Are all columns at once expected to take fewer steps than one set of columns after the other?"""
+        """Is searching all columns at once expected to be faster than one set of columns after the other?"""
         asked = self.limits.options.get("columns", "auto")
         if asked != "auto":
             return bool(asked == "all")

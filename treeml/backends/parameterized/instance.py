@@ -1,7 +1,7 @@
-"""The question of a faultless tree -> a classification instance as Ordyniak and Szeider (2021) have it.
+"""Question for a faultless tree -> a classification instance in the sense of Ordyniak and Szeider (2021).
 
-Columns hold small whole numbers, and a test asks whether a value is at most a threshold. A column with an order is one
-column; any other test is a column of two values. Sets of rows are whole numbers, a bit each.
+Columns hold small integers, and a test asks whether a value is at most a threshold. An ordered feature is one column;
+any other test is a column with two values. Sets of rows are integers with one bit per row.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
     Whole = NDArray[np.int64]
 
-MOST_PAIRS = 4_000_000  # pairs of rows held at once while differences are counted
+MOST_PAIRS = 4_000_000  # pairs of rows in memory at once while differences are counted
 
 
 @dataclass(frozen=True, eq=False)
 class Instance:
-    """Rows that differ in some column, each with its class; values are numbered from 0 in their order."""
+    """Distinct rows, each with its class; the values of a column are numbered from 0 in their order."""
 
     values: Whole  # rows x columns
     label: Whole  # per row
-    tests: tuple[tuple[int, ...], ...]  # per column and threshold the test that says "at most"; see `swapped`
-    swapped: tuple[bool, ...]  # per column: the test says yes above the threshold
+    tests: tuple[tuple[int, ...], ...]  # for each column and threshold the test "at most"; see `swapped`
+    swapped: tuple[bool, ...]  # for each column: does the test say yes above the threshold?
 
     @property
     def rows(self) -> int:
@@ -55,19 +55,19 @@ class Instance:
 
     @cached_property
     def classes(self) -> tuple[int, ...]:
-        """The rows of every class, as bits."""
+        """The rows of every class, as bit sets."""
         return tuple(_bits(self.label == label) for label in np.unique(self.label))
 
     @cached_property
     def at_most(self) -> tuple[tuple[int, ...], ...]:
-        """Per column and threshold: the rows with a value at most the threshold, as bits."""
+        """For each column and threshold, the rows with a value of at most the threshold, as bit sets."""
         return tuple(
             tuple(_bits(self.values[:, column] <= cut) for cut in range(len(tests)))
             for column, tests in enumerate(self.tests)
         )
 
     def largest_difference(self) -> int:
-        """The most columns in which two rows of different classes differ."""
+        """The largest number of columns in which two rows of different classes differ."""
         most = 0
         for label in np.unique(self.label)[:-1]:
             mine, others = self.values[self.label == label], self.values[self.label > label]
@@ -82,7 +82,7 @@ class Instance:
 
 
 def read_instance(problem: Problem, label: Whole) -> Instance:
-    """`label` says the class of every row of the problem, or FREE; rows alike are merged."""
+    """The instance of a problem; `label` is the class of every row, or FREE. Identical rows are merged."""
     questions = read_questions(problem)
     columns: list[Whole] = []
     tests: list[tuple[int, ...]] = []

@@ -1,4 +1,4 @@
-"""An instance -> its parameters, and how far a fixed-parameter search will come with them."""
+"""Instance -> its parameters, and a prediction of how far a fixed-parameter search gets with them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from treeml.backends.contract import Deadline
 from treeml.backends.parameterized.instance import Instance
 from treeml.backends.parameterized.support import greedy_support, least_support, smallest_support
 
-MOST_STEPS = 10**7  # a minute or so
+MOST_STEPS = 10**7  # about a minute
 MOST_TESTS = 64
 
 
@@ -19,7 +19,7 @@ class _Late(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """As in Table 1 of Ordyniak and Szeider (2021); they count the class as one of the features, we do not."""
+    """The parameters of Table 1 of Ordyniak and Szeider (2021), without the class, which they count as a feature."""
 
     rows: int
     columns: int
@@ -30,13 +30,13 @@ class Parameters:
     least_support: int
 
     def feature_sets(self, tests: int) -> float:
-        """About how many sets of columns a search for so many tests looks at: the fewer of two bounds."""
+        """Roughly how many sets of columns a search for this many tests tries: the smaller of two bounds."""
         every = sum(comb(self.columns, size) for size in range(min(tests, self.columns) + 1))
         branching = float(max(1, self.largest_difference)) ** min(tests, 300)
         return min(float(every), branching)
 
     def steps(self, tests: int) -> float:
-        """About how many sets of rows are looked at: sets of columns, times columns and halvings for every test."""
+        """Roughly how many sets of rows are examined: sets of columns, times columns and bisections for every test."""
         used = max(1, min(tests, self.columns))
         halvings = max(1.0, log2(max(2, self.largest_domain)))
         by_sets = self.feature_sets(tests) * (used * halvings) ** min(tests, 100)
@@ -44,11 +44,11 @@ class Parameters:
         return min(by_sets, at_once)
 
     def reach(self) -> int:
-        """The most tests for which the search is expected to end soon."""
+        """The largest number of tests for which the search is expected to finish soon."""
         return max(tests for tests in range(MOST_TESTS) if tests == 0 or self.steps(tests) <= MOST_STEPS)
 
     def prediction(self, greedy_tests: int | None) -> str:
-        """Will `parameterized` finish? Between the tests that are certainly needed and those of a greedy tree."""
+        """Whether `parameterized` will finish, judged by the tests needed at least and by those of a greedy tree."""
         least, reach = self.least_support, self.reach()
         if least > reach:
             return f"will not finish: at least {least} tests are needed, and {reach} are within reach"
@@ -62,7 +62,7 @@ class Parameters:
 
 
 def measure(instance: Instance, deadline: Deadline) -> Parameters:
-    """The smallest support set is looked for until the deadline; after that a minimal one stands for it."""
+    """The parameters; if the smallest support set is not found by the deadline, a minimal one takes its place."""
 
     def tick() -> None:
         if deadline.passed:

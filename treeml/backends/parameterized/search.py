@@ -1,10 +1,10 @@
-"""An instance, columns, a size and a depth -> a faultless tree within them, if there is one.
+"""Instance, columns, a size and a depth -> a faultless tree within these limits, if there is one.
 
-Every shape of a tree with every assignment of columns is looked at (Lemma 5), and the thresholds follow: if the left
-side has a tree for the rows up to a threshold, it has one for those up to any lower threshold, and the right side gains
-from higher ones. So the largest threshold that the left side bears is the only one to try, and is found by halving
-(FINDTH and BINARYSEARCH, Lemma 6). Shapes, columns and thresholds are chosen together from the root down, so that what
-is known of a set of rows is used in every shape; `by_shapes` goes through them one by one as the paper does.
+Every shape of a tree is tried with every assignment of columns (Lemma 5). The thresholds follow: if the left side has a
+tree for the rows up to a threshold, it has one for any lower threshold, while the right side profits from higher ones.
+So only the largest threshold that works for the left side needs to be tried, and it is found by bisection (FINDTH and
+BINARYSEARCH, Lemma 6). Shapes, columns and thresholds are chosen together from the root down, so that results for a set
+of rows are reused in every shape; `by_shapes` goes through the shapes one by one, as the paper does.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ BYTES_PER_ENTRY = 250
 
 
 class Trees:
-    """Trees over some columns; what was found out about sets of rows is kept."""
+    """Trees over some columns, with a cache of the results for sets of rows."""
 
     def __init__(
         self, instance: Instance, columns: frozenset[int], tick: Callable[[], None], most_entries: int | None = None
@@ -30,7 +30,7 @@ class Trees:
         self.known: dict[tuple[int, int, int], Node | None] = {}
 
     def find(self, rows: int, tests: int, depth: int) -> Node | None:
-        """A faultless tree for these rows with at most so many tests and levels."""
+        """A faultless tree for these rows within this number of tests and levels, if there is one."""
         present = [number for number, members in enumerate(self.instance.classes) if members & rows]
         if len(present) <= 1:
             return Leaf(int(self._label(present[0])) if present else 0)
@@ -68,7 +68,7 @@ class Trees:
         return largest(len(cuts), lambda at: self.find(rows & cuts[at][1], tests, depth) is not None)
 
     def _cuts(self, rows: int, column: int) -> list[tuple[int, int]]:
-        """The thresholds of a column that part the rows differently, each with the rows up to it."""
+        """The thresholds of a column that split the rows differently, each with the rows up to it."""
         result = []
         last = 0
         for cut, below in enumerate(self.instance.at_most[column]):
@@ -85,7 +85,7 @@ class Trees:
 
 
 def largest(count: int, holds: Callable[[int], bool]) -> int:
-    """The last place up to which a condition holds that never comes back once it failed; -1 if it holds nowhere."""
+    """The last place at which a condition holds that stays false once it is false; -1 if it never holds."""
     low, high = -1, count - 1
     while low < high:
         middle = (low + high + 1) // 2
@@ -106,12 +106,12 @@ def class_label(instance: Instance, number: int) -> int:
     return int(instance.label[(members & -members).bit_length() - 1])
 
 
-# -- one shape and one assignment after the other -----------------------------------------
+# -- shape by shape, and assignment by assignment ------------------------------------------
 
 
 @cache
 def shapes(tests: int) -> tuple[Shape, ...]:
-    """Every shape of a tree with exactly so many tests."""
+    """Every shape of a tree with exactly this many tests."""
     if tests == 0:
         return (None,)
     return tuple(
@@ -122,7 +122,7 @@ def shapes(tests: int) -> tuple[Shape, ...]:
 def by_shapes(
     instance: Instance, columns: frozenset[int], tests: int, depth: int, tick: Callable[[], None] = lambda: None
 ) -> Node | None:
-    """A tree of fewest tests over these columns, found shape by shape (Theorem 4)."""
+    """A tree with the fewest tests over these columns, found shape by shape (Theorem 4)."""
     for size in range(tests + 1):
         for shape in shapes(size):
             if levels(shape) > depth:
@@ -140,7 +140,7 @@ def levels(shape: Shape) -> int:
 
 
 def _assignments(shape: Shape, columns: list[int]) -> Iterator[Any]:
-    """(column, left, right) for every test of the shape, in every way."""
+    """Every assignment of columns to the tests of a shape, as nested (column, left, right)."""
     if shape is None:
         yield None
         return
@@ -151,7 +151,7 @@ def _assignments(shape: Shape, columns: list[int]) -> Iterator[Any]:
 
 
 def find_thresholds(instance: Instance, rows: int, assignment: Any) -> Node | None:
-    """FINDTH: thresholds with which the assigned shape is a tree for these rows; a side without rows is left out."""
+    """FINDTH: thresholds that make the assigned shape a tree for these rows, if any; sides without rows are omitted."""
     present = [number for number, members in enumerate(instance.classes) if members & rows]
     if assignment is None:
         if len(present) > 1:

@@ -1,9 +1,9 @@
-"""An instance -> sets of columns that a faultless tree can be made of (Ordyniak and Szeider 2021).
+"""Instance -> sets of columns that a faultless tree can use (Ordyniak and Szeider 2021).
 
-A support set tells any two rows of different classes apart. The columns of every faultless tree are one, so they hold a
-minimal one, and all minimal ones of a size are found by bounded search: of two rows that are not told apart yet, one of
-the columns in which they differ has to be taken (Corollary 9). The other columns of a smallest tree are found one by
-one: at least one of them is in a branching set (Lemmas 11 to 14).
+A support set distinguishes any two rows of different classes. The columns of every faultless tree form a support set,
+so they contain a minimal one. All minimal support sets up to a size are found by bounded search: for two rows that are
+not distinguished yet, one of the columns in which they differ must be added (Corollary 9). The other columns of a
+smallest tree are found one by one: at least one of them is in a branching set (Lemmas 11 to 14).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Whole = NDArray[np.int64]
 
 Columns = frozenset[int]
-LOOKED_AT = 40  # mixed groups in which the pair that differs least is looked for
+LOOKED_AT = 40  # mixed groups that are searched for the pair with the fewest differences
 
 
 def is_support(instance: Instance, columns: Columns) -> bool:
@@ -29,9 +29,9 @@ def is_support(instance: Instance, columns: Columns) -> bool:
 
 
 def unhit(instance: Instance, columns: Columns) -> tuple[int, ...] | None:
-    """The columns in which two rows of different classes differ that these columns do not tell apart, if there are.
+    """Two rows of different classes that `columns` do not distinguish: the columns in which they differ, or None.
 
-    Of the pairs that are looked at, the one with the fewest: it is what the search branches on.
+    The search branches on them, so the pair with the fewest such columns is chosen among those examined.
     """
     best: tuple[int, ...] | None = None
     looked = 0
@@ -53,7 +53,7 @@ def unhit(instance: Instance, columns: Columns) -> tuple[int, ...] | None:
 
 
 def minimal_supports(instance: Instance, most: int, tick: Callable[[], None] = lambda: None) -> Iterator[Columns]:
-    """Every minimal support set of at most so many columns, once each."""
+    """Every minimal support set up to this number of columns, once each."""
     seen: set[Columns] = set()
 
     def search(chosen: Columns) -> Iterator[Columns]:
@@ -78,7 +78,7 @@ def _is_minimal(instance: Instance, columns: Columns) -> bool:
 
 
 def smallest_support(instance: Instance, tick: Callable[[], None] = lambda: None) -> Columns:
-    """A support set of fewest columns, by asking for ever larger ones."""
+    """A support set with the fewest columns, by trying larger and larger sizes."""
     for size in range(least_support(instance), instance.columns + 1):
         for found in _any_support(instance, size, tick):
             return found
@@ -104,7 +104,7 @@ def _any_support(instance: Instance, most: int, tick: Callable[[], None]) -> Ite
 
 
 def least_support(instance: Instance) -> int:
-    """No support set is smaller: so many pairs of rows differ in columns that no two of them share."""
+    """A lower bound on the size of a support set: a number of pairs of rows that differ in disjoint sets of columns."""
     taken: set[int] = set()
     count = 0
     while len(taken) < instance.columns:
@@ -117,7 +117,7 @@ def least_support(instance: Instance) -> int:
 
 
 def greedy_support(instance: Instance) -> Columns:
-    """A minimal support set, not always a smallest: columns are added as pairs need them, then left out again."""
+    """A minimal but not always smallest support set: columns are added as pairs need them, then removed if possible."""
     chosen: Columns = frozenset()
     while True:
         differ = unhit(instance, chosen)
@@ -131,9 +131,9 @@ def greedy_support(instance: Instance) -> Columns:
 
 
 def branching_set(instance: Instance, columns: Columns) -> Columns:
-    """A column of every useful set is in it: where one row of every group of `columns` differs from the usual values.
+    """A set that contains a column of every useful extension: where a row of some group differs from the usual values.
 
-    Any assignment of values and any row of each group will do (Lemma 12); these are chosen so that the set is small.
+    Any assignment of values and any row of each group would do (Lemma 12); these are chosen to make the set small.
     """
     usual = _usual(instance)
     differ = instance.values != usual[None, :]
@@ -150,7 +150,7 @@ def _usual(instance: Instance) -> Whole:
 
 
 def _groups(instance: Instance, columns: Columns) -> list[Whole]:
-    """The rows, those alike in these columns together."""
+    """The rows, grouped by their values in these columns."""
     everything = np.arange(instance.rows)
     if not columns or not instance.rows:
         return [everything] if instance.rows else []

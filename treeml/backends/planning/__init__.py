@@ -1,5 +1,5 @@
-"""Steps that bring a problem within the reach of a back-end, and the plan that composes them.
+"""Steps that turn a problem into one that a back-end takes, and the plan that composes them.
 
-Import `plan` (problem, back-end -> plan or refusals). One module per step: merging rows, goals in turn, deepening,
-descending, rescaling of numbers.
+Import `plan` (problem, back-end -> plan or refusals). One module per step: `lowerings` (merging rows
+and tests, splitting bounds), `lexicographic`, `deepen`, `descend` and `rescale`; `capabilities` finds what is missing.
 """

@@ -13,7 +13,7 @@ from treeml.problem.terms import KINDS, Depth, Sum
 
 
 def lacks(problem: Problem, backend: Backend) -> Iterator[Refusal]:
-    """One refusal for every goal and bound that neither the back-end nor a step of a plan can do."""
+    """One refusal for every goal and bound that neither the back-end nor a step of a plan can handle."""
     for bound in problem.bounds:
         feature = f"the requirement {bound.name}" if bound.name else "a requirement"
         yield from _lacking(bound.sum, backend, "bound", feature)
@@ -29,7 +29,7 @@ def needs_deepening(goal: Goal, can: Capabilities) -> bool:
 
 
 def needs_growing(goal: Goal, can: Capabilities) -> bool:
-    """Is the number of leaves to be found by asking for ever more of them?"""
+    """Must the number of leaves be minimized by allowing one more at a time?"""
     alone = goal.sum.kinds() == {"Leaves"} and sum(factor for factor, _ in goal.sum.parts) > 0
     return alone and "Leaves" not in can.goals and "Leaves" in can.bounds
 
@@ -39,7 +39,7 @@ def needs_descending(goal: Goal, can: Capabilities) -> bool:
 
 
 def successive(problem: Problem, can: Capabilities) -> bool:
-    """Are several goals to be solved one after the other?"""
+    """Must several goals be solved one after the other?"""
     several = len(problem.goals) > 1
     stepwise = any(
         needs_deepening(goal, can) or needs_growing(goal, can) or needs_descending(goal, can) for goal in problem.goals
@@ -48,9 +48,10 @@ def successive(problem: Problem, can: Capabilities) -> bool:
 
 
 def depth_is_found(problem: Problem, can: Capabilities) -> bool:
-    """Deepening bounds depth in its own stage; where depth alone is the first goal, its value does so in the others.
+    """Will the steps of the plan bound depth?
 
-    A bound on leaves bounds depth too.
+    Deepening bounds depth in its own stage; if depth alone is the first goal, its value bounds depth in later stages. A
+    bound on leaves bounds depth too.
     """
     if not problem.goals:
         return False
@@ -80,7 +81,7 @@ def _goal_lacks(goal: Goal, backend: Backend, feature: str) -> Iterator[Refusal]
 
 
 def _hold_lacks(goal: Goal, backend: Backend, feature: str) -> Iterator[Refusal]:
-    """What it lacks to keep the goal at or below a value; a largest is kept there by its parts."""
+    """What the back-end lacks to bound the goal from above; a `Largest` is bounded through its parts."""
     held = Bound(goal.sum, "<=", Fraction(0))
     for bound in (held,) if "Largest" in backend.can.bounds else spread_bound(held):
         yield from _lacking(bound.sum, backend, "bound", feature)

@@ -1,9 +1,9 @@
-"""A back-end that bounds depth or leaves -> one that minimizes them: 0, 1, 2, ... until a tree is there.
+"""A back-end that bounds depth or leaves -> one that minimizes them: 0, 1, 2, ... until there is a tree.
 
-With other terms beside depth in the goal, these are minimized under every depth in turn, until depth alone would cost
-more than the best tree found. The loop ends: no tree is deeper than `deepest` or has more than `most_leaves`, and a
-bound that no tree at all can meet is seen before the first step. A greedy tree that meets the bounds is there from the
-beginning, so that a loop that runs out of time has one to show, and one that comes up to it need not ask again.
+If the goal has other terms besides depth, these are minimized under every depth in turn, until depth alone would cost
+more than the best tree found. The loop ends, since no tree is deeper than `deepest` or has more leaves than
+`most_leaves`; a bound that no tree can meet is detected before the first step. A greedy tree that meets the bounds is
+found first, if possible: then a loop that runs out of time still returns a tree, and the loop can stop at its value.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ WORDS = {Depth: "depth", Leaves: "leaves"}
 
 
 def deepen(inner: Solve) -> Solve:
-    """Around a back-end that bounds depth."""
+    """Minimize depth with a back-end that bounds it."""
     return _counting_up(inner, Depth)
 
 
 def grow(inner: Solve) -> Solve:
-    """Around a back-end that bounds the number of leaves."""
+    """Minimize the number of leaves with a back-end that bounds it."""
     return _counting_up(inner, Leaves)
 
 
@@ -51,13 +51,13 @@ def _counting_up(inner: Solve, counted: type[Depth] | type[Leaves]) -> Solve:
 
 
 def without(goal: Goal, counted: type[Depth] | type[Leaves]) -> tuple[Goal, ...]:
-    """What is left to minimize under a bound on depth or leaves; nothing, if they were all."""
+    """What remains to be minimized under a bound on depth or leaves; nothing if the goal has no other terms."""
     rest = Sum(tuple(part for part in goal.sum.parts if not isinstance(part[1], counted)), goal.sum.constant)
     return (Goal(rest),) if rest.parts else ()
 
 
 class _Levels:
-    """One loop over depths, or over numbers of leaves, and what it has found so far."""
+    """A loop over depths, or over numbers of leaves, with what it has found so far."""
 
     def __init__(
         self, counted: type[Depth] | type[Leaves], problem: Problem, limits: Limits, on_progress: OnProgress | None
@@ -93,17 +93,17 @@ class _Levels:
                 return self.unproved(Stop.TIME, least)
             limit = Bound(Sum(((Fraction(1), self.counted()),)), "<=", Fraction(level))
             asked = self.problem.asking(self.rest_goals, (*self.problem.bounds, limit))
-            stopped = self.hear(inner(asked, self.limits, start, None), level, least)
+            stopped = self.take(inner(asked, self.limits, start, None), level, least)
             if stopped is not None:
                 return stopped
         return self.proved()
 
-    def hear(self, answer: Answer, level: int, least: Fraction | None) -> Answer | None:
-        """Take in the answer to one level; the final answer if the loop ends here."""
+    def take(self, answer: Answer, level: int, least: Fraction | None) -> Answer | None:
+        """Process the answer for one level; return the final answer if the loop ends here."""
         for name, number in answer.statistics.items():
             self.statistics[name] = self.statistics.get(name, 0) + number
         if answer.status is Status.INFEASIBLE:
-            return self.hear_of_no_tree(answer, level)
+            return self.take_no_tree(answer, level)
         if answer.tree is not None:
             goes_on = self.improve(answer, answer.tree, least, self.evidence())
             if not goes_on and (self.rest.parts or answer.status is not Status.OPTIMAL):
@@ -115,7 +115,7 @@ class _Levels:
         self.tolerance = max(self.tolerance, answer.tolerance)
         return None
 
-    def hear_of_no_tree(self, answer: Answer, level: int) -> Answer | None:
+    def take_no_tree(self, answer: Answer, level: int) -> Answer | None:
         self.conflict = answer.conflict
         self.proofs += supporting(answer.evidence, INFEASIBLE)
         how = f" ({'; '.join(answer.notes)})" if answer.notes else ""
@@ -149,7 +149,7 @@ class _Levels:
     def proved(self) -> Answer:
         """The answer when no level is left."""
         if self.best is None or self.value is None:
-            # A back-end that names no conflict leaves all requirements under suspicion, not only those on the levels.
+            # If the back-end names no conflict, any requirement may be the cause, not only those that end the loop.
             ending = _ending(self.problem, self.counted) if self.conflict else ()
             return Answer(
                 Status.INFEASIBLE,
@@ -196,7 +196,7 @@ def _most(problem: Problem, counted: type[Depth] | type[Leaves]) -> int:
 
 
 def _ending(problem: Problem, counted: type[Depth] | type[Leaves]) -> tuple[str, ...]:
-    """Names of bounds without which there would have been more levels to ask for: they are part of a conflict."""
+    """Names of bounds that limit the number of levels: they are part of a conflict."""
     most = _most(problem, counted)
     names = dict.fromkeys(bound.name for bound in problem.bounds if bound.name)
     return tuple(
@@ -207,7 +207,7 @@ def _ending(problem: Problem, counted: type[Depth] | type[Leaves]) -> tuple[str,
 
 
 def _first_tree(problem: Problem, start: Node | None) -> Node | None:
-    """A tree that meets the bounds, if the start is one or a greedy one is found; it takes no search."""
+    """The start, if it meets the bounds, or a greedy tree that does; None if there is neither."""
     from treeml.backends.task.greedy_start import greedy_for_bound  # imported here: start-up time
 
     if start is not None and meets_all(problem, start):

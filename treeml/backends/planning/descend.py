@@ -1,7 +1,7 @@
 """A back-end that finds trees within bounds -> one that minimizes the largest of several sums.
 
-A gap between groups is the largest of its differences. Any tree gives a first value; then each next tree must have
-every part lower by at least one step of the grid on which the values lie, until there is none. That is the proof.
+A gap between groups is the largest of its differences. Any tree gives a first value. Every next tree must have
+all parts lower by at least one step of the grid on which the values lie; if there is no such tree, the last is optimal.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from treeml.problem.tree import Node
 
 
 def descends(goal: Goal) -> bool:
-    """Is the goal a largest of sums whose values lie on a grid?"""
+    """Is the goal a `Largest` of sums whose values lie on a grid?"""
     if len(goal.sum.parts) != 1:
         return False
     factor, term = goal.sum.parts[0]
@@ -77,7 +77,7 @@ def _lower_and_lower(
 
 
 def _step(total: Sum) -> Fraction | None:
-    """A step of which all values of the sum are multiples, if it is made of whole numbers and fixed factors."""
+    """A number of which all values of the sum are whole multiples; None if no such number is known."""
     denominators = [total.constant.denominator]
     for factor, term in total.parts:
         if term.step is None:

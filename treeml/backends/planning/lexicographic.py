@@ -1,7 +1,8 @@
-"""A back-end with one goal -> one with several: each goal in turn, with the earlier ones held at their best.
+"""A back-end with one goal -> one with several: each goal in turn, with the earlier ones kept at their best values.
 
-The value that an earlier goal reached becomes a bound on it. Once a stage is not proved the answer is not either, and
-its bound is the bound of that stage; later stages still run, since the tree they find is no worse in the earlier ones.
+The value that a goal reaches becomes a bound on it in later stages. If a stage is not proved optimal, neither is the
+answer, and the bound of the answer is that of this stage. Later stages still run: their tree is no worse in earlier
+goals.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Problem -> an equivalent problem that more back-ends take: the small steps of a plan.
 
-A step wraps the solving of what remains. It asks for an easier problem and lifts the answer back; its sentence says
-what it does.
+A step wraps a solve function: it passes an easier problem on and translates the answer back. Its sentence says what it
+does.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Step:
 
 
 def reduction(problem: Problem, rows: bool, tests: bool) -> tuple[Problem, Step]:
-    """Equal rows and tests merged, constant tests dropped; trees come back over the tests of `problem`."""
+    """Merge equal rows and tests and drop constant tests; trees are translated back to the tests of `problem`."""
     from treeml.problem.reduce import reduce  # imported here: start-up time
 
     smaller, lift = reduce(problem, rows, tests)
@@ -47,7 +47,7 @@ def reduction(problem: Problem, rows: bool, tests: bool) -> tuple[Problem, Step]
 
 
 def spread(problem: Problem) -> Problem:
-    """`largest(a, b) <= limit` said as `a <= limit` and `b <= limit`."""
+    """Replace `largest(a, b) <= limit` by `a <= limit` and `b <= limit`."""
     if not any(map(_spreads, problem.bounds)):
         return problem
     return problem.asking(problem.goals, tuple(part for bound in problem.bounds for part in spread_bound(bound)))
@@ -68,7 +68,7 @@ def bounded(problem: Problem, depth: int) -> Problem:
 
 
 def rewriting(sentence: str, rewrite: Callable[[Problem], Problem]) -> Step:
-    """A step that says the problem differently over the same rows and tests: its trees are answers as they are."""
+    """A step that restates the problem over the same rows and tests, so that its trees need no translation."""
 
     def around(inner: Solve) -> Solve:
         def solve(problem: Problem, limits: Limits, start: Node | None, on_progress: OnProgress | None) -> Answer:
@@ -81,7 +81,7 @@ def rewriting(sentence: str, rewrite: Callable[[Problem], Problem]) -> Step:
 
 
 def _restated(evidence: Proof) -> Proof:
-    """What holds of the problem that was solved, said of the one that was asked."""
+    """Evidence about the solved problem as evidence about the problem that was asked."""
     return tuple(Evidence("restated", "", (each,)) for each in evidence)
 
 
@@ -109,10 +109,10 @@ def _told(on_progress: OnProgress | None, lift: Lift) -> OnProgress | None:
 
 
 def _translated(start: Node, problem: Problem, smaller: Problem, lift: Lift) -> Node | None:
-    """A start over the kept tests: each of its tests splits the rows as a kept one does, perhaps with sides swapped.
+    """The start over the kept tests: each of its tests splits the rows as a kept test does, perhaps with sides swapped.
 
-    A test that splits nothing is left out, and its side with rows takes its place. A start that needs a test which
-    the smaller problem no longer has is no start for it.
+    A test that splits nothing is replaced by its side with rows. None if the start needs a test that the smaller
+    problem no longer has.
     """
     alike: dict[bytes, tuple[int, bool]] = {}
     for number in range(len(smaller.tests)):

@@ -1,7 +1,7 @@
-"""Problem, back-end -> Plan: the steps that bring the problem within its reach, or the reasons why none do.
+"""Problem, back-end -> Plan: the steps that let the back-end solve the problem, or the reasons why it cannot.
 
-A back-end says what it takes as it is; everything else is done here, once for all of them, by steps that each have a
-sentence for `treeml explain`.
+A back-end declares what it takes natively; everything else is done here, once for all back-ends, by steps that each
+have a sentence for `treeml explain`.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from treeml.problem.shapes import deepest
 from treeml.problem.terms import Depth, Sum
 from treeml.problem.tree import Node
 
-# A back-end that needs a depth bound gets one that follows from the rows and the other bounds, up to this depth; a
-# model of deeper trees would be too large to be what the user had in mind.
+# If a back-end needs a depth bound and the spec has none, one that follows from the rows and the other bounds is used,
+# up to this depth: a model of deeper trees would be larger than any user intends.
 DEEPEST_IMPLIED = 8
 
 
@@ -44,11 +44,11 @@ class Plan:
     problem: Problem
     backend: Backend
     steps: tuple[Step, ...]
-    reason: str = ""  # why this back-end, where it was chosen and not asked for
-    remark: str = ""  # how the back-end will go about it
+    reason: str = ""  # why this back-end was chosen, if the user did not name it
+    remark: str = ""  # how the back-end will proceed
 
     def explain(self) -> list[str]:
-        """The plan in sentences, the first thing done first."""
+        """The plan in sentences, in the order in which the steps are done."""
         opening = [self.reason] if self.reason else []
         closing = f"{self.backend.name} solves what is left: {self.backend.summary}"
         remark = [self.remark] if self.remark else []
@@ -57,7 +57,7 @@ class Plan:
     def solve(
         self, limits: Limits = NO_LIMITS, start: Node | None = None, on_progress: OnProgress | None = None
     ) -> Answer:
-        """The answer, over the rows and tests that were planned for. `run` is this with every claim checked."""
+        """The answer, over the rows and tests of the planned problem. `run` does the same and checks every claim."""
         solve: Solve = self.backend.solve
         for step in reversed(self.steps):
             solve = step.around(solve)
@@ -65,7 +65,7 @@ class Plan:
 
 
 def plan(problem: Problem, backend: Backend, options: Mapping[str, Any] | None = None) -> Plan | list[Refusal]:
-    """The plan, or every reason against it, each with what to do instead; `options` are those of the back-end."""
+    """The plan, or all reasons why there is none, each with what to do instead; `options` are those of the back-end."""
     reductions = _Reductions(problem)
     outcome = _plan(reductions, backend, options)
     if isinstance(outcome, Plan):
@@ -75,7 +75,7 @@ def plan(problem: Problem, backend: Backend, options: Mapping[str, Any] | None =
 
 
 class _Reductions:
-    """A problem and its reductions, each made once however many back-ends are asked."""
+    """A problem and its reductions, each computed once for any number of back-ends."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
@@ -119,7 +119,7 @@ def _plan(reductions: _Reductions, backend: Backend, options: Mapping[str, Any] 
             Step("the largest of several sums is minimized by asking for less until there is no tree", descend)
         )
     if spreads and (any("Largest" in total.kinds() for total in _sums(lowered))):
-        steps.append(rewriting("the largest of several sums is at most a limit where each of them is", spread))
+        steps.append(rewriting("a limit on the largest of several sums becomes a limit on each of them", spread))
     asked = [rescaled(spread(stage) if spreads else stage, can.carries) for stage in stages(lowered, can)]
     steps.append(rescaling(can.carries, asked))
     own = [refusal for made in asked for refusal in _size_or_own_refusals(backend, made.problem, options)]
@@ -129,7 +129,7 @@ def _plan(reductions: _Reductions, backend: Backend, options: Mapping[str, Any] 
 
 
 def stages(problem: Problem, can: Capabilities) -> Iterator[Problem]:
-    """What the back-end will be asked, stage by stage; for limits that are not known yet stand small ones."""
+    """The problems that the back-end will get, stage by stage, with small limits for those not known yet."""
     goals = problem.goals
     if not successive(problem, can) and not any(
         needs_deepening(goal, can) or needs_growing(goal, can) or needs_descending(goal, can) for goal in goals
@@ -149,7 +149,7 @@ def stages(problem: Problem, can: Capabilities) -> Iterator[Problem]:
 
 
 def _held(goal: Goal) -> Bound:
-    """A goal held at a value that is not known yet: at 0, but leaves at two, since no tree has none."""
+    """A goal kept at a value that is not known yet: 0, or 2 for leaves, since no tree has 0 leaves."""
     limit = Fraction(0)
     if goal.sum.kinds() == {"Leaves"}:
         limit = goal.sum.constant + 2 * sum(factor for factor, _ in goal.sum.parts)
@@ -161,7 +161,7 @@ def _sums(problem: Problem) -> list[Sum]:
 
 
 def _size_or_own_refusals(backend: Backend, problem: Problem, options: Mapping[str, Any] | None) -> Iterator[Refusal]:
-    """A problem in numbers that the back-end does not carry is not shown to it."""
+    """The refusals of the back-end itself; it is not asked if its numbers are too small for the problem."""
     too_large = list(oversized(problem, backend.can.carries, backend.name))
     yield from too_large or backend.refusals(problem, options or {})
 

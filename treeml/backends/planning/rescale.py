@@ -1,9 +1,9 @@
-"""Problem -> the same problem in numbers that a back-end carries: the innermost step of a plan.
+"""Problem -> the same problem in numbers that a back-end can represent: the innermost step of a plan.
 
-Over values from a finite grid a limit says no more than the nearest value of the grid on its allowed side, and a price
-no more than any other that orders all pairs of values alike. So limits beyond what any tree reaches, shares such as
-0.6666666666666666 and prices such as 1e30 become small numbers, and nothing is rounded: which trees are allowed, and
-which of two is better, stays as it was. What a back-end proves of such a goal is said again of the user's own.
+If values lie on a finite grid, a limit can be replaced by the nearest allowed value of the grid, and a price by any
+other that orders all pairs of values in the same way. So limits that no tree reaches, shares such as 0.6666666666666666
+and prices such as 1e30 become small numbers. Nothing is rounded: the same trees are allowed, and the same of two trees
+is better. What a back-end proves about the rescaled goal is translated back to the user's goal.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from treeml.problem.terms import Depth, Leaves, Purity, Ratio, Sum, Term
 from treeml.problem.tree import Node
 
 PLAIN = 2**40  # numbers up to here are left as they are
-MOST_STEPS = 512  # of the shorter part of a bounded sum of two, for which another line is looked for
+MOST_STEPS = 512  # the most steps of the shorter part of a bounded sum of two for which `_line` is tried
 ONE = Fraction(1)
 TURNED = {"<=": ">=", ">=": "<=", "=": "="}
 
 
 @dataclass(frozen=True, slots=True)
 class Rescaled:
-    """A problem within reach, what was done to it in sentences, and for every goal the way back, if it needs one."""
+    """A rescaled problem, sentences on what was done, and for every goal the way back, if it needs one."""
 
     asked: Problem
     problem: Problem
@@ -42,7 +42,7 @@ class Rescaled:
 
 
 def rescaled(problem: Problem, carries: Carries | None) -> Rescaled:
-    """The problem as it is where all its numbers are small enough."""
+    """The rescaled problem; the problem itself if all its numbers are small enough."""
     sentences: list[str] = []
     bounds: list[Bound] = []
     for bound in problem.bounds:
@@ -72,7 +72,7 @@ def _is(one: object, other: object) -> bool:
 
 
 def oversized(problem: Problem, carries: Carries | None, name: str) -> Iterator[Refusal]:
-    """What is still beyond a back-end in a problem that was rescaled for it."""
+    """Refusals for numbers of a rescaled problem that are still too large for the back-end."""
     if carries is None:
         return
     for bound in problem.bounds:
@@ -98,7 +98,7 @@ def _beyond_sums(total: Sum, problem: Problem, carries: Carries, feature: str, n
 
 
 def _reach(total: Sum, problem: Problem, most: int) -> int | None:
-    """How far from zero a sum comes, in its units, where that is beyond `most`."""
+    """The largest distance of a sum from zero, in its units, if it is above `most`; otherwise None."""
     rough = total.rough_size(problem)
     if rough is None or rough <= most:
         return None
@@ -118,7 +118,7 @@ def _beyond(feature: str, name: str, reach: int, most: int) -> Refusal:
 
 
 def _settled(bound: Bound, problem: Problem, carries: Carries | None) -> Iterator[tuple[Bound | None, str]]:
-    """Bounds that hold together where this one does, each with a sentence if it says something else; None: no bound."""
+    """Bounds that together are equivalent to this one, each with a sentence if it differs; None: always met."""
     if len(bound.sum.parts) != 1:
         yield from _settled_sum(bound, problem, carries)
         return
@@ -135,7 +135,7 @@ def _settled(bound: Bound, problem: Problem, carries: Carries | None) -> Iterato
     if other is limit:
         yield bound, ""
     elif other is None:
-        yield None, f"{_called(bound)} holds of every tree"
+        yield None, f"{_called(bound)} holds for every tree"
     else:
         sentence = f"{_called(bound)} is compared with {other}: no value here lies between"
         if isinstance(term, Depth) and sense == "<=":
@@ -148,7 +148,7 @@ def _called(bound: Bound) -> str:
 
 
 def _with_small_terms(bound: Bound, problem: Problem, carries: Carries | None) -> Bound:
-    """Common factors taken out of the numbers of a bounded term, where they are too large."""
+    """The bound with common factors taken out of its term, if the numbers are too large."""
     factor, term = bound.sum.parts[0]
     if carries is None or term.is_count:
         return bound
@@ -162,15 +162,15 @@ def _with_small_terms(bound: Bound, problem: Problem, carries: Carries | None) -
 
 
 def _settled_limit(limit: Fraction, sense: str, term: Term, problem: Problem) -> Fraction | None:
-    """The limit itself where it is small; the nearest value on its side, or one just beyond reach, where it is not."""
+    """The limit itself if it is small; otherwise the nearest allowed value, or one just beyond all values."""
     if isinstance(term, Depth) and sense == "<=" and limit >= 0:
         there_are = depth_without_bounds(problem, floor(limit))
-        return limit if there_are == floor(limit) else Fraction(there_are)  # solvers need one
+        return limit if there_are == floor(limit) else Fraction(there_are)  # solvers need a depth bound
     if isinstance(term, Leaves) and sense == "<=" and limit >= 1:
         return limit if limit < leaves_at(depth_without_answers(problem), problem) else None
     if term.step is not None and _is_plain(limit / (abs(term.step) or ONE)):
         return limit
-    grid = term.grid(problem.asking((), ()))  # or bounds on depth and leaves would vouch for themselves
+    grid = term.grid(problem.asking((), ()))  # without bounds: a bound on depth or leaves would justify itself
     return limit if grid is None else _on_grid(limit, sense, grid)
 
 
@@ -179,7 +179,7 @@ def _is_plain(steps: Fraction) -> bool:
 
 
 def _on_grid(limit: Fraction, sense: str, grid: Grid) -> Fraction | None:
-    """The value of the grid that says the same, or one just beyond it; None where all values are allowed."""
+    """An equivalent limit on the grid or just beyond it; None if all values are allowed."""
     steps = limit / grid.unit
     if _is_plain(steps):
         return limit
@@ -191,7 +191,7 @@ def _on_grid(limit: Fraction, sense: str, grid: Grid) -> Fraction | None:
         return None if whole <= grid.least else grid.unit * min(whole, grid.greatest + 1)
     if steps.denominator == 1 and grid.least <= steps <= grid.greatest:
         return limit
-    return grid.unit * (grid.greatest + 1)  # no tree has this value, as none has the one asked for
+    return grid.unit * (grid.greatest + 1)  # no tree has this value, just as no tree has the limit
 
 
 def _is_only(bound: Bound, kind: type) -> bool:
@@ -199,7 +199,7 @@ def _is_only(bound: Bound, kind: type) -> bool:
 
 
 def _settled_share(limit: Fraction, sense: str, weight: int, carries: Carries | None) -> Fraction | None:
-    """A share is m / w with m <= w, and w no more than the weight of all rows."""
+    """An equivalent limit for a share m / w with m <= w, where w is at most the weight of all rows."""
     if (sense == ">=" and limit <= 0) or (sense == "<=" and limit >= 1):
         return None
     if limit < 0 or limit > 1:
@@ -211,7 +211,7 @@ def _settled_share(limit: Fraction, sense: str, weight: int, carries: Carries | 
 
 
 def _settled_ratio(limit: Fraction, sense: str, term: Ratio, problem: Problem) -> Fraction:
-    """The terms of a quotient are no larger than what its two sums come to, in units of each."""
+    """An equivalent limit for a quotient: numerator and denominator are bounded by the grids of the two sums."""
     above, below = term.numerator.grid(problem), term.denominator.grid(problem)
     constant = term.numerator.constant or term.denominator.constant
     if above is None or below is None or constant or limit < 0 or min(above.least, below.least) < 0:
@@ -223,9 +223,9 @@ def _settled_ratio(limit: Fraction, sense: str, term: Ratio, problem: Problem) -
 
 
 def _settled_sum(bound: Bound, problem: Problem, carries: Carries | None) -> Iterator[tuple[Bound | None, str]]:
-    """A limit within reach; and where the numbers are too large, another line through the pairs of values of two parts.
+    """The bound with a limit on the grid, or, if numbers are too large, another line that allows the same values.
 
-    An equation is then two bounds.
+    In the second case an equation becomes two bounds.
     """
     reach = None if carries is None else _reach(bound.sum, problem, carries.sums)
     if reach is None:
@@ -235,7 +235,7 @@ def _settled_sum(bound: Bound, problem: Problem, carries: Carries | None) -> Ite
         if other is limit:
             yield bound, ""
         elif other is None:
-            yield None, f"{_called(bound)} holds of every tree"
+            yield None, f"{_called(bound)} holds for every tree"
         else:
             sentence = f"{_called(bound)} is compared with {other}: no value here lies between"
             yield replace(bound, limit=other + bound.sum.constant), sentence
@@ -248,15 +248,15 @@ def _settled_sum(bound: Bound, problem: Problem, carries: Carries | None) -> Ite
     for sense in ("<=", ">=") if bound.sense == "=" else (bound.sense,):
         line = _line(pair, limit) if sense == "<=" else _line(pair.turned(), -limit)
         if line is None:
-            yield None, f"{_called(bound)} holds of every tree"
+            yield None, f"{_called(bound)} holds for every tree"
         else:
-            sentence = f"{_called(bound)} is kept in smaller numbers that allow the same values of its two parts"
+            sentence = f"{_called(bound)} is rewritten in smaller numbers that allow the same values of its two parts"
             yield Bound(line[0], "<=", line[1], bound.name), sentence
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two parts of a sum that is to be small; `long` and `short` are their numbers, the short one has fewer steps."""
+    """Two parts of a sum that should be small; `long` and `short` are their indices, `short` has fewer steps."""
 
     total: Sum
     long: int
@@ -274,7 +274,7 @@ class Pair:
         return self.grids[self.short].unit / self.grids[self.long].unit
 
     def in_steps(self, long: int, short: int) -> Sum:
-        """The sum with so many units for a step of each part, and no constant."""
+        """The sum in which one step of each part counts `long` or `short`, without the constant."""
         parts = list(self.total.parts)
         for number, weight in ((self.long, long), (self.short, short)):
             factor, term = parts[number]
@@ -296,10 +296,10 @@ def _pair_of(total: Sum, problem: Problem) -> Pair | None:
 
 
 def _line(pair: Pair, limit: Fraction) -> tuple[Sum, Fraction] | None:
-    """A sum of small numbers and its limit, met by the same pairs of steps; None where all meet it.
+    """A sum of small numbers and a limit that allow the same pairs of steps; None if all pairs are allowed.
 
-    For every value of the short part, the long one may go up to some step. A line with another slope allows the same
-    where, of every two of these places, it keeps the one that is allowed below the other's first that is not.
+    For every value of the short part, the long part may go up to some step. A line with another slope allows the same
+    pairs if every allowed pair lies below it and every first forbidden pair above it.
     """
     long, short = pair.grids[pair.long], pair.grids[pair.short]
     ends = {
@@ -330,17 +330,17 @@ def _line(pair: Pair, limit: Fraction) -> tuple[Sum, Fraction] | None:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """The way back from a goal `long * u + short * v` in small whole numbers to the user's own, with other worths."""
+    """The way back from a goal `long * u + short * v` in small whole numbers to the user's goal."""
 
     pair: Pair
     long: int
     short: int
 
     def value(self, whole: Fraction) -> Fraction | None:
-        """The user's value of a tree whose small value is known; None where no pair of steps has it.
+        """The user's value of a tree whose rescaled value is known; None if no pair of steps has it.
 
-        Not more than one has: the next would be `short` steps of the one or `long` of the other part away, and the
-        two are so large that either leaves the grid.
+        At most one pair has it: the next one is `short` steps of the one part and `long` steps of the other away, which
+        is outside the grid.
         """
         long, short = self.pair.grids[self.pair.long], self.pair.grids[self.pair.short]
         number = floor(whole)
@@ -351,7 +351,7 @@ class Price:
         return self._user((number - self.short * place) // self.long, place) if place <= last else None
 
     def lower(self, whole: Fraction) -> Fraction:
-        """A value that no tree is below if none has a small value below `whole`."""
+        """A lower bound on the user's values if no tree has a rescaled value below `whole`."""
         long, short = self.pair.grids[self.pair.long], self.pair.grids[self.pair.short]
         turn = Fraction(whole - self.long * long.least) / self.short
         places = {short.least, short.greatest, floor(turn), ceil(turn)}
@@ -367,7 +367,7 @@ class Price:
 
 
 def _priced(goal: Goal, problem: Problem, carries: Carries | None) -> tuple[Goal, Price | None, str]:
-    """A goal of small enough numbers: common factors taken out, and of two parts the worth of one against the other."""
+    """The goal in smaller numbers: without common factors, and with a simpler ratio between its two parts."""
     most = 0 if carries is None else min(carries.goals, carries.sums)
     if carries is None or _reach(goal.sum, problem, most) is None:
         return goal, None, ""
@@ -386,8 +386,8 @@ def _priced(goal: Goal, problem: Problem, carries: Carries | None) -> tuple[Goal
         return goal, None, sentence
     other = replace(goal, sum=pair.in_steps(worth.denominator, worth.numerator))
     sentence = (
-        f"in {_named(goal)} one step of the shorter part is taken to be worth {worth} of the other, "
-        "which orders all trees as the factors given do"
+        f"in {_named(goal)} one step of the shorter part counts as {worth} steps of the other, "
+        "which orders all trees as the given factors do"
     )
     return other, Price(pair, worth.denominator, worth.numerator), sentence
 
@@ -400,7 +400,7 @@ def _named(goal: Goal) -> str:
 
 
 def rescaling(carries: Carries | None, known: Sequence[Rescaled] = ()) -> Step:
-    """Around the back-end itself, so that it also finds what the other steps ask for; `known` was planned with."""
+    """The step directly around the back-end, which rescales what the other steps ask; `known` is from planning."""
     sentence = "; ".join(dict.fromkeys(said for made in known for said in made.sentences))
 
     def around(inner: Solve) -> Solve:
@@ -416,13 +416,13 @@ def rescaling(carries: Carries | None, known: Sequence[Rescaled] = ()) -> Step:
 
 
 def _rescaled_too(evidence: Proof) -> Proof:
-    """What holds of the problem in small numbers, said of the user's."""
+    """Evidence about the rescaled problem as evidence about the user's problem."""
     return tuple(Evidence("rescaled", "", (each,)) for each in evidence)
 
 
 @dataclass(slots=True)
 class _Lifting:
-    """One solve of a problem whose goals were priced anew, and what it says in the user's own values."""
+    """One solve of a problem with rescaled goals; it translates all values back to the user's."""
 
     problem: Problem
     made: Rescaled
@@ -431,10 +431,10 @@ class _Lifting:
     within_gap: bool = False
 
     def solve(self, inner: Solve, start: Node | None) -> Answer:
-        # A gap is one between the user's values: it is watched here.
+        # The gap is defined for the user's values, so it is checked here.
         listens = self.on_progress is not None or self.limits.gap
         limits = replace(self.limits, gap=Fraction(0))
-        answer = inner(self.made.problem, limits, start, self.hear if listens else None)
+        answer = inner(self.made.problem, limits, start, self.on_inner_progress if listens else None)
         trace = tuple(self.moment(moment) for moment in answer.trace)
         answer = replace(answer, evidence=_rescaled_too(answer.evidence), trace=trace)
         if answer.tree is None:
@@ -450,13 +450,13 @@ class _Lifting:
         stop = Stop.GAP if self.within_gap and answer.stop is Stop.INTERRUPTED else answer.stop
         return replace(answer, objective=objective, bound=below, stop=stop)
 
-    def hear(self, moment: Progress) -> bool | None:
-        told = self.moment(moment)
-        if self.on_progress is not None and self.on_progress(told) is False:
+    def on_inner_progress(self, moment: Progress) -> bool | None:
+        lifted = self.moment(moment)
+        if self.on_progress is not None and self.on_progress(lifted) is False:
             return False
-        if self.limits.gap and told.objective and told.bound is not None:
-            value = told.objective[0]
-            self.within_gap = value - told.bound <= self.limits.gap * abs(value)
+        if self.limits.gap and lifted.objective and lifted.bound is not None:
+            value = lifted.objective[0]
+            self.within_gap = value - lifted.bound <= self.limits.gap * abs(value)
             return False if self.within_gap else None
         return None
 

@@ -29,16 +29,19 @@ class ClauseBackend(SolverBackend):
     module, package, install = "pysat", "python-sat", "pip install python-sat"
 
     def choose_encoding(self, problem: Problem, task: IntegerTask, options: Mapping[str, Any]) -> EncodingChoice:
-        from treeml.backends.solvers.encodings.encoding_choice import fitting_literals, takes_nodes
+        # imported here: start-up time
+        from treeml.backends.solvers.encodings.encoding_choice import check_node_model, checked_literals
 
-        takes_nodes(task)
+        check_node_model(task)
         encoding = options.get("encoding", "order")
-        size = fitting_literals(problem, task, binary=encoding == "binary")
+        size = checked_literals(problem, task, binary=encoding == "binary")
         said = "columns as they are" if encoding == "order" else "every test by itself, as asked for"
         return EncodingChoice(encoding, f"{said}, about {size:,} literals")
 
     def memory_note(self, options: Mapping[str, Any]) -> str:
-        return "clauses are counted before they are made, and what the process holds is looked at between two slices"
+        return (
+            "clauses are counted before they are written, and the memory of the process is checked between two slices"
+        )
 
     def unsat_core(self, problem: Problem, limits: Limits) -> list[str] | None:
         """Names of the bounds that a refutation used; None if there is no refutation, or time ran out.
@@ -46,6 +49,7 @@ class ClauseBackend(SolverBackend):
         All sums bounded under one name are enforced by one assumption literal. Bounds that shape the model itself
         (depth, conditions on leaves, monotonicity) cannot be made optional, so their names are always included.
         """
+        # imported here: start-up time
         from treeml.backends.solvers.encodings.clauses.order import build_order
         from treeml.backends.solvers.encodings.clauses.order_search import EncodingTooLarge, decide, encode_limits
         from treeml.backends.solvers.engines.sat import Stopped
@@ -82,6 +86,7 @@ class ClauseBackend(SolverBackend):
 
 def prepare(search: SolveState, start: Node | None) -> OrderModel | Stop:
     """The clauses of the problem, bounded sums included; or a Stop if no tree fits the depth or memory is too small."""
+    # imported here: start-up time
     from treeml.backends.solvers.encodings.clauses.order import build_order, estimate_clauses
     from treeml.backends.solvers.encodings.clauses.order_search import BYTES_PER_CLAUSE, EncodingTooLarge, encode_limits
     from treeml.backends.task.deadline import in_time
@@ -94,7 +99,7 @@ def prepare(search: SolveState, start: Node | None) -> OrderModel | Stop:
         keep_margin(search, margin)
     search.offer(start)
     if task.depth < 0:
-        return search.no_tree(Evidence("counting", "no tree is so shallow"))
+        return search.no_tree(Evidence("counting", "the depth limit is negative"))
     in_time(limits.deadline)
     questions = read_questions(problem, binary=limits.options.get("encoding") == "binary")
     search.begin_with(first_trees(questions, task, limits.deadline))
@@ -109,12 +114,13 @@ def prepare(search: SolveState, start: Node | None) -> OrderModel | Stop:
     except EncodingTooLarge as large:
         search.notes.append(f"{large} do not fit in the memory allowed")
         return Stop.MEMORY
-    search.is_built(model.clauses.top, len(model.clauses.clauses))
+    search.record_build(model.clauses.top, len(model.clauses.clauses))
     return model
 
 
 def keep_margin(search: SolveState, margin: int) -> None:
     """Restricts the search to trees in which every test has at least `margin` of all rows on either side."""
+    # imported here: start-up time
     import numpy as np
 
     from treeml.problem.evaluate import answers
@@ -130,10 +136,11 @@ def keep_margin(search: SolveState, margin: int) -> None:
         return min(held, total - held) >= margin and accepts(node.yes) and accepts(node.no)
 
     search.accepts = accepts
-    search.notes.append(f"only trees count whose every test leaves at least {margin:,} of all rows on either side")
+    search.notes.append(f"only trees with at least {margin:,} of all rows on either side of every test were considered")
 
 
 def open_solver(search: SolveState, name: str, clauses: Iterable[list[int]], proof: bool = False) -> Sat:
+    # imported here: start-up time
     from treeml.backends.solvers.engines.sat import Sat
 
     run_limits = run_limits_of(search.limits, search.limits.options.get("conflicts"))

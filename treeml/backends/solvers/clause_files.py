@@ -28,6 +28,7 @@ def cnf_lines(clauses: Clauses) -> Iterator[str]:
 
 def write_wcnf(model: OrderModel, path: str) -> None:
     """Hard clauses marked with h, penalties as soft unit clauses (the MaxSAT Evaluation format since 2022)."""
+    # imported here: start-up time
     from treeml.backends.solvers.encodings.clauses.pseudo_boolean import normalized
     from treeml.system.writing import replacing
 

@@ -61,31 +61,35 @@ class CpSatBackend(SolverBackend):
     }  # fmt: skip
 
     def choose_encoding(self, problem: Problem, task: IntegerTask, options: Mapping[str, Any]) -> EncodingChoice:
-        from treeml.backends.solvers.encodings.cover.cover import is_whole, takes_cover
+        # imported here: start-up time
+        from treeml.backends.solvers.encodings.cover.cover import check_cover, is_whole
         from treeml.backends.solvers.encodings.encoding_choice import (
-            cover_or,
-            fitting_literals,
+            check_node_model,
+            check_purity_size,
+            checked_literals,
+            cover_or_other,
             node_encoding,
-            takes_nodes,
-            takes_shares,
         )
 
         wanted = options.get("encoding", "auto")
         if wanted in ("rows", "order"):
-            takes_nodes(task)
-            takes_shares(task)
-            size = fitting_literals(problem, task, binary=wanted == "rows")
+            check_node_model(task)
+            check_purity_size(task)
+            size = checked_literals(problem, task, binary=wanted == "rows")
             return EncodingChoice(wanted, f"asked for; about {size:,} literals")
         whole = is_whole(options)
-        encoding, because = cover_or(problem, task, wanted == "cover", lambda: node_encoding(problem, task), whole)
+        encoding, because = cover_or_other(
+            problem, task, wanted == "cover", lambda: node_encoding(problem, task), whole
+        )
         if encoding == "cover":
-            takes_cover(problem, task, whole)
+            check_cover(problem, task, whole)
         return EncodingChoice(encoding, because)
 
     def memory_note(self, options: Mapping[str, Any]) -> str:
         return f"CP-SAT has a limit of its own, which is approximate; and {super().memory_note(options)}"
 
     def run(self, search: SolveState, encoding: str, start: Node | None) -> Stop:
+        # imported here: start-up time
         from treeml.backends.solvers.encodings.clauses.order import build_order
         from treeml.backends.solvers.encodings.cover.cover_search import solve_cover
         from treeml.backends.solvers.encodings.cpsat.constraints import build_rows
@@ -108,7 +112,7 @@ class CpSatBackend(SolverBackend):
             return solve_cover(search, start, solver, write if path else None)
         search.offer(start)
         if task.depth < 0:
-            return search.no_tree(Evidence("counting", "no tree is so shallow"))
+            return search.no_tree(Evidence("counting", "the depth limit is negative"))
         questions = read_questions(problem, binary=encoding == "rows")
         search.begin_with(first_trees(questions, task, limits.deadline))
 
@@ -122,8 +126,8 @@ class CpSatBackend(SolverBackend):
 
         if encoding == "rows":
             model = build_rows(problem, task, questions, limits.deadline)
-            search.is_built()
+            search.record_build()
             return search_rows(search, model, run)
         order = build_order(problem, task, questions, limits.deadline)
-        search.is_built(order.clauses.top, len(order.clauses.clauses))
+        search.record_build(order.clauses.top, len(order.clauses.clauses))
         return search_order(search, order, run)

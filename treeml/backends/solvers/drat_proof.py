@@ -17,6 +17,7 @@ def write_proof(search: SolveState, clauses: Clauses, path: str, lines: list[str
 
     The proof is first checked by a program that shares no code with the solver.
     """
+    # imported here: start-up time
     from treeml.native.rup import check_text
     from treeml.system.writing import beside, replace_file
 

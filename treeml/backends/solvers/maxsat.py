@@ -21,7 +21,10 @@ ENCODING = Option(
 )
 SOLVER = Option(str, "auto", "which solver of python-sat; auto is g4", SOLVERS)
 MARGIN = Option(
-    int, 1, "only tests that leave at least so many of all rows on either side; of other trees nothing is proved", low=1
+    int,
+    1,
+    "the fewest of all rows on either side of every test; other trees are not searched, so nothing is proved",
+    low=1,
 )
 
 
@@ -57,6 +60,7 @@ class MaxSatBackend(ClauseBackend):
     }  # fmt: skip
 
     def run(self, search: SolveState, encoding: str, start: Node | None) -> Stop:
+        # imported here: start-up time
         from treeml.backends.solvers.encodings.clauses.order_search import minimize
 
         model = prepare(search, start)

@@ -77,12 +77,13 @@ class MipBackend(SolverBackend):
     }  # fmt: skip
 
     def choose_encoding(self, problem: Problem, task: IntegerTask, options: Mapping[str, Any]) -> EncodingChoice:
-        from treeml.backends.solvers.encodings.cover.cover import couples, is_whole, takes_cover
+        # imported here: start-up time
+        from treeml.backends.solvers.encodings.cover.cover import check_cover, couples, is_whole
         from treeml.backends.solvers.encodings.encoding_choice import (
-            cover_or,
+            check_node_model,
+            cover_or_other,
             flow_columns,
             flow_encoding,
-            takes_nodes,
         )
         from treeml.backends.solvers.encodings.mip.binoct import class_weights
         from treeml.backends.solvers.engines import gurobi
@@ -102,22 +103,22 @@ class MipBackend(SolverBackend):
             )
         _refuse_large_rows(problem, task)
         if wanted in ("flow", "binoct"):
-            takes_nodes(task)
+            check_node_model(task)
             flow_encoding(problem, task)
             if wanted == "binoct":
                 class_weights(problem, task, read_questions(problem, binary=True))
             choice = EncodingChoice(wanted, f"asked for; about {flow_columns(problem, task):,} columns")
         else:
-            encoding, because = cover_or(
+            encoding, because = cover_or_other(
                 problem, task, wanted == "cover" or huge, lambda: flow_encoding(problem, task), whole
             )
             choice = EncodingChoice(encoding, because)
         if choice.encoding == "cover":
-            takes_cover(problem, task, whole)
+            check_cover(problem, task, whole)
         elif max((task.largest_share, *map(_weight, task.leaf_rules))) > LARGEST_ROW:
             raise _too_large("a condition on leaves")
         elif options.get("solver") == "gurobi":
-            gurobi.takes(flow_columns(problem, task), 0)
+            gurobi.check_licence(flow_columns(problem, task), 0)
         return choice
 
     def memory_note(self, options: Mapping[str, Any]) -> str:
@@ -126,6 +127,7 @@ class MipBackend(SolverBackend):
         return f"{own.get(solver, 'HiGHS has no limit of its own')}; {super().memory_note(options)}"
 
     def run(self, search: SolveState, encoding: str, start: Node | None) -> Stop:
+        # imported here: start-up time
         from treeml.backends.solvers.encodings.cover.cover_search import solve_cover
         from treeml.backends.solvers.encodings.mip.binoct import build_binoct
         from treeml.backends.solvers.encodings.mip.flow import build_flow
@@ -150,7 +152,7 @@ class MipBackend(SolverBackend):
             return solve_cover(search, start, run, write if path else None)
         search.offer(start)
         if task.depth < 0:
-            return search.no_tree(Evidence("counting", "no tree is so shallow"))
+            return search.no_tree(Evidence("counting", "the depth limit is negative"))
         questions = read_questions(problem, binary=True)
         search.begin_with(first_trees(questions, task, limits.deadline))
         build = build_binoct if encoding == "binoct" else build_flow
@@ -179,6 +181,6 @@ def _weight(rule: LeafRule) -> int:
 def _too_large(feature: str) -> Unsupported:
     return Unsupported(
         feature,
-        f"its sums reach beyond {LARGEST_ROW:,}, where floats do not tell one unit from the next",
+        f"its sums reach beyond {LARGEST_ROW:,}, beyond which floats cannot separate one unit from the next",
         "use cpsat, which counts exactly",
     )

@@ -54,11 +54,11 @@ class SatBackend(ClauseBackend):
             "order: columns as they are; binary: every test by itself; complete, partition: faultless trees",
             ENCODINGS,
         ),
-        "switch": Option(int, SWITCH, "the depth from which auto takes partition for a faultless tree", low=0),
+        "switch": Option(int, SWITCH, "the depth from which auto uses partition for a faultless tree", low=0),
         "rows": Option(
             str,
             "auto",
-            "of a faultless tree: grow: few rows, more as they prove necessary; all; auto: by encoding and number",
+            "for a faultless tree: grow: few rows first, then more; all: all at once; auto: by encoding and number",
             ("auto", "grow", "all"),
         ),
         "solver": Option(str, "g4", "which solver of python-sat", ("g3", "g4", "cadical153", "cadical195")),
@@ -76,6 +76,7 @@ class SatBackend(ClauseBackend):
         yield from super().refusals(problem, options)
 
     def choose_encoding(self, problem: Problem, task: IntegerTask, options: Mapping[str, Any]) -> EncodingChoice:
+        # imported here: start-up time
         from treeml.backends.solvers.encodings.faultless.faultless_search import MOST_LITERALS, choose, estimate
 
         encoding = options.get("encoding", "auto")
@@ -111,16 +112,18 @@ class SatBackend(ClauseBackend):
 
 def _faultless(problem: Problem, task: IntegerTask, binary: bool) -> Faultless | str:
     """The question for a faultless tree, or the reason why this problem is a different one."""
+    # imported here: start-up time
     from treeml.backends.solvers.encodings.faultless.question import read_faultless
     from treeml.backends.task.node_questions import read_questions
 
     if task.depth < 0:
-        return "no tree is so shallow"
+        return "the depth limit is negative"
     return read_faultless(problem, task, read_questions(problem, binary=binary))
 
 
 def _first(faultless: Faultless, encoding: str, options: Mapping[str, Any], seed: int) -> list[int]:
     """The groups of rows to start with: all for the order encodings, which profit from more rows, else only a few."""
+    # imported here: start-up time
     from treeml.backends.solvers.encodings.faultless.faultless_search import first_rows
 
     rows = options.get("rows", "auto")
@@ -129,6 +132,7 @@ def _first(faultless: Faultless, encoding: str, options: Mapping[str, Any], seed
 
 
 def _find_faultless(search: SolveState, faultless: Faultless, encoding: str) -> Stop:
+    # imported here: start-up time
     from treeml.backends.solvers.encodings.clauses.order_search import EncodingTooLarge
     from treeml.backends.solvers.encodings.faultless.faultless_search import (
         BYTES_PER_LITERAL,
@@ -176,10 +180,11 @@ def _find_faultless(search: SolveState, faultless: Faultless, encoding: str) -> 
 
 def _ask(search: SolveState, model: FaultlessModel) -> Node | None:
     """The tree of a model of the clauses, or None if they have none."""
+    # imported here: start-up time
     import numpy as np
 
     proof = search.limits.options.get("proof", "")
-    search.is_built(model.clauses.top, len(model.clauses.clauses))
+    search.record_build(model.clauses.top, len(model.clauses.clauses))
     if model.clauses.contradiction:
         if proof:
             write_proof(search, model.clauses, proof, ["0"])
@@ -199,6 +204,7 @@ def _ask(search: SolveState, model: FaultlessModel) -> Node | None:
 
 
 def _decide(search: SolveState, model: OrderModel) -> Stop:
+    # imported here: start-up time
     from treeml.backends.solvers.encodings.clauses.order_search import decide
     from treeml.backends.solvers.engines.sat import Stopped
 

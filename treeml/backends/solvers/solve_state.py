@@ -154,7 +154,7 @@ class SolveState:
         """Why the solver was stopped early."""
         return Stop.GAP if self.within_gap and not self.stopped else Stop.INTERRUPTED
 
-    def is_built(self, columns: int | None = None, rows: int | None = None) -> None:
+    def record_build(self, columns: int | None = None, rows: int | None = None) -> None:
         """Records how long building took and, if given, the size of the model."""
         self.statistics["build_seconds"] = monotonic() - self.began
         if columns is not None and rows is not None:

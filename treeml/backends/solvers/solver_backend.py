@@ -44,9 +44,9 @@ if TYPE_CHECKING:
 
 GOALS = frozenset(["Predicted", "Leaves", "Depth", "TestCost", "Used", "Largest"])
 BOUNDS = GOALS | {"Support", "Purity", "LeafErrors", "Monotone", "Ratio"}
-EXPLAIN = Option(bool, True, "name conflicting requirements where there is no tree")
+EXPLAIN = Option(bool, True, "name the conflicting requirements if there is no tree")
 PRESOLVE = Option(
-    bool, True, "bound and thin out a cover by exact relaxation first; false: the solver gets all of it and proves all"
+    bool, True, "bound and reduce a cover by an exact relaxation first; false: the solver gets and proves everything"
 )
 FEW_STEPS = 10**6  # of a squared loss, for solvers with floats that cannot handle more
 
@@ -91,7 +91,7 @@ class SolverBackend(BackendBase):
 
     def memory_note(self, options: Mapping[str, Any]) -> str:
         """How the limit on memory is enforced, for the notes of the answer."""
-        return "what the process holds is looked at ten times a second, and the search is stopped beyond the limit"
+        return "the memory of the process is checked ten times a second, and the search is stopped beyond the limit"
 
     def refusals(self, problem: Problem, options: Mapping[str, Any] = NO_OPTIONS) -> Iterator[Refusal]:
         try:
@@ -101,6 +101,7 @@ class SolverBackend(BackendBase):
 
     def remark(self, problem: Problem, options: Mapping[str, Any]) -> str:
         """Which encoding is used and why; one sentence per stage of the plan, if they differ."""
+        # imported here: start-up time
         from treeml.backends.planning.capabilities import needs_deepening, needs_growing
         from treeml.backends.planning.plan import stages
         from treeml.backends.planning.rescale import rescaled
@@ -120,6 +121,7 @@ class SolverBackend(BackendBase):
         start: Node | None = None,
         on_progress: OnProgress | None = None,
     ) -> Answer:
+        # imported here: start-up time
         from treeml.backends.solvers.solve_state import SolveState
 
         began = monotonic()
@@ -191,6 +193,7 @@ def refuse(name: str, unsupported: Unsupported) -> RefusedError:
 
 def run_limits_of(limits: Limits, work: float | None = None) -> RunLimits:
     """The limits in the form that engines take; `work` is in the solver's own unit, with 0 and None for no limit."""
+    # imported here: start-up time
     from treeml.backends.solvers.engines.running import RunLimits
     from treeml.system.memory import resident
 

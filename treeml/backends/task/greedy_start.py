@@ -16,7 +16,7 @@ import numpy as np
 from treeml.backends.contract import Deadline
 from treeml.backends.task.deadline import NO_DEADLINE
 from treeml.backends.task.integer_task import IntegerTask, LeafRule
-from treeml.backends.task.node_questions import NodeQuestions, Question, read_questions
+from treeml.backends.task.node_questions import NodeQuestion, NodeQuestions, read_questions
 from treeml.backends.task.read_problem import form_of
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Leaf, Node, Split
@@ -44,7 +44,7 @@ def greedy_tree(questions: NodeQuestions, task: IntegerTask, deadline: Deadline 
         leaf = Leaf(int(here.argmin()))
         if depth == 0 or deadline.passed or here.min() == cost[rows].min(axis=1).sum():
             return leaf
-        best: tuple[float, Question, Bits] | None = None
+        best: tuple[float, NodeQuestion, Bits] | None = None
         for question in questions:
             if deadline.passed:
                 return leaf
@@ -90,7 +90,7 @@ def greedy_for_bound(problem: Problem) -> Node | None:
 
 
 def _best_cut(
-    question: Question, rows: Whole, values: Whole, count: Whole, support: int, last: bool
+    question: NodeQuestion, rows: Whole, values: Whole, count: Whole, support: int, last: bool
 ) -> tuple[float, Bits] | None:
     """The least score of a cut, and all groups, also those not here, that it sends to the yes side."""
     if question.kind == "test":

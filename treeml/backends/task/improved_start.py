@@ -14,7 +14,7 @@ import numpy as np
 from treeml.backends.contract import Deadline
 from treeml.backends.task.deadline import NO_DEADLINE
 from treeml.backends.task.integer_task import IntegerTask
-from treeml.backends.task.node_questions import NodeQuestions, Question
+from treeml.backends.task.node_questions import NodeQuestion, NodeQuestions
 from treeml.problem.evaluate import answers
 from treeml.problem.tree import Leaf, Node, Split
 
@@ -141,7 +141,7 @@ def _labeled(node: Node, here: Whole, cost: Whole, says_yes: Callable[[int], Bit
     return one if isinstance(one, Leaf) and one == other else Split(node.test, one, other)
 
 
-def _best_route(question: Question, here: Whole, values: Whole) -> tuple[float, Bits] | None:
+def _best_route(question: NodeQuestion, here: Whole, values: Whole) -> tuple[float, Bits] | None:
     """The cut with the least cost of the groups here; values holds their costs on the no side and on the yes side."""
     if question.kind == "test":
         assert question.yes is not None

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Question:
+class NodeQuestion:
     """One question of a node, by kind.
 
     order: the groups with the smallest codes answer yes; equal: groups with equal codes answer alike; test: `yes` holds
@@ -43,15 +43,15 @@ class NodeQuestions:
     group: Whole  # per row
     groups: int
     count: Whole  # per group
-    questions: tuple[Question, ...]
+    questions: tuple[NodeQuestion, ...]
 
     def __len__(self) -> int:
         return len(self.questions)
 
-    def __iter__(self) -> Iterator[Question]:
+    def __iter__(self) -> Iterator[NodeQuestion]:
         return iter(self.questions)
 
-    def __getitem__(self, place: int) -> Question:
+    def __getitem__(self, place: int) -> NodeQuestion:
         return self.questions[place]
 
     def summed(self, matrix: Whole) -> Whole:
@@ -60,7 +60,7 @@ class NodeQuestions:
         np.add.at(result, self.group, matrix)
         return result
 
-    def decode(self, question: Question, yes: Bits) -> tuple[int, bool] | None:
+    def decode(self, question: NodeQuestion, yes: Bits) -> tuple[int, bool] | None:
         """The test that sends exactly these groups to yes, and whether its sides are swapped; None if no test does."""
         if yes.all() or not yes.any():
             return None
@@ -102,17 +102,17 @@ def read_questions(problem: Problem, *, binary: bool = False) -> NodeQuestions:
     group = group.ravel()
     count = np.zeros(len(first), np.int64)
     np.add.at(count, group, problem.count)
-    questions: list[Question] = []
+    questions: list[NodeQuestion] = []
     for number in native:
         feature = problem.features[number]
         assert feature.codes is not None
         codes = feature.codes[first]
         if len(np.unique(codes)) > 1:
-            questions.append(Question(number, "order" if feature.kind == "ordered" else "equal", codes=codes))
+            questions.append(NodeQuestion(number, "order" if feature.kind == "ordered" else "equal", codes=codes))
     for test in own:
         yes = problem.bits[test][first]
         if yes.any() and not yes.all():
-            questions.append(Question(problem.tests[test].feature, "test", test, yes=yes))
+            questions.append(NodeQuestion(problem.tests[test].feature, "test", test, yes=yes))
     return NodeQuestions(problem, group, len(first), count, tuple(questions))
 
 

@@ -92,7 +92,7 @@ def read_problem(problem: Problem, most: Fraction | None = None, steps: int = ST
     if not depths:
         raise Unsupported("unbounded depth", "the model has one variable per node", "add `require depth <= ...`")
     depth = max(-1, min(depths))
-    merged = tuple(_eased(item, depth) for item in _merged(requirements))
+    merged = tuple(_relaxed_low(item, depth) for item in _merged(requirements))
     task = IntegerTask(depth, goal, merged, tuple(rules), tuple(monotone))
     _check_sizes(task, problem)
     return task
@@ -104,7 +104,7 @@ def _check_sizes(task: IntegerTask, problem: Problem) -> None:
         if max(map(abs, form_range(form, problem, task))) > LARGEST_SUM:
             raise Unsupported("numbers of this size", TOO_LARGE)
     if task.largest_share > LARGEST_SHARE:
-        raise Unsupported("a purity of so many digits beside such weights", TOO_LARGE)
+        raise Unsupported("a purity limit with this many digits and such large weights", TOO_LARGE)
     for rule in task.leaf_rules:
         most = LARGEST_WEIGHT if rule.kind == "purity" else LARGEST_SUM
         if rule.cost is not None and _beyond(rule.cost, most):
@@ -115,7 +115,7 @@ def _beyond(cost: Whole, most: int) -> bool:
     return largest(cost) * cost.size > most and added(np.abs(cost).ravel()) > most
 
 
-def _eased(item: IntegerRequirement, depth: int) -> IntegerRequirement:
+def _relaxed_low(item: IntegerRequirement, depth: int) -> IntegerRequirement:
     """The requirement with its lower limit relaxed by the rounding of squared losses, which is below 1 per leaf."""
     if item.low is None or not any(loss.kind == "squared" for _, loss in item.form.losses):
         return item
@@ -433,7 +433,7 @@ def _monotone(bound: Bound) -> Iterator[tuple[Monotone, str]]:
     if at_least and 0 < limit <= 1:
         yield term, bound.name
     elif (bound.sense == "=" and limit == 0) or (not at_least and limit < 1) or (at_least and limit > 1):
-        raise Unsupported("a tree that is not monotone", "only the contrary can be required")
+        raise Unsupported("a tree that is not monotone", "only monotone trees can be required")
 
 
 def _is_depth_limit(requirement: IntegerRequirement) -> bool:

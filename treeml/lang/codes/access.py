@@ -23,8 +23,8 @@ ACCESS = (
     CodeEntry(
         "A803",
         "a specification would replace a file that TreeML did not write",
-        "A file that the text of a specification asks for takes the place of none but one that TreeML wrote before, "
-        "which shows in its first bytes.",
+        "A file named in the text of a specification may only replace a file that TreeML wrote, which is recognized by "
+        "its first bytes.",
         'solve with cpsat(write = "notes.txt")        # and there is a notes.txt',
         "Name a file that does not exist yet, or remove the one that is there.",
     ),
@@ -44,7 +44,7 @@ ACCESS = (
     ),
     CodeEntry(
         "A806",
-        "a file that is included is no specification",
+        "an included file is not a specification",
         "Its mistakes are counted and not shown: its lines are shown only where it ends in .tml, lies in the folder of "
         "the specification, and that is trusted.",
         'include "/etc/passwd"',

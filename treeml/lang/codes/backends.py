@@ -43,7 +43,7 @@ BACKENDS = (
     ),
     CodeEntry(
         "B510",
-        "a back-end returned something that is no tree",
+        "a back-end returned something that is not a tree",
         "Its answer names tests or classes that do not exist. This is a mistake of the back-end.",
         "a back-end of your own under development",
         "Report it to the authors of the back-end; try another one.",
@@ -139,8 +139,8 @@ BACKENDS = (
     CodeEntry(
         "B532",
         "a sweep was interrupted",
-        "Ctrl-C ended the sweep. What had finished is in the table, and in the file of `-o`; what was running told "
-        "what it had and is run again by `--resume`; the rest was not begun. The exit code is 130.",
+        "Ctrl-C ended the sweep. What had finished is in the table, and in the file of `-o`; what was running "
+        "reported what it had and is run again by `--resume`; the rest was not begun. The exit code is 130.",
         "treeml sweep spec.tml --set price=0..1 -o sweep.jsonl",
         "Go on with the same command and `--resume`.",
     ),

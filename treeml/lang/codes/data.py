@@ -52,7 +52,7 @@ DATA = (
         "a line does not fit the table",
         "Every line of a table has as many values as there are columns; quotes are closed.",
         "age,sex\n41,F\n42,M,extra",
-        "Mend the line that the message names.",
+        "Correct the line that the message names.",
     ),
     CodeEntry(
         "D407",
@@ -248,7 +248,7 @@ DATA = (
     CodeEntry(
         "D451",
         "the positive class is not known",
-        "The measure speaks of the positive class, and the data do not make obvious which it is.",
+        "The measure depends on the positive class, and the data do not make obvious which it is.",
         "predict disease\nrequire parity_gap(sex) <= 5%",
         'Name it: `predict disease is "ill"`.',
     ),
@@ -262,14 +262,14 @@ DATA = (
     CodeEntry(
         "D454",
         "a number is compared with text",
-        "The column holds numbers, and the value is none.",
+        "The column holds numbers, and the value is not a number.",
         'rate(predicted = "yes" given age = "old")',
         "Compare with a number, or declare the column a `category`.",
     ),
     CodeEntry(
         "D455",
         "a column of a distance has missing values",
-        "Between a number and nothing there is no distance.",
+        "There is no distance between a number and a missing value.",
         "minimize cluster_loss(age)        # with empty ages",
         "Declare `missing median` or `missing drop` for the column.",
     ),
@@ -388,7 +388,7 @@ DATA = (
     CodeEntry(
         "D479",
         "a model that is to be mimicked gives no answer",
-        "The tree learns from the model's answers. NaN, infinity and None are none that a tree could come close to.",
+        "The tree learns from the model's answers. A tree cannot approximate NaN, infinity or None.",
         "distill(model, X)        # the model answers NaN where a value of X is missing",
         "Leave such rows out, or fill the missing values before the model sees them.",
     ),
@@ -411,7 +411,7 @@ DATA = (
         "a checkpoint that cannot be used",
         "A checkpoint belongs to the very rows, goals and requirements that it was written for.",
         'improve by subtrees(checkpoint = "deep.json")        # written for other data',
-        "Remove the file to begin anew, or name another one.",
+        "Remove the file to start over, or name another one.",
     ),
     CodeEntry(
         "D490",
@@ -429,10 +429,10 @@ DATA = (
     ),
     CodeEntry(
         "D492",
-        "a tree cannot be written in this form",
-        "The form has no room for what the tree holds, or needs a package that is not installed.",
+        "a tree cannot be written in this format",
+        "The format cannot represent this tree, or needs a package that is not installed.",
         "treeml show clusters.json --as pmml",
-        "Choose another form, or install what the help names.",
+        "Choose another format, or install what the help names.",
     ),
     CodeEntry(
         "D493",
@@ -443,7 +443,7 @@ DATA = (
     ),
     CodeEntry(
         "D494",
-        "results do not have what is asked of them",
+        "results do not contain what was requested",
         "A picture needs a measure or a param that the results hold; folds of a sweep need a single tree.",
         "treeml plot tradeoff results.jsonl --across parity_gap -o curve.png",
         "Name one of the measures that the note lists.",
@@ -464,14 +464,14 @@ DATA = (
     ),
     CodeEntry(
         "D497",
-        "parameters are asked of data without classes",
+        "parameters are requested for data without classes",
         "`explain --parameters` reports what decides how hard a faultless tree is to find, and that needs classes.",
         "predict price\nminimize squared_loss",
         "Predict a column of classes.",
     ),
     CodeEntry(
         "D498",
-        "parameters are asked of rows that contradict each other",
+        "parameters are requested for rows that contradict each other",
         "Two rows agree on every feature and not on their class, so that no tree is faultless. The message names two of"
         " them, and the fewest errors that any tree has.",
         "x,label\n1,yes\n1,no",

@@ -1,4 +1,4 @@
-"""What is known of one code."""
+"""One entry of the catalogue of codes."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ FEASIBILITY = (
         "no tree meets these requirements together",
         "A back-end proved that among all trees over these tests none meets all requirements. The requirements "
         "named are "
-        "enough for that; the others play no part.",
+        "enough for that; the others are not needed.",
         "require errors = 0\nrequire depth <= 2",
         "Relax one of those named, or offer finer tests with `binarize`.",
     ),

@@ -58,7 +58,7 @@ FORESTS = (
     ),
     CodeEntry(
         "D437",
-        "this is no forest",
+        "this is not a forest",
         "A forest is read from JSON that a forest wrote, and checked strictly: every tree has a weight above 0, and "
         "all trees predict the same classes.",
         'Forest.read("tree.json")',

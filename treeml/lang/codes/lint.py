@@ -54,7 +54,7 @@ LINT = (
     CodeEntry(
         "L707",
         "a right answer costs something",
-        "The cost is stated for predicting a class when it is that class, which is no mistake. It is counted all "
+        "The cost is stated for predicting a class when it is that class, which is not a mistake. It is counted all "
         "the same.",
         'cost predict "ill" when "ill" = 5',
         "Name two different classes, unless a right answer really has a price.",
@@ -78,7 +78,7 @@ LINT = (
     CodeEntry(
         "L710",
         "cuts out of order, or twice",
-        "Cuts are a set: order and repetition change nothing, but often betray a slip of the finger.",
+        "Cuts are a set: order and repetition change nothing, but often show a typing mistake.",
         "binarize age at 45, 25, 35, 25",
         "Write `at 25, 35, 45`.",
     ),
@@ -98,7 +98,7 @@ LINT = (
     ),
     CodeEntry(
         "L713",
-        "said of a column that no tree can test",
+        "a statement about a column that no tree can test",
         "The target, forbidden and excluded columns have no tests, so forbidding, pricing or binarizing them changes "
         "nothing.",
         "predict disease\nforbid split on disease",

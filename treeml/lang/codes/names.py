@@ -1,4 +1,4 @@
-"""Codes of names that nobody knows, and of names that clash."""
+"""Codes of unknown names and of names that clash."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAMES = (
     ),
     CodeEntry(
         "N202",
-        "a name stands for no number",
+        "a name does not stand for a number",
         "Where a number is needed, a name must be that of a param.",
         "param price = 3\ncost test insulin = prize",
         "Correct the name, declare the param, or write the number.",
@@ -105,8 +105,8 @@ NAMES = (
     ),
     CodeEntry(
         "N214",
-        "several requirements speak of this measure",
-        "`--nearest accuracy` means the one requirement that speaks of accuracy; here there are several.",
+        "several requirements use this measure",
+        "`--nearest accuracy` means the one requirement that uses accuracy; here there are several.",
         "require low: leaves >= 2\nrequire high: leaves <= 8\n# treeml explain --why spec.tml --nearest leaves",
         "Write the name of one of them: `--nearest high`.",
     ),

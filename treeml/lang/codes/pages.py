@@ -10,7 +10,7 @@ from treeml.lang.codes import CATALOGUE, CodeEntry
 
 LETTERS = {
     "S": "Syntax: text that is not in the language",
-    "N": "Names: nobody knows them, or they clash",
+    "N": "Names: unknown, or used twice",
     "T": "Types and units: what does not fit",
     "D": "Data: files, frames and arrays, alone and under a specification",
     "B": "Back-ends: what they refuse, and how they fail",
@@ -21,7 +21,7 @@ LETTERS = {
 
 
 def pages() -> Iterator[tuple[str, str]]:
-    """File names and texts."""
+    """The name and the text of every file."""
     yield "README.md", _index()
     for entry in CATALOGUE.values():
         yield f"{entry.code}.md", _page(entry)

@@ -12,7 +12,7 @@ SYNTAX = (
         "makes the "
         "rest look wrong.",
         "a log file, given by mistake: treeml check run.log",
-        "Mend the first mistakes and check again.",
+        "Correct the first mistakes and check again.",
     ),
     CodeEntry(
         "S101",
@@ -26,7 +26,7 @@ SYNTAX = (
     CodeEntry(
         "S102",
         "something else was expected here",
-        "The statement is understood up to the marked place, where something is missing, or stands too much.",
+        "The statement is understood up to the marked place, where something is missing or superfluous.",
         "require depth <=",
         "Complete the statement; the help shows how one of its kind reads.",
     ),
@@ -41,7 +41,7 @@ SYNTAX = (
     ),
     CodeEntry(
         "S104",
-        "`=` is written otherwise",
+        "`=` is written differently",
         "Comparisons and values are both written with a single `=`.",
         "require errors == 0",
         "Write `require errors = 0`.",

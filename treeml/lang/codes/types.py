@@ -64,7 +64,7 @@ TYPES = (
     CodeEntry(
         "T308",
         "the arguments of a measure do not fit",
-        "Some measures speak of a class, a column, a level or conditions, which stand in parentheses.",
+        "Some measures need a class, a column, a level or conditions, which stand in parentheses.",
         "require recall >= 40%",
         'Say which class: `require recall("ill") >= 40%`.',
     ),
@@ -110,7 +110,7 @@ TYPES = (
     CodeEntry(
         "T314",
         "a division by zero",
-        "No number is the result.",
+        "The result is not a number.",
         "minimize errors / 0",
         "Divide by another number.",
     ),
@@ -148,8 +148,8 @@ TYPES = (
     ),
     CodeEntry(
         "T319",
-        "a forest is neither begun with a tree nor mended",
-        "`start` and `improve` are about one tree; the trees of a forest are found by pricing.",
+        "`start` and `improve` do not apply to a forest",
+        "`start` and `improve` apply to one tree; the trees of a forest are found by pricing.",
         "ensemble by lpboost(penalty = 0.05) improve by subtrees",
         "Remove one of the two statements.",
     ),

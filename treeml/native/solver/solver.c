@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *treeml_version (void) { return "0.1.0"; }
+const char *treeml_version (void) { return "0.2.0"; }
 
 int solver_fail (treeml_solver *solver, int code, const char *format, ...) {
   va_list arguments;

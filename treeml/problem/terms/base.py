@@ -1,4 +1,4 @@
-"""What every term defines: its value on a tree, and all that plans, the oracle and stored files need to know of it.
+"""What every term defines: its value on a tree, and everything else that the package needs to know about it.
 
 A term is one quantity of a tree that goals and bounds add up. Everything about it is in its own file: a subclass of
 `Term` is known to the whole package as soon as its module is imported. Back-ends that take a term natively add their
@@ -54,9 +54,9 @@ class Term:
     phrase: ClassVar[str]  # completes "this back-end cannot minimize ..."
     locality: ClassVar[Locality] = Locality.WHOLE
     merges_rows: ClassVar[bool] = False  # may rows that answer every test alike become one row?
-    merges_tests: ClassVar[bool] = False  # may one of two tests that split the rows alike stand for both?
+    merges_tests: ClassVar[bool] = False  # may a test replace another that splits the rows in the same way?
     is_count: ClassVar[bool] = False  # a whole number that no weights or costs enter?
-    is_real: ClassVar[bool] = False  # may its values be arbitrarily close to each other?
+    is_real: ClassVar[bool] = False  # can two of its values be arbitrarily close to each other?
 
     def __init_subclass__(cls) -> None:
         if hasattr(cls, "phrase"):
@@ -87,7 +87,7 @@ class Term:
         return self
 
     def distinguished_features(self) -> frozenset[int]:
-        """Features that the term names: a test on one of them cannot stand for a test on another feature."""
+        """Features that the term mentions: a test on one of them cannot be replaced by a test on another feature."""
         return frozenset()
 
     # -- its numbers ----------------------------------------------------------------------
@@ -102,7 +102,7 @@ class Term:
         return None
 
     def rough_grid(self, problem: Problem) -> tuple[Fraction, int] | None:
-        """A unit, and at least the number of units that a value is away from zero: `grid` without looking closely."""
+        """A unit, and at least the number of units that a value is away from zero: a cheaper, looser `grid`."""
         grid = self.grid(problem)
         return None if grid is None else (grid.unit, grid.size)
 

@@ -29,12 +29,12 @@ class Fold:
 
     def scored(self, result: Result) -> Result:
         """The result with its scores on the held-out rows."""
-        from treeml.solving.validation import Part, Validation, scores
+        from treeml.solving.validation import ValidatedPart, Validation, scores
 
         found = result.forest or result.tree
         if found is None:
             return result
-        part = Part(self.test.rows, result.status.value, scores(found, self.train), scores(found, self.test))
+        part = ValidatedPart(self.test.rows, result.status.value, scores(found, self.train), scores(found, self.test))
         return replace(result, validation=Validation(f"fold {self.number} of {self.folds}", (part,)))
 
 

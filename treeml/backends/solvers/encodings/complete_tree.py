@@ -7,7 +7,7 @@ from functools import cached_property
 
 
 @dataclass(frozen=True)
-class Nodes:
+class CompleteTree:
     depth: int
 
     @property

@@ -15,7 +15,7 @@ LARGEST_ENTRY = 2**50  # in a row of a model: beyond 2^57 CP-SAT has called feas
 MOST_LITERALS = 50_000_000  # occurrences of literals in a model over nodes
 
 
-def cover_or(
+def cover_or_other(
     problem: Problem, task: IntegerTask, wanted: bool, other: Callable[[], str], whole: bool = False
 ) -> tuple[str, str]:
     """`cover` if it is wanted or its tables fit, otherwise the result of `other`; and the reason."""
@@ -27,7 +27,7 @@ def cover_or(
         return "cover", f"{size}, within {_about(MOST_CELLS)} and {_about(MOST_WORK)}"
     size = f"the tables of a cover would hold {_about(cells)} numbers, filled in {_about(work)} steps"
     try:
-        takes_nodes(task)
+        check_node_model(task)
         kind = other()
     except Unsupported as unsupported:
         raise Unsupported(
@@ -42,19 +42,19 @@ def _about(number: int) -> str:
     return f"{number:,}" if number < 10**7 else f"{number:.1e}"
 
 
-def takes_nodes(task: IntegerTask) -> None:
+def check_node_model(task: IntegerTask) -> None:
     """Raises Unsupported for what models over the nodes of a complete tree cannot express."""
     for form in task.forms:
         for part in parts_of(form):
             if part.losses:
-                raise Unsupported("a loss", "models of nodes count, they do not average", "use the cover encoding")
+                raise Unsupported("a loss", "models over nodes support counts, not averages", "use the cover encoding")
 
 
-def takes_shares(task: IntegerTask) -> None:
+def check_purity_size(task: IntegerTask) -> None:
     """Raises Unsupported if a purity limit needs larger numbers than a row of a model may hold."""
     if task.largest_share > LARGEST_ENTRY:
         raise Unsupported(
-            "a purity of so many digits beside such weights", TOO_LARGE, "round the purity or the weights"
+            "a purity limit with this many digits and such large weights", TOO_LARGE, "round the purity or the weights"
         )
 
 
@@ -67,7 +67,7 @@ def node_literals(problem: Problem, task: IntegerTask, binary: bool = False) -> 
     return int(problem.rows * leaves * (kinds + max(0, task.depth)))
 
 
-def fitting_literals(problem: Problem, task: IntegerTask, binary: bool = False) -> int:
+def checked_literals(problem: Problem, task: IntegerTask, binary: bool = False) -> int:
     """The same, but raises Unsupported if there are too many."""
     size = node_literals(problem, task, binary)
     if size > MOST_LITERALS:
@@ -89,14 +89,14 @@ def flow_columns(problem: Problem, task: IntegerTask) -> int:
 
 def node_encoding(problem: Problem, task: IntegerTask) -> str:
     """`order` if there are ordered or categorical features, else `rows`; raises Unsupported if both are too large."""
-    takes_shares(task)
-    fitting_literals(problem, task)
+    check_purity_size(task)
+    checked_literals(problem, task)
     raw = any(feature.kind in ("ordered", "subsets") for feature in problem.features)
     return "order" if raw or node_literals(problem, task, binary=True) > MOST_LITERALS // 10 else "rows"
 
 
 def flow_encoding(problem: Problem, task: IntegerTask) -> str:
     """`flow`, with every test by itself; raises Unsupported if it is too large."""
-    takes_shares(task)
-    fitting_literals(problem, task, binary=True)
+    check_purity_size(task)
+    checked_literals(problem, task, binary=True)
     return "flow"

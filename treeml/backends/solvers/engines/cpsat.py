@@ -1,4 +1,4 @@
-"""Program -> Outcome by CP-SAT, and the running of any CP-SAT model."""
+"""Program, or any CP-SAT model -> SolverOutcome, by CP-SAT."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from treeml.backends.contract import Deadline
 from treeml.backends.solvers.engines.outcome import OnIncumbent, SolverOutcome
 from treeml.backends.solvers.engines.program import FREE, Program
 from treeml.backends.solvers.engines.running import LEFT, RunLimits, cut_short, run_in_thread
-from treeml.backends.solvers.engines.statuses import outcome_of, told_bound
+from treeml.backends.solvers.engines.statuses import callback_bound, outcome_of
 from treeml.backends.task.deadline import NO_DEADLINE, in_time
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def solve_program(
     if start is not None:
         for variable, value in zip(variables, start.tolist(), strict=True):
             model.add_hint(variable, value)
-    # The flow is a linear program with few fractional corners: the strongest linear relaxation decides it.
+    # The flow is a linear program with few fractional vertices, so the strongest linear relaxation pays off.
     return run_model(model, variables, run_limits, on_incumbent=on_incumbent, linearization=2)
 
 
@@ -53,7 +53,7 @@ def write_model(program: Program, deadline: Deadline = NO_DEADLINE) -> tuple[Any
         here = slice(start[row], start[row + 1])
         columns, factors = index[here], value[here]
         terms = [variables[column] for column in columns]
-        # The row of a requirement may look like one of the flow, with a count among its columns.
+        # The row of a requirement may look like a row of the flow, but with an integer count among its columns.
         if low == high == 1 and set(factors) == {1} and all(yes_or_no[column] for column in columns):
             model.add_exactly_one(terms)
             continue
@@ -61,7 +61,7 @@ def write_model(program: Program, deadline: Deadline = NO_DEADLINE) -> tuple[Any
         model.add_linear_constraint(expression, max(low, -FREE), min(high, FREE))
     used = np.flatnonzero(program.cost).tolist()
     goal = cp_model.LinearExpr.weighted_sum([variables[c] for c in used], program.cost[used].tolist())
-    if used or program.offset:  # a goal that is the same for all trees has a value too
+    if used or program.offset:  # a constant goal has a value too
         model.minimize(goal + program.offset)
     return model, variables
 
@@ -79,10 +79,10 @@ def run_model(
 
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = max(1, run_limits.threads)
-    # Its own handler of Ctrl-C, set up outside the main thread, ends the process; Python hears it and stops the search.
+    # CP-SAT's own Ctrl-C handler, outside of the main thread, would end the process; Python stops the search instead.
     solver.parameters.catch_sigint_signal = False
     solver.parameters.random_seed = run_limits.seed % 2**31
-    # What this detection concludes from numbers beyond 2^31 is wrong: models with solutions came out infeasible.
+    # With numbers beyond 2^31 this detection is wrong: it made feasible models infeasible.
     solver.parameters.auto_detect_greater_than_at_least_one_of = False
     # Up to 9.15, presolve drops conditions of rows when it compares rows with sets of which exactly one member is true,
     # and then calls another solution optimal (google/or-tools#5293).
@@ -98,13 +98,13 @@ def run_model(
     if fixed_search:
         solver.parameters.search_branching = cp_model.FIXED_SEARCH
     stopped: list[str] = []
-    # Without an objective the fields of its bound are there all the same, and mean nothing.
+    # Without an objective the bound fields exist but mean nothing.
     has_goal = bool(model.has_objective())
     listener = _listener(cp_model, variables, on_incumbent, stopped, has_goal)
     if on_incumbent is not None:
 
         def told(bound: float) -> None:
-            known = told_bound(NAME, "bound_callback", _whole_bound(bound) if has_goal else None)
+            known = callback_bound(NAME, "bound_callback", _whole_bound(bound) if has_goal else None)
             if not stopped and on_incumbent(None, known) is False:
                 stopped.append("asked")
                 solver.stop_search()
@@ -131,7 +131,7 @@ def _listener(
                 return
             values = np.array([self.value(variable) for variable in variables], np.int64)
             least = _whole_bound(self.best_objective_bound) if has_goal else None
-            known = told_bound(NAME, "solution_callback", least)
+            known = callback_bound(NAME, "solution_callback", least)
             if told(values, known) is False:
                 stopped.append("asked")
                 self.stop_search()
@@ -140,7 +140,7 @@ def _listener(
 
 
 def _whole_bound(bound: float) -> int | None:
-    """A bound that CP-SAT keeps as a whole number and passes as a float; what that may have added is taken off."""
+    """An integer bound that CP-SAT reports as a float, lowered by the possible rounding error."""
     if not isfinite(bound) or abs(bound) > FREE:
         return None
     return ceil(bound - 1e-6 - abs(bound) * 2.0**-50)
@@ -148,7 +148,7 @@ def _whole_bound(bound: float) -> int | None:
 
 def _outcome(solver: Any, model: Any, status: Any, variables: list[Any], stopped: list[str]) -> SolverOutcome:
     response = solver.response_proto
-    # To look at the objective of a model that has none would give it one.
+    # Accessing the objective of a model without one would create it.
     goal = model.proto.objective if model.has_objective() else None
     offset: int = 0 if goal is None else round(goal.offset)
 
@@ -158,7 +158,7 @@ def _outcome(solver: Any, model: Any, status: Any, variables: list[Any], stopped
     def bound() -> int | None:
         told = _whole_bound(solver.best_objective_bound)
         exact = int(response.inner_objective_lower_bound) + offset
-        # The float has lost the last places of what is beyond 2**50; the whole number has not.
+        # Beyond 2**50 the float has lost its last digits; the integer has not.
         return exact if told is not None and 0 <= exact - told <= abs(exact) * 2.0**-48 else told
 
     def value_of(_: Whole) -> int:
@@ -183,7 +183,8 @@ def _outcome(solver: Any, model: Any, status: Any, variables: list[Any], stopped
 
 
 def write_file(model: Any, path: str) -> None:
-    """The model as a protocol buffer: as text where the name ends in .txt, else in binary."""
+    """Writes the model as a protocol buffer: as text if the name ends in .txt, otherwise in binary."""
+    # imported here: start-up time
     from treeml.system.confinement import MARK
     from treeml.system.writing import replaced_by
 

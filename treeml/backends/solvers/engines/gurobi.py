@@ -1,4 +1,4 @@
-"""Program -> Outcome by Gurobi, where it is installed and licensed."""
+"""Program -> SolverOutcome, by Gurobi, if it is installed and licensed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from treeml.backends.solvers.engines.highs import accept, goal_of
 from treeml.backends.solvers.engines.outcome import OnIncumbent, SolverOutcome
 from treeml.backends.solvers.engines.program import FREE, Program
 from treeml.backends.solvers.engines.running import LEFT, RunLimits, cut_short, run_in_thread
-from treeml.backends.solvers.engines.statuses import GAP, Accuracy, accuracy_for, outcome_of, told_bound
+from treeml.backends.solvers.engines.statuses import GAP, Accuracy, accuracy_for, callback_bound, outcome_of
 from treeml.backends.task.unsupported import Unsupported
 
 if TYPE_CHECKING:
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     Whole = NDArray[np.int64]
 
 NAME = "Gurobi"
-FINEST = 1e-9  # the least tolerance of reduced costs that Gurobi takes; its own is 1e-6
-MOST_COLUMNS = MOST_ROWS = 2_000  # of the licence that comes with the package
+FINEST = 1e-9  # the smallest tolerance of reduced costs that Gurobi accepts; its default is 1e-6
+MOST_COLUMNS = MOST_ROWS = 2_000  # the limits of the licence that comes with the package
 
 
 def missing() -> str | None:
-    """None if it can run here, or what to do."""
+    """None if it can run here, otherwise how to install it."""
     from importlib.util import find_spec
 
     if find_spec("gurobipy") is None:
@@ -33,8 +33,8 @@ def missing() -> str | None:
     return None
 
 
-def takes(columns: int, rows: int) -> None:
-    """Raises Unsupported where the licence does not take a model of this size; it is asked for with an empty model."""
+def check_licence(columns: int, rows: int) -> None:
+    """Raises Unsupported if the licence does not allow a model of this size."""
     if max(columns, rows) > min(MOST_COLUMNS, MOST_ROWS) and _is_size_limited():
         raise Unsupported(
             "solver = gurobi",
@@ -55,7 +55,7 @@ def solve_program(
         raise Unsupported("solver = gurobi", "it is not installed", lacks)
     import gurobipy
 
-    takes(program.columns, program.rows)
+    check_licence(program.columns, program.rows)
     environment = gurobipy.Env(params={"OutputFlag": 0})
     model, variables = write_model(program, environment)
     model.Params.Threads = max(1, run_limits.threads)
@@ -80,7 +80,7 @@ def solve_program(
             return
         values = accept(program, np.asarray(here.cbGetSolution(variables)))
         least = accuracy.whole_bound(here.cbGet(gurobipy.GRB.Callback.MIPSOL_OBJBND))
-        if on_incumbent(values, told_bound(NAME, "solution_callback", least)) is False:
+        if on_incumbent(values, callback_bound(NAME, "solution_callback", least)) is False:
             stopped.append("asked")
             here.terminate()
 

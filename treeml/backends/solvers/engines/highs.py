@@ -1,4 +1,4 @@
-"""Program -> Outcome by HiGHS."""
+"""Program -> SolverOutcome, by HiGHS."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from treeml.backends.contract import Deadline
 from treeml.backends.solvers.engines.outcome import OnIncumbent, Proved, SolverEnd, SolverOutcome
 from treeml.backends.solvers.engines.program import FREE, Program
 from treeml.backends.solvers.engines.running import LEFT, RunLimits, cut_short, run_in_thread
-from treeml.backends.solvers.engines.statuses import GAP, Accuracy, accuracy_for, outcome_of, row_of, told_bound
+from treeml.backends.solvers.engines.statuses import GAP, Accuracy, accuracy_for, callback_bound, outcome_of, row_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Whole = NDArray[np.int64]
 
-PROBING = 2**15  # of the rules of presolve: on flows it takes minutes, in which nothing can stop it, and gains nothing
-STUFFING = 2**16  # of columns that are in one row: in HiGHS 1.14 it is wrong beside whole columns, and optima get lost
-PATIENCE = 1.0  # seconds after Ctrl-C
-WHOLE = 1e-6  # an assignment this close to whole numbers is rounded, and then checked exactly
-FINEST = 1e-10  # the least tolerance of reduced costs that HiGHS takes
+PROBING = 2**15  # a presolve rule: on flows it takes minutes, cannot be stopped, and gains nothing
+STUFFING = 2**16  # a presolve rule (singleton columns): in HiGHS 1.14 it cuts off optima if there are integer columns
+PATIENCE = 1.0  # seconds that HiGHS gets to stop after Ctrl-C
+WHOLE = 1e-6  # values this close to integers are rounded, and then checked exactly
+FINEST = 1e-10  # the smallest tolerance of reduced costs that HiGHS accepts
 NAME, RELAXED = "HiGHS", "HiGHS (linear relaxation)"
 
 
@@ -34,10 +34,10 @@ def solve_program(
     start: Whole | None = None,
     on_incumbent: OnIncumbent | None = None,
 ) -> SolverOutcome:
-    """The linear relaxation first where it is known to be whole, and whole it is an answer; else branch and bound.
+    """Solves the linear relaxation if it is known to be integral, otherwise (or if it is not) by branch and bound.
 
-    Columns that are whole by themselves, once the others are, are declared whole too: the presolve of HiGHS 1.14 cuts
-    off the optimum of small programs with both kinds of columns, and then calls another solution optimal.
+    Columns that are integral once the others are, are declared integer too: the presolve of HiGHS 1.14 cuts off the
+    optimum of small programs with both kinds of columns, and then calls another solution optimal.
     """
     program = replace(program, whole=None)
     if program.integral_relaxation:
@@ -66,7 +66,8 @@ def solve_program(
 
 
 def write_file(program: Program, path: str) -> None:
-    """As LP or MPS, by the ending of the name."""
+    """Writes the program as LP or MPS, by the ending of the name."""
+    # imported here: start-up time
     import highspy
 
     from treeml.system.confinement import MARK
@@ -82,7 +83,7 @@ def write_file(program: Program, path: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Relaxed:
-    """`is_fractional`: the relaxation was solved, and does not decide the program; its bound still holds."""
+    """The outcome of the relaxation; `is_fractional`: it does not decide the program, but its bound is valid."""
 
     outcome: SolverOutcome
     is_fractional: bool = False
@@ -120,11 +121,12 @@ def _nothing() -> None:
 
 
 def exact_bound(program: Program, duals: NDArray[np.float64]) -> int | None:
-    """b'y + sum of min(reduced cost * lower, reduced cost * upper), rounded up: true for whatever y, in whole numbers.
+    """b'y + sum of min(reduced cost * lower, reduced cost * upper), rounded up: a valid bound for any duals y.
 
-    The duals are taken as multiples of 1 / unit, as fine as the sums stay within 63 bits; None where none does.
+    It is computed in integers: duals are rounded to multiples of 1 / unit, with the finest unit for which all sums fit
+    in 63 bits; None if there is no such unit.
     """
-    # A dual of the wrong sign on a one-sided row would be worth minus infinity: it is taken as zero.
+    # A dual of the wrong sign on a one-sided row would give minus infinity, so it is set to zero.
     duals = np.where((duals > 0) & (program.low <= -FREE), 0.0, duals)
     duals = np.where((duals < 0) & (program.high >= FREE), 0.0, duals)
     size = float(np.abs(duals).max(initial=0.0)) + 1.0
@@ -132,7 +134,7 @@ def exact_bound(program: Program, duals: NDArray[np.float64]) -> int | None:
     limits[duals == 0] = 0
     row = np.repeat(np.arange(program.rows), np.diff(program.start))
     reach = np.maximum(np.abs(program.lower), np.abs(program.upper)).astype(float)
-    # What every sum below can come to, per unit, with room for its own rounding.
+    # An upper bound on every sum below, per unit, with room for its own rounding.
     inner = np.abs(program.cost) + size * np.bincount(
         program.index, weights=np.abs(program.value).astype(float), minlength=program.columns
     )
@@ -154,7 +156,7 @@ def best_under_cuts(
 ) -> tuple[float, Whole]:
     """max t with t <= value + slope . (m - at) / denominator for every cut, 0 <= m, |m - center| <= box.
 
-    Multipliers m are whole multiples of 1 / denominator; the result is rounded to them, which keeps any bound true.
+    Multipliers m are integer multiples of 1 / denominator. The result is rounded to them; any multipliers give a bound.
     """
     import highspy
 
@@ -208,7 +210,7 @@ def _model(program: Program, whole: bool, threads: int, seed: int) -> Any:
         "presolve_rule_off": PROBING | STUFFING,
     }
     if whole and program.whole is not None:
-        options["presolve"] = "off"  # beside whole columns others are not safe from it: optima of BinOCT got lost
+        options["presolve"] = "off"  # with mixed columns presolve lost optima of BinOCT
     for option, value in options.items():
         highs.setOptionValue(option, value)
     highs.passModel(lp)
@@ -229,7 +231,7 @@ def _listen(
             return
         found = accept(program, np.asarray(event.data_out.mip_solution))
         least = accuracy.whole_bound(event.data_out.mip_dual_bound)
-        bound = told_bound(NAME, "solution_callback", least)
+        bound = callback_bound(NAME, "solution_callback", least)
         if found is not None and on_incumbent(found, bound) is False:
             stopped.append("asked")
 
@@ -243,9 +245,9 @@ def _listen(
 
 
 def _run(highs: Any, stopped: list[str], run_limits: RunLimits) -> bool:
-    """HiGHS has no limit on memory of its own: it is watched, and stopped between two steps of the simplex.
+    """Runs HiGHS in a thread. It has no memory limit of its own, so it is watched and stopped between simplex steps.
 
-    False: Ctrl-C, or the deadline, fell into presolve or the linear program at the root, where it listens to nothing.
+    False: Ctrl-C or the deadline came during presolve or the root linear program, which cannot be interrupted.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -260,7 +262,7 @@ def _left(stopped: list[str]) -> SolverOutcome:
 
 
 def holds(program: Program, values: Whole) -> bool:
-    """Exactly, in whole numbers."""
+    """Does the assignment satisfy the program exactly, in integers?"""
     if np.any(values < program.lower) or np.any(values > program.upper):
         return False
     row = np.repeat(np.arange(program.rows), np.diff(program.start))
@@ -270,7 +272,7 @@ def holds(program: Program, values: Whole) -> bool:
 
 
 def accept(program: Program, found: NDArray[np.float64]) -> Whole | None:
-    """The assignment in whole numbers if it is one exactly; columns that need not be whole are not looked at."""
+    """The assignment rounded to integers, if it is then exactly feasible; continuous columns are not checked."""
     if len(found) != program.columns:
         return None
     rounded = np.rint(found).astype(np.int64)
@@ -289,7 +291,7 @@ def _outcome(highs: Any, program: Program, stopped: list[str], accuracy: Accurac
         return accept(program, found)
 
     def bound() -> int | None:
-        # Where branch and bound did not run the field is a default.
+        # If branch and bound did not run, this field is a default.
         return accuracy.whole_bound(info.mip_dual_bound) if info.valid and info.mip_node_count >= 0 else None
 
     return outcome_of(
@@ -305,7 +307,7 @@ def _outcome(highs: Any, program: Program, stopped: list[str], accuracy: Accurac
 
 
 def goal_of(program: Program, values: Whole, told: float) -> int | None:
-    """The goal of an assignment; where columns need not be whole, as the solver told it, if that is a whole number."""
+    """The goal of an assignment; with continuous columns, the solver's own value if it is an integer."""
     if program.whole is None:
         return int(program.cost @ values) + program.offset
     return round(told) if abs(told - round(told)) <= 1e-4 else None

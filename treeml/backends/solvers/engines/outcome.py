@@ -1,4 +1,4 @@
-"""How a solver is to run, and what it made of a model, in words that all of them share."""
+"""SolverOutcome: the result of a solver, in terms that all engines share."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class SolverEnd(Enum):
-    """How a search in a solver ended."""
+    """How the search of a solver ended."""
 
     OPTIMAL = "optimal"
     INFEASIBLE = "infeasible"
@@ -30,7 +30,7 @@ class SolverEnd(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Proved:
-    """A lower bound on the goal in whole numbers, offset included, and what it rests on."""
+    """A lower bound on the goal in integers, offset included, and its evidence."""
 
     least: int
     evidence: Evidence
@@ -42,7 +42,7 @@ class Proved:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SolverOutcome:
-    """`values` is the best assignment found; that it is optimal, or that there is none, comes with its evidence."""
+    """`values` is the best assignment found; the claims "optimal" and "infeasible" need evidence."""
 
     end: SolverEnd
     values: Whole | None = None
@@ -58,7 +58,7 @@ class SolverOutcome:
 
     @property
     def proof(self) -> Evidence:
-        """Of an outcome that is optimal or infeasible."""
+        """The evidence of an outcome that is optimal or infeasible."""
         assert self.evidence is not None
         return self.evidence
 

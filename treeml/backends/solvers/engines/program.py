@@ -1,7 +1,7 @@
-"""A whole-number program: minimize cost . x + offset, where low <= A x <= high and lower <= x <= upper.
+"""Program: minimize cost . x + offset subject to low <= A x <= high, lower <= x <= upper, x integer.
 
-What the cover encoding hands to CP-SAT and to every MIP solver. All numbers are whole and stay below 2**52, so that
-nothing is lost on the way into a solver that calculates with floats.
+CP-SAT and all MIP solvers take this form. All numbers are integers below 2**52, so they are exact in a solver that
+calculates with floats.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Program:
     low: Whole
     high: Whole
     offset: int = 0
-    integral_relaxation: bool = False  # is an optimum of the linear relaxation known to be whole?
-    whole: NDArray[np.bool_] | None = None  # which columns must be whole numbers; None: all
+    integral_relaxation: bool = False  # does the linear relaxation have an integral optimum?
+    whole: NDArray[np.bool_] | None = None  # which columns must be integer; None: all
 
     @property
     def columns(self) -> int:

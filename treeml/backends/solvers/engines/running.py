@@ -1,4 +1,4 @@
-"""A call of a solver -> the same call in a thread, under limits on time and memory, with Ctrl-C heard."""
+"""A call of a solver -> the same call in a thread, under limits on time and memory, and interruptible by Ctrl-C."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from treeml.system.memory import resident
 
 @dataclass(frozen=True, slots=True)
 class RunLimits:
-    """`memory` is how much the process may hold, in bytes; `work` a limit in the solver's own measure (nodes,
-    deterministic time), so that a run repeats."""
+    """Limits for an engine. `memory` is the most bytes that the process may hold; `work` is a limit in the solver's own
+    unit (nodes, conflicts, deterministic time), which makes runs repeatable."""
 
     deadline: Deadline
     threads: int = 1
@@ -29,24 +29,24 @@ class RunLimits:
 
     @property
     def memory_left(self) -> int | None:
-        """What may still be taken, for a solver that counts its own."""
+        """The bytes that may still be allocated, for a solver that limits its own memory."""
         return None if self.memory is None else max(2**20, self.memory - resident())
 
 
 LEFT = "left"
-POLL = 0.1  # seconds between two looks at the memory, at the clock and for Ctrl-C
-LATE = 0.2  # seconds after the deadline at which a solver with a limit of its own is asked again, and more urgently
-PATIENCE = 0.5  # seconds that it then gets
+POLL = 0.1  # seconds between two checks of memory, clock and Ctrl-C
+LATE = 0.2  # seconds after the deadline when a solver that ignored its own time limit is interrupted
+PATIENCE = 0.5  # seconds that it then gets to stop
 
 
 def run_in_thread(
     work: Callable[[], Any], interrupt: Callable[[], None], run_limits: RunLimits, patience: float = inf
 ) -> list[str]:
-    """Runs a solver in a thread of its own, so that Ctrl-C reaches Python, which asks it to stop and waits.
+    """Runs a solver in its own thread, so that Ctrl-C reaches Python, which asks the solver to stop and waits.
 
-    Returns why it was asked to stop: `interrupted`, `time` (it went on beyond the deadline, as some do in presolve),
-    `memory` (the process holds more than it may), or nothing; and `left` if it was still running so many seconds after
-    Ctrl-C, or PATIENCE after the deadline: then its objects must not be touched any more.
+    Returns why it was asked to stop: `interrupted`, `time` (it ran past the deadline, as some do in presolve),
+    `memory` (the process holds too much), or nothing. The list also has `left` if the solver was still running
+    `patience` seconds after Ctrl-C, or PATIENCE after the deadline; then its objects must not be touched any more.
     """
     reasons: list[str] = []
     failures: list[BaseException] = []
@@ -59,9 +59,9 @@ def run_in_thread(
         finally:
             done.set()
 
-    # An event, not `join`: a Ctrl-C inside `join` can make a running thread look ended.
+    # An event instead of `join`: Ctrl-C inside `join` can make a running thread look finished.
     done, ends = Event(), inf
-    # No exception for Ctrl-C: it could come anywhere here, and whoever caught it would free what the thread works on.
+    # Ctrl-C must not raise here: a caller that catches the exception would free objects that the thread still uses.
     with listening(raises=False) as pressed:
         Thread(target=body, daemon=True).start()
         while not done.wait(POLL):
@@ -87,6 +87,6 @@ def run_in_thread(
 
 
 def cut_short(reasons: list[str]) -> SolverEnd:
-    """How a search ended that was asked to stop."""
+    """How a search ended that was asked to stop, by the first reason."""
     first = next((reason for reason in reasons if reason != LEFT), "")
     return {"memory": SolverEnd.MEMORY, "time": SolverEnd.TIME}.get(first, SolverEnd.INTERRUPTED)

@@ -1,8 +1,8 @@
-"""Clauses, assumptions -> a model, a core, or neither in time; by the solvers of python-sat.
+"""Clauses, assumptions -> a model or a core, or neither if time runs out; by the solvers of python-sat.
 
-Solvers are run in slices of conflicts, since not all of them can be interrupted: between two slices the deadline, a
-listener and Ctrl-C are heard. Slices do not depend on the clock, so that a run repeats. A slice is a restart, from
-which these clauses profit.
+Not all of these solvers can be interrupted, so they run in slices of conflicts; between two slices the deadline, the
+callback and Ctrl-C are checked. Slices do not depend on the clock, so runs are repeatable. A slice ends in a restart,
+which helps on these clauses.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from treeml.backends.task.deadline import in_time
 from treeml.system.memory import resident
 
 SLICE = 2_000
-CLAUSES_AT_ONCE = 50_000  # between two looks at the clock
+CLAUSES_AT_ONCE = 50_000  # added between two checks of the clock
 
 
 class Stopped(Exception):
-    """The deadline passed, memory or conflicts ran out, or somebody asked for it."""
+    """The search was stopped: deadline, memory, conflicts, callback or Ctrl-C."""
 
     def __init__(self, stop: Stop) -> None:
         super().__init__(stop.value)
@@ -45,9 +45,9 @@ class Sat:
         from pysat.solvers import Solver
 
         self.name, self.run_limits, self.stop = name, run_limits, stop
-        self.left = None if run_limits.work is None else int(run_limits.work)  # conflicts
+        self.left = None if run_limits.work is None else int(run_limits.work)  # conflicts that are left
         self.solver: Any = Solver(name=name, with_proof=proof) if proof else Solver(name=name)
-        self.is_left = False  # still at work in a thread of its own: not to be touched any more
+        self.is_left = False  # still running in its thread: it must not be touched any more
         self.done = 0
         waiting = clauses if isinstance(clauses, list) else list(clauses)
         for first in range(0, len(waiting), CLAUSES_AT_ONCE):
@@ -58,7 +58,7 @@ class Sat:
         self.solver.add_clause(list(clause))
 
     def solve(self, assumptions: Sequence[int] = ()) -> bool:
-        """True: satisfiable; False: not, under the assumptions. Raises Stopped."""
+        """Are the clauses satisfiable under the assumptions? Raises Stopped."""
         while True:
             reason = self._reason_to_stop()
             if reason is not None:
@@ -73,9 +73,9 @@ class Sat:
                 self.left -= budget
 
     def _slice(self, assumptions: list[int]) -> bool | None:
-        """In a thread of its own: in the main one python-sat hears Ctrl-C itself, and jumps out of the solver's code.
+        """Runs one slice, in its own thread: in the main thread python-sat handles Ctrl-C by a jump out of the solver.
 
-        What is left of a solver then cannot be used, nor be deleted in peace.
+        After such a jump the solver can neither be used nor safely deleted.
         """
         answers: list[bool | None] = []
 
@@ -92,7 +92,7 @@ class Sat:
         return answers[0]
 
     def _interrupt(self) -> None:
-        """Where a solver cannot be interrupted, its slice comes to an end."""
+        """Interrupts the solver; one that cannot be interrupted finishes its slice."""
         with suppress(NotImplementedError):
             self.solver.interrupt()
 
@@ -105,7 +105,7 @@ class Sat:
         return Stop.TIME if spent or self.run_limits.deadline.passed else None
 
     def phases(self, literals: Sequence[int]) -> None:
-        """Values to try first, where the solver takes them."""
+        """Sets the values to try first, if the solver supports that."""
         with suppress(NotImplementedError):
             self.solver.set_phases(list(literals))
 

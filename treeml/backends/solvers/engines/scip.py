@@ -1,4 +1,4 @@
-"""Program -> Outcome by SCIP."""
+"""Program -> SolverOutcome, by SCIP."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from treeml.backends.solvers.engines.highs import accept, goal_of
 from treeml.backends.solvers.engines.outcome import OnIncumbent, SolverOutcome
 from treeml.backends.solvers.engines.program import FREE, Program
 from treeml.backends.solvers.engines.running import LEFT, RunLimits, cut_short, run_in_thread
-from treeml.backends.solvers.engines.statuses import GAP, Accuracy, accuracy_for, outcome_of, told_bound
+from treeml.backends.solvers.engines.statuses import GAP, Accuracy, accuracy_for, callback_bound, outcome_of
 from treeml.backends.task.deadline import NO_DEADLINE, in_time
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Whole = NDArray[np.int64]
 
-FINEST = 1e-10  # a tolerance of reduced costs that is asked for where columns have wide ranges
+FINEST = 1e-10  # the tolerance of reduced costs if columns have wide ranges
 NAME = "SCIP"
 
 
@@ -29,7 +29,7 @@ def solve_program(
     start: Whole | None = None,
     on_incumbent: OnIncumbent | None = None,
 ) -> SolverOutcome:
-    """SCIP searches on one thread, whatever is ordered."""
+    """Solves the program; SCIP uses one thread, whatever the limits say."""
     model, variables = write_model(program, run_limits.deadline)
     model.setParam("randomization/randomseedshift", run_limits.seed % 2**31)
     model.setParam("misc/catchctrlc", False)
@@ -115,7 +115,7 @@ def _listen(
             best = self.model.getBestSol()
             found = np.array([self.model.getSolVal(best, variable) for variable in variables])
             values = accept(program, found)
-            known = told_bound(NAME, "solution_callback", accuracy.whole_bound(self.model.getDualbound()))
+            known = callback_bound(NAME, "solution_callback", accuracy.whole_bound(self.model.getDualbound()))
             if told(values, known) is False:
                 stopped.append("asked")
                 self.model.interruptSolve()
@@ -136,7 +136,7 @@ def _outcome(
         return accept(program, np.array([model.getSolVal(best, variable) for variable in variables]))
 
     def bound() -> int | None:
-        """Before branch and bound begins there is none, and while there is none it is SCIP's infinity."""
+        """None before branch and bound begins, or while the bound is still SCIP's infinity."""
         has_begun = SCIP_STAGE.SOLVING <= model.getStage() <= SCIP_STAGE.EXITSOLVE
         return accuracy.whole_bound(model.getDualbound()) if has_begun else None
 

@@ -1,11 +1,10 @@
-"""A solver's own word -> what of its answer carries meaning: one table per solver, and nothing else decides it.
+"""Status of a solver -> which claims its result supports: one table per solver, and nothing else decides it.
 
-A field that a solver leaves at its default looks like any other number. So values are read, a bound is believed, and
-"optimal" or "infeasible" is repeated only where the row of the status says that the solver documents it so. A status
-without a row is a failure. Rows in capitals or words are the solver's; rows named after a callback are about what it
-passes on the way.
+A field that a solver leaves at its default looks like any other number. So an assignment is read, a bound is used, and
+"optimal" or "infeasible" is claimed only if the row of the status says that the solver documents it. A status without
+a row is an error. Rows have the solver's own names; rows named after a callback are about the values passed to it.
 
-Of a bound from a solver that calculates with floats something is taken off before it is rounded up: `Accuracy`.
+A bound of a solver that calculates with floats is lowered by its possible error before it is rounded up: `Accuracy`.
 """
 
 from __future__ import annotations
@@ -33,14 +32,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What a status is worth: how the search ended, and which fields of the answer mean something."""
+    """The meaning of a status: how the search ended, and which fields of the result are valid."""
 
     end: SolverEnd
-    values: bool = False  # an assignment may be read
-    bound: bool = False  # the bound is one, if it is a finite number
-    optimal: bool = False  # the assignment is proved best, up to the gap that was allowed
-    infeasible: bool = False  # there is no assignment
-    infeasible_if_bounded: bool = False  # there is none, or no least one: none, where every column has two limits
+    values: bool = False  # there may be an assignment
+    bound: bool = False  # the bound is valid, if it is finite
+    optimal: bool = False  # the assignment is proved optimal, up to the allowed gap
+    infeasible: bool = False  # it is proved that there is no assignment
+    infeasible_if_bounded: bool = False  # infeasible or unbounded: infeasible if all columns are bounded
 
 
 def _table(**rows: Meaning) -> Mapping[str, Meaning]:
@@ -59,7 +58,7 @@ CPSAT = _table(
     OPTIMAL=PROVED,
     FEASIBLE=IN_TIME,
     INFEASIBLE=NONE,
-    # Stopped before a solution, perhaps in presolve, where the bound is still the default 0.
+    # Stopped before a solution was found, perhaps in presolve, where the bound is still the default 0.
     UNKNOWN=Meaning(SolverEnd.TIME),
     MODEL_INVALID=BROKEN,
     solution_callback=IN_TIME,
@@ -72,11 +71,11 @@ HIGHS = _table(
     kUnboundedOrInfeasible=NONE_OR_ENDLESS,
     kTimeLimit=IN_TIME,
     kIterationLimit=IN_TIME,
-    kSolutionLimit=IN_TIME,  # also: the limit on nodes
+    kSolutionLimit=IN_TIME,  # also the limit on nodes
     kInterrupt=ASKED_TO,
     kHighsInterrupt=ASKED_TO,
     kMemoryLimit=IN_MEMORY,
-    # Limits that are never set; what they would leave behind is not relied upon.
+    # TreeML never sets these limits, so their results are not used.
     kObjectiveBound=BROKEN,
     kObjectiveTarget=BROKEN,
     kUnbounded=BROKEN,
@@ -91,7 +90,7 @@ HIGHS = _table(
     solution_callback=IN_TIME,
 )
 
-# The linear relaxation: its optimum bounds the program through its duals; no other end of it says anything of values.
+# The linear relaxation: its optimum gives a bound through its duals; no other status gives values.
 HIGHS_RELAXED = _table(
     **{
         name: row if row in (NONE, NONE_OR_ENDLESS, BROKEN) else Meaning(row.end)
@@ -109,7 +108,7 @@ SCIP = _table(
     nodelimit=IN_TIME,
     totalnodelimit=IN_TIME,
     stallnodelimit=IN_TIME,
-    gaplimit=PROVED,  # the gap that is allowed is below one unit of a whole goal
+    gaplimit=PROVED,  # the allowed gap is below one unit of an integer goal
     memlimit=IN_MEMORY,
     userinterrupt=ASKED_TO,
     sollimit=BROKEN,
@@ -143,12 +142,12 @@ GUROBI = _table(
     solution_callback=IN_TIME,
 )
 
-# What python-sat's `solve_limited` returns.
+# The results of python-sat's `solve_limited`.
 SAT: Mapping[bool | None, Meaning] = MappingProxyType(
     {
         True: Meaning(SolverEnd.OPTIMAL, values=True),
-        False: Meaning(SolverEnd.INFEASIBLE, infeasible=True),  # under the assumptions of the call, if there were any
-        None: Meaning(SolverEnd.TIME),  # the budget ran out, or it was interrupted: neither a model nor a core
+        False: Meaning(SolverEnd.INFEASIBLE, infeasible=True),  # under the assumptions of the call, if any
+        None: Meaning(SolverEnd.TIME),  # budget exhausted or interrupted: neither a model nor a core
     }
 )
 
@@ -156,25 +155,25 @@ TABLES: Mapping[str, Mapping[str, Meaning]] = MappingProxyType(
     {"CP-SAT": CPSAT, "HiGHS": HIGHS, "HiGHS (linear relaxation)": HIGHS_RELAXED, "SCIP": SCIP, "Gurobi": GUROBI}
 )
 
-ENDLESS = 1e15  # at or beyond this a bound is a solver's infinity, or a number that floats no longer hold exactly
-USUAL_TOLERANCE = 1e-7  # of reduced costs, in HiGHS and SCIP
-GAP = 0.5  # of a whole goal: half a unit is left for rounding
+ENDLESS = 1e15  # a bound of at least this size is a solver's infinity, or not exact as a float
+USUAL_TOLERANCE = 1e-7  # of reduced costs; the default of HiGHS and SCIP
+GAP = 0.5  # the absolute gap for an integer goal: half a unit is left for rounding
 
 
 def row_of(solver: str, status: str) -> Meaning:
-    """Raises where the solver says what is in no table, or that it failed."""
+    """The row of a status; raises ValueError if there is none."""
     row = TABLES[solver].get(status)
     if row is None:
-        raise ValueError(f"{solver} ends with the status {status}, of which nothing is known")
+        raise ValueError(f"{solver} ended with the unknown status {status}")
     return row
 
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """How exactly a solver that calculates with floats is to work, and how far its bounds can lie above the truth.
+    """The tolerance of a solver that calculates with floats, and the possible error of its bounds.
 
-    It lets a reduced cost have the wrong sign by `tolerance`; the column then adds at most its range times that, and
-    all columns together `reach` times that. The sum itself is rounded in the last places of its size.
+    The solver accepts reduced costs whose sign is wrong by up to `tolerance`. Such a column adds at most its range
+    times the tolerance, and all columns together `reach` times the tolerance. The float error of the sum comes on top.
     """
 
     tolerance: float
@@ -188,21 +187,21 @@ class Accuracy:
 
 
 def accuracy_for(program: Program, finest: float) -> Accuracy:
-    """The usual tolerance where it leaves a unit of the goal apart from the next one, else the finest there is."""
+    """The usual tolerance if it separates one unit of the goal from the next, otherwise the finest one."""
     reach = float(np.maximum(np.abs(program.lower), np.abs(program.upper)).astype(float).sum())
     reach += abs(program.offset) * 1e-9
     return Accuracy(USUAL_TOLERANCE if reach * USUAL_TOLERANCE <= GAP / 4 else finest, reach)
 
 
 def whole_bound(bound: float, slack: float) -> int | None:
-    """A whole goal is at least its bound rounded up, once that is lowered by what floats may have added to it."""
+    """The bound of an integer goal: lowered by the possible error, then rounded up."""
     if not isfinite(bound) or abs(bound) >= ENDLESS:
         return None
     return ceil(bound - slack)
 
 
-def told_bound(solver: str, callback: str, bound: int | None) -> Proved | None:
-    """A bound that a callback passes, if the table says that it is one."""
+def callback_bound(solver: str, callback: str, bound: int | None) -> Proved | None:
+    """A bound that was passed to a callback, if the table says that it is valid."""
     if bound is None or not row_of(solver, callback).bound:
         return None
     return Proved(bound, Evidence("solver bound", f"{solver}, on the way"))
@@ -219,11 +218,11 @@ def outcome_of(
     cut_short: SolverEnd | None = None,
     statistics: dict[str, float] | None = None,
 ) -> SolverOutcome:
-    """The outcome that the row of a status allows; `values` and `bound` are looked at only where they mean something.
+    """The outcome that the row of a status allows; `values` and `bound` are called only if they are valid.
 
-    `value_of` is the goal of an assignment, in whole numbers; None where there is no goal. An optimum is one only if
-    the bound meets its value: a solver that says otherwise, or whose floats leave less, has found a solution, no more.
-    `cut_short` is how the search ended that was asked to stop, unless it had come to its end.
+    `value_of` gives the goal of an assignment in integers; None if there is no goal. A solution counts as optimal only
+    if the bound equals its value; otherwise it is just a solution. `cut_short` is how a search ended that was asked to
+    stop, unless it completed.
     """
     row = row_of(solver, status)
     said = statistics or {}
@@ -245,7 +244,7 @@ def outcome_of(
         if value is None or least is None or least < value:
             return SolverOutcome(SolverEnd.FAILED, found, known, status, said)
         if least > value:
-            # Above its own solution a bound cannot be right.
+            # A bound above the value of the solver's own solution cannot be right.
             return SolverOutcome(SolverEnd.FAILED, found, None, status, said)
         known = Proved(least, Evidence("solver optimal", f"{solver}: {status}"))
     return SolverOutcome(end, found, known, status, said, Evidence("solver optimal", f"{solver}: {status}"))

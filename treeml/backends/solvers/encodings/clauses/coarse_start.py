@@ -16,7 +16,7 @@ from treeml.backends.solvers.encodings.cover.cover_tables import build_cover
 from treeml.backends.solvers.encodings.cover.relaxation import Relaxation
 from treeml.backends.task.deadline import NO_DEADLINE
 from treeml.backends.task.integer_task import Form, IntegerTask
-from treeml.backends.task.node_questions import NodeQuestions, Question
+from treeml.backends.task.node_questions import NodeQuestion, NodeQuestions
 from treeml.native.cover import CoverStopped
 from treeml.problem.problem import Problem, Test
 from treeml.problem.tree import Leaf, Node, Split
@@ -64,7 +64,7 @@ def coarse_tree(questions: NodeQuestions, task: IntegerTask, deadline: Deadline 
     return lifted(found[0])
 
 
-def _cuts(question: Question, most: int) -> list[Bits]:
+def _cuts(question: NodeQuestion, most: int) -> list[Bits]:
     """At most `most` ways in which a question can split the groups, evenly spread over its cuts."""
     if question.kind == "test":
         assert question.yes is not None

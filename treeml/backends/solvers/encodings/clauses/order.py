@@ -3,7 +3,7 @@
 Nodes t and leaves l are those of the complete tree of the depth, u are groups of equal rows, j what a node can ask.
 
     a[t, j]   node t asks j                    s[u, t]   u goes to the yes side at t
-    g[l, c]   leaf l predicts c (one literal where there are two classes)
+    g[l, c]   leaf l predicts c (one literal if there are two classes)
 
     one of a[t, .]                                                             for every t
     ordered j, u before u' in its order:    a[t, j] and s[u', t] -> s[u, t];  equal codes: also s[u, t] -> s[u', t]
@@ -12,19 +12,20 @@ Nodes t and leaves l are those of the complete tree of the depth, u are groups o
     single test j:                          a[t, j] -> s[u, t] as u answers
     one of g[l, .]                                                             for every l
 
-A sum of costs over predictions that should be small needs no literal per row and leaf. With the classes of u sorted by
-cost into steps, e[u, k] pays for step k, and for every leaf
+To minimize a sum of costs over predictions, no literal per row and leaf is needed. The costs of the classes of u are
+sorted into steps; e[u, k] pays for step k, and for every leaf
 
     u on the path to l  ->  e[u, k]  or  g[l, c] for some c cheaper than step k
 
-Where several sums depend on the predictions, y[u, c] ("u is predicted c") is shared by all of them instead:
+If several sums depend on the predictions, they share literals y[u, c] ("u is predicted c") instead:
 u on the path to l and g[l, c] -> y[u, c], one of y[u, .].
 
-Where the shape counts, p[t] says that t is split (else everything goes left), and z[u, l] that u ends in l; a leaf
-exists where the last node it lies right of is split, and then holds a group. Support, purity and errors of leaves are
-sums over z; D[k] is the or of p on a level, used[f] of a over the nodes; q[u, f] pays for testing f on the way of u.
-Rows not at a node are directed too: only so the order clauses need no literal for presence. With a margin m, either
-side of every test holds at least m of all rows: the clauses on first and last then speak of the first and last m.
+If the shape counts, p[t] says that t is split (otherwise everything goes left), and z[u, l] that u ends in l. A leaf
+exists if the last node at which its path goes right is split, and then it holds a group. Support, purity and errors of
+leaves are sums over z. D[k] is the disjunction of p on a level, used[f] that of a over the nodes, and q[u, f] pays for
+testing f on the path of u. Rows that do not reach a node have a direction there too, so the order clauses need no
+literal for presence. With a margin m, either side of every test holds at least m of all rows; the clauses on the first
+and last row then become clauses on the first and last m rows.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ import numpy as np
 
 from treeml.backends.contract import Deadline
 from treeml.backends.solvers.encodings.clauses.pseudo_boolean import Clauses
-from treeml.backends.solvers.encodings.complete_tree import Nodes
+from treeml.backends.solvers.encodings.complete_tree import CompleteTree
 from treeml.backends.task.deadline import NO_DEADLINE
 from treeml.backends.task.integer_task import Form, IntegerTask, LeafRule, parts_of
 from treeml.backends.task.node_questions import NodeQuestions
@@ -56,7 +57,7 @@ Terms = list[tuple[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class AtMost:
-    """sum of weight * literal <= limit where all of `condition` is true."""
+    """sum of weight * literal <= limit if all literals of `condition` are true."""
 
     terms: Terms
     limit: int
@@ -66,12 +67,12 @@ class AtMost:
 
 @dataclass
 class OrderModel:
-    """Clauses, sums to be kept, and a sum to be minimized."""
+    """Clauses, bounded sums, and a sum to minimize."""
 
     problem: Problem
     task: IntegerTask
     questions: NodeQuestions
-    nodes: Nodes
+    nodes: CompleteTree
     clauses: Clauses = field(default_factory=Clauses)
     limits: list[AtMost] = field(default_factory=list)
     goal: Terms = field(default_factory=list)
@@ -79,13 +80,13 @@ class OrderModel:
     margin: int = 1
 
     # literals
-    ask: NDArray[np.int64] = field(init=False)  # nodes x choices
+    ask: NDArray[np.int64] = field(init=False)  # nodes x questions
     side: NDArray[np.int64] = field(init=False)  # nodes x groups
     split: NDArray[np.int64] | None = None  # nodes
-    label: NDArray[np.int64] | None = None  # leaves x classes, or leaves where there are two classes
+    label: NDArray[np.int64] | None = None  # leaves x classes, or leaves if there are two classes
 
     def label_is(self, leaf: int, label: int) -> tuple[int, ...]:
-        """Literals that all hold where the leaf predicts the class: one, or none where there is only one class."""
+        """The literals that say "the leaf predicts the class": one, or none if there is only one class."""
         if self.problem.classes <= 1 or self.label is None:
             return ()
         if self.problem.classes == 2:
@@ -93,7 +94,7 @@ class OrderModel:
         return (int(self.label[leaf, label]),)
 
     def decode(self, true: Bits) -> Node:
-        """The tree of an assignment; `true[v]` says whether variable v holds."""
+        """The tree of an assignment; `true[v]` is the value of variable v."""
 
         def grow(node: int) -> Node:
             if node >= self.nodes.branches:
@@ -124,8 +125,8 @@ class OrderModel:
 
 
 def estimate_clauses(task: IntegerTask, questions: NodeQuestions) -> int:
-    """About so many clauses, before any is made."""
-    nodes = Nodes(task.depth)
+    """The approximate number of clauses, before any is written."""
+    nodes = CompleteTree(task.depth)
     per_node = sum(2 * questions.groups if question.kind != "test" else questions.groups for question in questions)
     leaves = nodes.leaves * questions.groups * (2 + sum(1 for _ in task.forms))
     shape = nodes.leaves * questions.groups * (task.depth + 1) if task.counts_shape else 0
@@ -135,10 +136,10 @@ def estimate_clauses(task: IntegerTask, questions: NodeQuestions) -> int:
 def build_order(
     problem: Problem, task: IntegerTask, questions: NodeQuestions, deadline: Deadline = NO_DEADLINE, margin: int = 1
 ) -> OrderModel:
-    """Raises Unsupported for what the directions cannot express, OutOfTime at the deadline."""
+    """The model; raises Unsupported if it cannot express the task, OutOfTime at the deadline."""
     depth = task.depth if questions else 0
     clauses = Clauses(deadline=deadline)
-    model = OrderModel(problem, task, questions, Nodes(max(0, depth)), clauses, margin=margin)
+    model = OrderModel(problem, task, questions, CompleteTree(max(0, depth)), clauses, margin=margin)
     _write_nodes(model)
     if margin > 1:
         _write_margin(model)
@@ -161,7 +162,7 @@ def _write_nodes(model: OrderModel) -> None:
     """One block of variables per node: what it asks, where the groups go, and whether it is split."""
     questions, nodes, clauses = model.questions, model.nodes, model.clauses
     kinds, groups = len(questions), questions.groups
-    # Where no test leaves the margin, a node has to be able to ask nothing.
+    # With a margin there may be no allowed test, so a node must be able to ask nothing.
     free = model.task.counts_shape or model.margin > 1
     block = kinds + groups + int(free)
     first = clauses.top + 1
@@ -198,7 +199,7 @@ def _template(questions: NodeQuestions, kinds: int) -> list[Whole]:
         twos.append(np.stack([np.full(len(literals), -ask), literals], axis=1))
 
     def chained(ask: int, before: Whole, after: Whole) -> None:
-        """Where `after` holds so does `before`."""
+        """If the node asks this, `after` implies `before`."""
         threes.append(np.stack([np.full(len(before), -ask), before, -after], axis=1))
 
     for place, question in enumerate(questions):
@@ -230,7 +231,7 @@ def _template(questions: NodeQuestions, kinds: int) -> list[Whole]:
 
 
 def _write_margin(model: OrderModel) -> None:
-    """Of all rows, those that do not reach the node too, at least so many answer yes, and as many no."""
+    """At every node at least `margin` of all rows, also of those that do not reach it, are on either side."""
     questions, clauses, margin = model.questions, model.clauses, model.margin
     count, total = questions.count, int(questions.count.sum())
     for node in range(model.nodes.branches):
@@ -267,7 +268,7 @@ def _write_labels(model: OrderModel) -> None:
 
 
 def _away(model: OrderModel, path: Sequence[tuple[int, bool]]) -> Whole:
-    """groups x steps: literals, one of which holds for a group that is not on the path."""
+    """groups x steps: literals, one of which holds if the group is not on the path."""
     columns = [-model.side[node] if yes else model.side[node] for node, yes in path]
     return np.stack(columns, axis=1) if columns else np.zeros((model.questions.groups, 0), np.int64)
 
@@ -276,7 +277,7 @@ def _away(model: OrderModel, path: Sequence[tuple[int, bool]]) -> Whole:
 
 
 class _Presence:
-    """z[u, l], made when first needed."""
+    """z[u, l], created on first use."""
 
     def __init__(self, model: OrderModel) -> None:
         self.model = model
@@ -343,14 +344,14 @@ def _write_leaf_rule(model: OrderModel, presence: _Presence, rule: LeafRule) -> 
 
 
 def _lead(sums: Whole, label: int, rule: LeafRule) -> list[int]:
-    """By how much a class leads over the share required, group by group: in numbers of any size."""
+    """By how much the weight of a class exceeds the required share, per group, in integers of any size."""
     top, bottom = rule.limit.numerator, rule.limit.denominator
     pairs = zip(sums[:, label].tolist(), sums.sum(axis=1).tolist(), strict=True)
     return [weight * bottom - total * top for weight, total in pairs]
 
 
 def _write_some_leaf(model: OrderModel, presence: _Presence, rule: LeafRule) -> None:
-    """One leaf that exists meets the condition; which one is a choice of its own."""
+    """Some existing leaf meets the condition; extra literals say which."""
     chosen = list(model.clauses.fresh(model.nodes.leaves))
     model.clauses.add(*chosen)
     for leaf, literal in enumerate(chosen):
@@ -371,7 +372,7 @@ def _write_some_leaf(model: OrderModel, presence: _Presence, rule: LeafRule) -> 
                 terms = list(zip(_lead(sums, label, rule), here, strict=True))
                 model.limits.append(AtMost(terms, 0, (literal,)))
         if rule.kind == "purity" and rule.limit < 1:
-            # A leaf without weight is pure.
+            # A leaf without weight counts as pure.
             model.clauses.add(-literal, *(group for weight, group in zip(total, here, strict=True) if weight))
 
 
@@ -379,7 +380,7 @@ def _write_some_leaf(model: OrderModel, presence: _Presence, rule: LeafRule) -> 
 
 
 class _Quantities:
-    """Literals of the quantities that forms are made of, each made when first needed."""
+    """Literals for the quantities of forms, each created on first use."""
 
     def __init__(self, model: OrderModel, shared: bool) -> None:
         self.model = model
@@ -391,11 +392,11 @@ class _Quantities:
         self.paid: dict[int, Whole] = {}
 
     def small(self, form: Form, sign: int) -> tuple[Terms, int]:
-        """sign * form as a sum of literals and a constant, exact when the sum is to be small."""
+        """sign * form as a sum of literals and a constant; exact if the sum is minimized or bounded above."""
         terms: Terms = []
         constant = sign * form.offset
         if form.losses:
-            raise Unsupported("a loss", "clauses count, they do not average", "the cover encoding takes it")
+            raise Unsupported("a loss", "clauses support counts, not averages", "the cover encoding takes it")
         if form.predicted is not None:
             more, fixed = self._predicted(sign * self.model.questions.summed(form.predicted))
             terms += more
@@ -436,7 +437,7 @@ class _Quantities:
         return list(zip(extra[where].tolist(), literals[where].tolist(), strict=True)), int(least.sum())
 
     def _labels_of_groups(self) -> Whole:
-        """y[u, c], or y[u] where there are two classes."""
+        """y[u, c], or y[u] if there are two classes."""
         if self.predicted is not None:
             return self.predicted
         model, classes = self.model, self.model.problem.classes
@@ -458,7 +459,7 @@ class _Quantities:
         return made
 
     def _from_steps(self, extra: Whole) -> Terms:
-        """Literals e[u, k] for costs above the least; groups with the same cheap classes are done together."""
+        """Literals e[u, k] for costs above the least; groups with the same cheap classes are handled together."""
         model, clauses = self.model, self.model.clauses
         classes = extra.shape[1]
         terms: Terms = []
@@ -490,7 +491,7 @@ class _Quantities:
         return terms
 
     def _asks_feature(self, node: int, feature: int) -> int | None:
-        """A literal that holds where the node tests the feature."""
+        """A literal that holds if the node tests the feature."""
         key = (node, feature)
         if key not in self.asks:
             model = self.model
@@ -528,7 +529,7 @@ class _Quantities:
         return self.depths
 
     def _paid(self, feature: int, from_below: bool) -> Whole:
-        """q[u, f], held up by the nodes on the way of u that test f; or held down, where more of it would help."""
+        """q[u, f]: implied by the nodes on the path of u that test f, or implying them if a larger value would help."""
         if from_below:
             return self._paid_at_most(feature)
         if feature not in self.paid:
@@ -545,7 +546,7 @@ class _Quantities:
         return self.paid[feature]
 
     def _paid_at_most(self, feature: int) -> Whole:
-        """q[u, f] that holds only where a node on the way of u tests f."""
+        """q[u, f] that holds only if a node on the path of u tests f."""
         model, clauses = self.model, self.model.clauses
         made = np.array(list(clauses.fresh(model.questions.groups)), np.int64)
         reasons: list[list[int]] = [[-int(literal)] for literal in made]
@@ -563,7 +564,7 @@ class _Quantities:
         return made
 
     def _largest(self, parts: tuple[Form, ...], from_below: bool) -> tuple[Terms, int]:
-        """A number in binary that is at least every part; or, where more of it would help, at most one of them."""
+        """A binary number that is at least every part or, if a larger value would help, at most one of them."""
         if from_below:
             return self._largest_at_most(parts)
         sums = [self.small(part, 1) for part in parts]

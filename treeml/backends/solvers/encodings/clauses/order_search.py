@@ -1,10 +1,10 @@
-"""OrderModel -> the best assignment, by SAT solvers.
+"""OrderModel -> an optimal assignment, by SAT solvers.
 
-`descend` asks for a goal of nothing first (where a perfect tree exists that is the cheapest question there is), then
-for less than the best known, until there is no better: satisfiable to unsatisfiable, with a totalizer cut off at the
-bound of the best tree over a few cuts. `core` raises a lower bound instead, one unsatisfiable core at a time
-(OLL, as in RC2 of Ignatiev, Morgado and Marques-Silva 2019). The rule: `core` where weights differ and the bound to
-start from is small, or where the totalizer would be too large; `descend` everywhere else.
+`descend` first asks for a goal without penalties (the cheapest question if a perfect tree exists), then for less than
+the best value so far until that is unsatisfiable, with a totalizer up to the value of the best tree over a few cuts.
+`core` instead raises a lower bound, one unsatisfiable core at a time (OLL, as in RC2 of Ignatiev, Morgado and
+Marques-Silva 2019). By default `core` is used if weights differ and the starting value is small, or if the totalizer
+would be too large; `descend` otherwise.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ from treeml.problem.tree import Leaf, Node, Split
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-SMALL = 10  # up to here cores are raised one by one where weights differ
+SMALL = 10  # the largest starting value for which `core` is used if weights differ
 MOST_CLAUSES = 20_000_000
 BYTES_PER_CLAUSE = 200
 
 LOOP: Mapping[str, str] = MappingProxyType(
     {
-        "no penalty": "row by row",  # whatever the clauses say, no penalty is negative
-        "no model": "refutation",  # of the clauses of all trees, under no assumption
-        "no model without penalties": "refutation below",  # the clauses of all trees, and none of the penalties
-        "no model below the best tree": "refutation below",  # the clauses of all trees with less than the best known
-        "cores": "cores",  # one after the other, each under assumptions on penalties that were left
+        "no penalty": "row by row",  # no penalty is negative, whatever the clauses say
+        "no model": "refutation",  # the clauses of all trees, without assumptions
+        "no model without penalties": "refutation below",  # the clauses of all trees, with every penalty forbidden
+        "no model below the best tree": "refutation below",  # the clauses of all trees better than the best so far
+        "cores": "cores",  # one after the other, each under assumptions on the remaining penalties
     }
 )
 """What can happen in the loops -> the rule that says what it is worth. A solver that was stopped is worth nothing."""
@@ -60,16 +60,16 @@ Make = Callable[[str, Iterable[list[int]]], Sat]
 
 
 class EncodingTooLarge(Exception):
-    """The clauses would not fit."""
+    """The clauses would not fit in memory."""
 
 
 def estimate_limits(model: OrderModel) -> int:
-    """Clauses that the sums to be kept will take."""
+    """The number of clauses that the bounded sums need."""
     return sum(estimate_at_most(item.terms, item.limit) for item in model.limits)
 
 
 def encode_limits(model: OrderModel, memory: int | None, chosen: Mapping[str, int] = NO_NAMES) -> None:
-    """Adds the clauses of every sum that is to be kept; those of a name in `chosen` only where its literal holds."""
+    """Adds the clauses of every bounded sum; for names in `chosen` they apply only if the literal holds."""
     size = len(model.clauses.clauses) + estimate_limits(model)
     if size > MOST_CLAUSES or (memory is not None and size * BYTES_PER_CLAUSE > memory):
         raise EncodingTooLarge(f"about {size:,} clauses")
@@ -79,7 +79,7 @@ def encode_limits(model: OrderModel, memory: int | None, chosen: Mapping[str, in
 
 
 def minimize(search: SolveState, model: OrderModel, make: Make, strategy: str, solver: str) -> Stop:
-    """Drives the search; the best tree and the bound end up in `search`."""
+    """Runs the search; the best tree and the bound are recorded in `search`."""
     items, _ = normalized(model.goal, 0)
     runner = _Runner(search, model, make, solver, items)
     try:
@@ -100,7 +100,7 @@ def minimize(search: SolveState, model: OrderModel, make: Make, strategy: str, s
 
 
 def decide(search: SolveState, model: OrderModel, sat: Sat, assumptions: Sequence[int] = ()) -> bool:
-    """Is there a tree? It ends up in `search`; clauses that were missing are added to the model."""
+    """Is there a tree? It is recorded in `search`; clauses for monotonicity are added to the model as needed."""
     while sat.solve(assumptions):
         clauses = _offer(search, model, sat)
         if not clauses:
@@ -112,9 +112,9 @@ def decide(search: SolveState, model: OrderModel, sat: Sat, assumptions: Sequenc
 
 
 def _offer(search: SolveState, model: OrderModel, sat: Sat) -> list[list[int]]:
-    """Offers the tree of the solver's model; clauses against the monotonies that it breaks, if it breaks any."""
+    """Offers the tree of the solver's model; returns clauses that exclude its violations of monotonicity."""
     literals = sat.model()
-    # Variables in no clause may be absent from the model.
+    # Variables that occur in no clause may be missing from the model.
     true = np.zeros(max(model.clauses.top, len(literals)) + 1, bool)
     true[np.array([literal for literal in literals if literal > 0], np.int64)] = True
     tree = model.decode(true)
@@ -128,7 +128,7 @@ def _offer(search: SolveState, model: OrderModel, sat: Sat) -> list[list[int]]:
 
 
 def _flat(model: OrderModel) -> list[tuple[int, int]]:
-    """The goal with every variable once, as weights of variables."""
+    """The goal as (weight, variable), with every variable once."""
     weights: dict[int, int] = {}
     for weight, literal in model.goal:
         sign = 1 if literal > 0 else -1
@@ -144,7 +144,7 @@ class _Runner:
         self.items = items  # penalties, in steps of `divisor` above `floor`
         weights = [weight for weight, _ in _flat(model)]
         self.divisor = gcd(*weights) or 1
-        # Without any penalty the goal is at its least.
+        # The value of the goal without any penalty.
         negated = sum(weight for weight, literal in model.goal if literal < 0)
         self.floor = model.goal_constant + negated + sum(min(0, weight) for weight in weights)
         self.sats: list[Sat] = []
@@ -166,19 +166,19 @@ class _Runner:
         return "descend"
 
     def upper(self) -> int | None:
-        """The penalty of the best tree known, in steps above the least conceivable."""
+        """The penalty of the best tree so far, in steps above the value without penalties."""
         best = self.search.best
         return None if best is None else max(0, -(-(best - self.floor) // self.divisor))
 
     def prove(self, penalty: int, happened: str) -> None:
-        """Raises the bound, by the row of LOOP that says what happened."""
+        """Raises the bound; the row of LOOP for what happened gives the evidence."""
         self.search.raise_bound(Proved(self.floor + self.divisor * penalty, self.evidence(happened)))
 
     def evidence(self, happened: str) -> Evidence:
         return Evidence(LOOP[happened], happened)
 
     def finish(self, happened: str) -> Stop:
-        """The tree in hand is best, by the bound; a loop that ends without that has gone wrong."""
+        """Ends the search: the bound equals the value of the best tree. Raises Contradiction if it does not."""
         if not self.search.proved:
             raise Contradiction(f"the loop of the solver ended ({happened}), and its bound does not meet its tree")
         return self.search.close(Evidence("bound meets tree", "", (self.evidence(happened),)))
@@ -189,7 +189,7 @@ class _Runner:
         return sat
 
     def take(self, sat: Sat) -> bool:
-        """Offers the tree of the solver's model; False if it is none, and then what is wrong with it is excluded."""
+        """Offers the tree of the solver's model; False if it violates monotonicity, which is then excluded."""
         clauses = _offer(self.search, self.model, sat)
         for clause in clauses:
             for known in self.sats:
@@ -242,7 +242,7 @@ class _Runner:
         return self.finish("no model below the best tree")
 
     def _without_penalty(self) -> bool:
-        """Is there a tree that pays nothing? Units, not assumptions, so that the solver can simplify by them."""
+        """Is there a tree without penalties? Unit clauses, not assumptions, say so: then the solver can simplify."""
         units = [[-literal] for _, literal in self.items]
         sat = self.open(self.solver_name or "g4", [*self.model.clauses.clauses, *units])
         while sat.solve():
@@ -252,7 +252,7 @@ class _Runner:
         return False
 
     def core(self) -> Stop:
-        """Each core raises the bound by its least weight and is replaced by a count of its literals."""
+        """Each core raises the bound by its least weight and is replaced by a counter of its literals."""
         from pysat.card import ITotalizer
 
         sat = self.open(self.solver_name or "g4", self.model.clauses.clauses)
@@ -308,7 +308,7 @@ class _Runner:
 
 
 def _count(items: list[tuple[int, int]], cap: int, clauses: Clauses) -> tuple[dict[int, int], list[list[int]]]:
-    """sum -> literal that holds where the penalties reach it, up to the cap; and the clauses of it."""
+    """For every sum up to the cap, a literal that holds if the penalties reach it; and the clauses."""
     if all(weight == 1 for weight, _ in items):
         from pysat.card import ITotalizer
 
@@ -321,7 +321,8 @@ def _count(items: list[tuple[int, int]], cap: int, clauses: Clauses) -> tuple[di
 
 
 def start_literals(model: OrderModel, tree: Node) -> list[int]:
-    """The directions, questions and labels of a tree, as far as it fills the complete tree."""
+    """The directions, questions and labels of a tree as literals, to start a solver from."""
+    # imported here: start-up time
     from treeml.problem.evaluate import answers
 
     literals: list[int] = []
@@ -357,7 +358,7 @@ def start_literals(model: OrderModel, tree: Node) -> list[int]:
 
 
 def excluding(model: OrderModel, true: NDArray[np.bool_], one: Path, other: Path) -> list[int]:
-    """A clause that excludes the two leaves at the ends of these paths, with these questions on the way."""
+    """A clause that excludes the two leaves at the ends of these paths, with the questions on the paths."""
     clause: set[int] = set()
     for path in (one, other):
         node = 0

@@ -1,8 +1,8 @@
-"""Weighted sums of literals at most a limit -> clauses.
+"""Upper bounds on weighted sums of literals -> clauses.
 
-Two encodings, chosen by size. The generalized totalizer (Joshi, Martins and Manquinho 2015) has an output for every sum
-that a part of the literals can reach, and propagates fully; it is small where few different sums occur. Otherwise
-binary adders count, in one full adder per bit and literal, and a comparison with the limit follows: always small.
+There are two encodings, chosen by size. The generalized totalizer (Joshi, Martins and Manquinho 2015) has an output for
+every sum that some of the literals can reach, and propagates fully; it is small if few different sums occur. Otherwise
+binary adders count, with one full adder per bit and literal, followed by a comparison with the limit: always small.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MOST_TOTALIZER = 1_500_000  # clauses
 
 
 class Clauses:
-    """Clauses and the number of the last variable used; writing them ends with OutOfTime at the deadline."""
+    """Clauses, and the number of the last variable used; adding clauses raises OutOfTime after the deadline."""
 
     def __init__(self, top: int = 0, deadline: Deadline = NO_DEADLINE) -> None:
         self.top, self.deadline = top, deadline
@@ -45,12 +45,12 @@ class Clauses:
         in_time(self.deadline)
 
     def never(self) -> None:
-        """Nothing satisfies what was asked."""
+        """Makes the clauses unsatisfiable."""
         self.clauses.append([])
         self.contradiction = True
 
     def at_most_one(self, literals: Sequence[int]) -> None:
-        """Pair by pair while there are few, else by a chain of counters."""
+        """At most one of the literals: by pairs if they are few, otherwise by a sequential counter."""
         if len(literals) <= 30:
             for place, one in enumerate(literals):
                 for other in literals[place + 1 :]:
@@ -116,7 +116,7 @@ def at_most(clauses: Clauses, terms: Iterable[tuple[int, int]], limit: int, cond
 
 
 def estimate_totalizer(items: Sequence[tuple[int, int]], limit: int) -> int:
-    """Clauses of a totalizer that need not tell sums beyond the limit apart."""
+    """The number of clauses of a totalizer in which all sums beyond the limit share an output."""
     if len({weight for weight, _ in items}) <= 1:
         return _estimate_uniform(len(items), limit // items[0][0] if items else 0)
     kind = np.int64 if limit < 2**61 else object
@@ -138,7 +138,7 @@ def estimate_totalizer(items: Sequence[tuple[int, int]], limit: int) -> int:
 
 
 def _estimate_uniform(count: int, limit: int) -> int:
-    """The same where all weights are one: the sums of a part of n literals are 1 .. n."""
+    """The same if all weights are one: the sums of n literals are 1 .. n."""
     total, width, parts = 0, 1, count
     while parts > 1:
         size = min(width, limit + 1)
@@ -148,7 +148,7 @@ def _estimate_uniform(count: int, limit: int) -> int:
 
 
 def estimate_at_most(terms: Iterable[tuple[int, int]], limit: int) -> int:
-    """Clauses that `at_most` would add, about."""
+    """The approximate number of clauses that `at_most` would add."""
     items, limit = normalized(terms, limit)
     if limit < 0 or sum(weight for weight, _ in items) <= limit:
         return 1
@@ -227,7 +227,7 @@ def _sum_bits(clauses: Clauses, items: Sequence[tuple[int, int]]) -> list[int]:
 
 
 def _compare(clauses: Clauses, digits: list[int], limit: int, unless: list[int]) -> None:
-    """The number with these digits is at most the limit: at the first digit that differs, the limit has the one."""
+    """The binary number is at most the limit: at the highest bit that differs, the limit has the 1."""
     for place, digit in enumerate(digits):
         if digit == 0 or limit >> place & 1:
             continue

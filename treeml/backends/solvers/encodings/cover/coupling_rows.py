@@ -42,7 +42,7 @@ class Coupling:
     told_apart: bool = False  # must columns with equal values be kept apart, for monotonicity or because of rounding?
 
 
-def couple(problem: Problem, task: IntegerTask) -> Coupling:
+def coupling_of(problem: Problem, task: IntegerTask) -> Coupling:
     losses = any(part.losses for item in task.requirements for part in parts_of(item.form))
     made = Coupling(told_apart=bool(task.monotone) or losses)
     number = {id(form): place for place, form in enumerate((task.goal, *row_forms(task)))}

@@ -104,7 +104,7 @@ def couples(task: IntegerTask) -> bool:
     return bool(forms) or some or bool(task.monotone) or not task.goal.additive
 
 
-def takes_pairs(task: IntegerTask, whole: bool = False) -> bool:
+def prices_pairs(task: IntegerTask, whole: bool = False) -> bool:
     """Are subtrees of depth two precomputed?"""
     if whole:
         return False
@@ -114,12 +114,12 @@ def takes_pairs(task: IntegerTask, whole: bool = False) -> bool:
     return task.depth >= 2 and plain and only_support and not couples(task)
 
 
-def takes_cover(problem: Problem, task: IntegerTask, whole: bool = False) -> None:
+def check_cover(problem: Problem, task: IntegerTask, whole: bool = False) -> None:
     """Raises Unsupported if the tables would hold too large numbers, or if there are too many classes.
 
     No set of rows has a larger loss than all rows together, so the cost of a single leaf bounds every entry.
     """
-    if takes_pairs(task, whole) and problem.classes > 64:
+    if prices_pairs(task, whole) and problem.classes > 64:
         raise Unsupported("more than 64 classes", "depth-2 subtrees are counted for at most 64")
     for form in (task.goal, *row_forms(task)):
         total = Fraction(0)
@@ -128,7 +128,7 @@ def takes_cover(problem: Problem, task: IntegerTask, whole: bool = False) -> Non
                 moved_targets(loss, problem.rows)
                 if factor < 0:
                     raise Unsupported(
-                        "a squared loss that is to be large", "it is rounded down, which is only safe where it costs"
+                        "maximizing a squared loss", "it is rounded down, which is safe only if it is minimized"
                     )
             else:
                 total += abs(factor) * _spread(loss)
@@ -171,7 +171,7 @@ def estimate_cells(problem: Problem, task: IntegerTask, whole: bool = False) -> 
     """An upper bound on the numbers in the tables: the time to build them, and, times eight, the memory."""
     tests, labels = len(problem.tests), max(1, problem.classes)
     words = -(-problem.rows // 64)
-    if takes_pairs(task, whole):
+    if prices_pairs(task, whole):
         return estimate_states(tests, task.depth - 1) * (words + labels) + tests * tests * labels
     states = estimate_states(tests, task.depth)
     return states * (words + tests * labels * (len(task.requirements) + 1) * 2)
@@ -197,14 +197,14 @@ def moved_targets(loss: Loss, rows: int) -> Whole:
                for o in range(outputs)]  # fmt: skip
     moved = loss.targets - np.array(centers, np.int64)
     if int(weight.max(initial=0)) * int(np.abs(moved).max(initial=0)) ** 2 * max(1, rows) * outputs >= 2**62:
-        raise Unsupported("targets of this size", "their squares are beyond whole numbers of 64 bits", "round them")
+        raise Unsupported("targets of this size", "their squares do not fit in 64-bit integers", "round them")
     return moved
 
 
 def cover_work(problem: Problem, task: IntegerTask, whole: bool = False) -> int:
     """Steps of counting: pairs of tests by words of rows, or rows by tests, for every state."""
     tests = len(problem.tests)
-    if takes_pairs(task, whole):
+    if prices_pairs(task, whole):
         each = 1 + problem.rows // 64 + 8 * max(1, problem.classes)
         return estimate_states(tests, task.depth - 1) * tests * tests * each // 2
     forms = 1 + len(task.requirements)

@@ -39,7 +39,7 @@ class CoverColumns:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Keep:
+class ColumnChoice:
     """Which columns to use: masks over leaves and arcs, and bottom splits as (state, test, one, zero)."""
 
     leaf: Bits
@@ -48,7 +48,7 @@ class Keep:
     pair: Bits
 
 
-def best_columns(cover: Cover) -> Keep:
+def best_columns(cover: Cover) -> ColumnChoice:
     """The columns if nothing couples them: the cheapest label of each leaf, the cheapest split of each last state."""
     goal = np.where(cover.leaf_allowed, cover.leaf[0], NEVER)
     leaf = np.zeros_like(cover.leaf_allowed)
@@ -70,10 +70,10 @@ def best_columns(cover: Cover) -> Keep:
     if cover.pairs is not None:
         pair[cover.last :] = cover.pairs[0] < least[cover.last :]
         leaf[cover.last :] &= ~pair[cover.last :, None]
-    return Keep(leaf, np.ones(len(cover.states.parent), bool), bottom, pair)
+    return ColumnChoice(leaf, np.ones(len(cover.states.parent), bool), bottom, pair)
 
 
-def all_columns(cover: Cover) -> Keep:
+def all_columns(cover: Cover) -> ColumnChoice:
     """Every allowed leaf and split."""
     none = np.zeros(0, np.int64)
     bottom = (none, none, none, none)
@@ -81,10 +81,12 @@ def all_columns(cover: Cover) -> Keep:
         allowed = cover.yes_allowed[:, :, :, None] & cover.no_allowed[:, :, None, :]
         state, test, one, zero = np.nonzero(allowed)
         bottom = (state + cover.last, test, one, zero)
-    return Keep(cover.leaf_allowed, np.ones(len(cover.states.parent), bool), bottom, np.zeros(cover.states.size, bool))
+    return ColumnChoice(
+        cover.leaf_allowed, np.ones(len(cover.states.parent), bool), bottom, np.zeros(cover.states.size, bool)
+    )
 
 
-def take(cover: Cover, keep: Keep, coupling: Coupling) -> CoverColumns:
+def chosen_columns(cover: Cover, keep: ColumnChoice, coupling: Coupling) -> CoverColumns:
     """The chosen columns that a flow from the root can reach, without duplicates."""
     states = cover.states
     watched = {extra.number for extra in coupling.extras if extra.kind == "used"}
@@ -197,6 +199,7 @@ def read_tree(cover: Cover, columns: CoverColumns, values: Whole) -> Node:
 
 def columns_of(cover: Cover, columns: CoverColumns, tree: Node, bits: Bits) -> Whole | None:
     """The tree as values of the columns, to start a solver; None if the columns do not contain the tree."""
+    # imported here: start-up time
     from treeml.native.cover import pack_bits
 
     if cover.pairs is not None:
@@ -266,7 +269,7 @@ def _without_doubles(
     return state[first], test[first], one[first], zero[first]
 
 
-def _reachable(cover: Cover, keep: Keep, ends: Whole) -> tuple[Bits, Whole]:
+def _reachable(cover: Cover, keep: ColumnChoice, ends: Whole) -> tuple[Bits, Whole]:
     """The states that a tree of chosen columns can pass through, and the chosen arcs between them."""
     states = cover.states
     alive = np.zeros(states.size, bool)

@@ -17,18 +17,18 @@ import numpy as np
 
 from treeml.backends.claims import Contradiction, Evidence
 from treeml.backends.contract import Stop
-from treeml.backends.solvers.encodings.cover.coupling_rows import Coupling, couple
+from treeml.backends.solvers.encodings.cover.coupling_rows import Coupling, coupling_of
 from treeml.backends.solvers.encodings.cover.cover import NEVER, Cover, couples, cover_work, is_whole
 from treeml.backends.solvers.encodings.cover.cover_program import (
     BOTTOM,
     LEAF,
+    ColumnChoice,
     CoverColumns,
-    Keep,
     all_columns,
     best_columns,
+    chosen_columns,
     columns_of,
     read_tree,
-    take,
     write_program,
 )
 from treeml.backends.solvers.encodings.cover.cover_tables import build_cover
@@ -68,17 +68,17 @@ def solve_cover(
     whole = is_whole(limits.options)
     search.offer(start)
     if task.depth < 0 or int(problem.count.sum()) < task.support:
-        return search.no_tree(Evidence("counting", "no tree is so shallow, or has so many rows in a leaf"))
+        return search.no_tree(Evidence("counting", "the depth limit is negative, or has so many rows in a leaf"))
     if search.tree is None and cover_work(problem, task, whole) > LONG_WORK:
         search.begin_with(first_trees(read_questions(problem), task, limits.deadline))
     try:
         cover = build_cover(problem, task, limits.deadline, limits.memory or 0, limits.threads, whole)
     except CoverStopped as stopped:
-        search.is_built()
+        search.record_build()
         if stopped.code == MEMORY:
             search.notes.append("the states of the cover do not fit in the memory allowed")
         return Stop.MEMORY if stopped.code == MEMORY else Stop.TIME
-    coupling = couple(problem, task)
+    coupling = coupling_of(problem, task)
     search.statistics["states"] = float(cover.states.size)
     if any(loss.kind == "squared" for _, loss in task.goal.losses):
         # Rounding takes less than one unit off every leaf, and floats less than one more off all of them together.
@@ -87,21 +87,21 @@ def solve_cover(
         search.tolerance = task.goal.scale * (leaves + 1 + prices)
     if write is not None:
         write(write_program(cover, _every_column(cover, coupling, task), coupling))
-    asks = _Asks(search, cover, coupling, solver)
+    calls = _SolverCalls(search, cover, coupling, solver)
     if not limits.options.get("presolve", True):
-        return _everything(asks)
-    stop = _by_thresholds(asks) if couples(task) else _whole_flow(asks)
-    if stop is Stop.PROVED and not asks.calls:
+        return _everything(calls)
+    stop = _by_thresholds(calls) if couples(task) else _whole_flow(calls)
+    if stop is Stop.PROVED and not calls.count:
         search.notes.append("proved by counting and an exact relaxation of the cover: no solver was called")
     return stop
 
 
-class _Asks:
+class _SolverCalls:
     """The calls of the solver for one cover: their number, and what they have excluded so far."""
 
     def __init__(self, search: SolveState, cover: Cover, coupling: Coupling, solver: Solver) -> None:
         self.search, self.cover, self.coupling, self.solver = search, cover, coupling, solver
-        self.calls = 0
+        self.count = 0
         self.excluded: list[Excluded] = []
 
     def ask(self, columns: CoverColumns, program: Program, is_whole: bool) -> tuple[SolverOutcome, bool]:
@@ -124,7 +124,7 @@ class _Asks:
             flow = columns_of(cover, columns, search.tree, search.problem.bits)
             if flow is not None and program.columns == columns.size:
                 start = flow
-        self.calls += 1
+        self.count += 1
         outcome = self.solver(program, start, told)
         if outcome.values is not None:
             search.offer(read_tree(cover, columns, outcome.values))
@@ -135,25 +135,25 @@ class _Asks:
         return outcome, outcome.end is SolverEnd.OPTIMAL and _exclude(search, cover, columns, outcome, self.excluded)
 
 
-def _everything(asks: _Asks) -> Stop:
+def _everything(calls: _SolverCalls) -> Stop:
     """Solves the program with every column."""
-    return _flow_of(asks, _every_column(asks.cover, asks.coupling, asks.search.task))
+    return _flow_of(calls, _every_column(calls.cover, calls.coupling, calls.search.task))
 
 
 def _every_column(cover: Cover, coupling: Coupling, task: IntegerTask) -> CoverColumns:
     """Every column; among labels of a leaf and last splits that differ in price alone, only the cheapest."""
-    return take(cover, all_columns(cover) if couples(task) else best_columns(cover), coupling)
+    return chosen_columns(cover, all_columns(cover) if couples(task) else best_columns(cover), coupling)
 
 
-def _flow_of(asks: _Asks, columns: CoverColumns, complete: bool = True) -> Stop:
+def _flow_of(calls: _SolverCalls, columns: CoverColumns, complete: bool = True) -> Stop:
     """Finds the best tree of columns that include those of an optimal tree; `complete`: those of every tree."""
-    search = asks.search
+    search = calls.search
     if not columns.size:
         return search.no_tree(Evidence("no column"))
-    program = write_program(asks.cover, columns, asks.coupling)
-    search.is_built(program.columns, program.rows)
+    program = write_program(calls.cover, columns, calls.coupling)
+    search.record_build(program.columns, program.rows)
     while True:
-        outcome, broken = asks.ask(columns, program, True)
+        outcome, broken = calls.ask(columns, program, True)
         if not complete and (broken or outcome.end is SolverEnd.INFEASIBLE):
             raise Contradiction("the solver has no tree of the columns of which a best one is made")
         if broken:
@@ -166,28 +166,28 @@ def _flow_of(asks: _Asks, columns: CoverColumns, complete: bool = True) -> Stop:
         return search.close(proof if complete else Evidence("columns below", "of best trees", (proof,)))
 
 
-def _whole_flow(asks: _Asks) -> Stop:
-    cover, coupling = asks.cover, asks.coupling
-    columns = take(cover, best_columns(cover), coupling)
+def _whole_flow(calls: _SolverCalls) -> Stop:
+    cover, coupling = calls.cover, calls.coupling
+    columns = chosen_columns(cover, best_columns(cover), coupling)
     if int(np.abs(columns.value[0]).max(initial=0)) > LARGEST_GOAL:
-        return _by_thresholds(asks)
+        return _by_thresholds(calls)
     if columns.size > WHOLE_FLOW:
         # By the exact bounds of the relaxation, only these columns can occur in an optimal tree.
-        relaxation = Relaxation(cover, coupling, asks.search.limits.deadline)
+        relaxation = Relaxation(cover, coupling, calls.search.limits.deadline)
         priced = relaxation.price(np.zeros(0, np.int64))
-        if _is_met(asks.search, relaxation, priced):
-            return asks.search.close(_met(asks.search, PRICED))
+        if _is_met(calls.search, relaxation, priced):
+            return calls.search.close(_met(calls.search, PRICED))
         totals = _Totals(relaxation, priced)
-        best = take(cover, totals.keep(totals.least), coupling)
+        best = chosen_columns(cover, totals.keep(totals.least), coupling)
         if best.size:
-            return _flow_of(asks, best, complete=False)
-    return _flow_of(asks, columns)
+            return _flow_of(calls, best, complete=False)
+    return _flow_of(calls, columns)
 
 
-def _by_thresholds(asks: _Asks) -> Stop:
+def _by_thresholds(calls: _SolverCalls) -> Stop:
     """Bounds the columns by the relaxation, then solves programs of columns below a rising threshold."""
-    search = asks.search
-    relaxation = Relaxation(asks.cover, asks.coupling, search.limits.deadline)
+    search = calls.search
+    relaxation = Relaxation(calls.cover, calls.coupling, search.limits.deadline)
 
     def offer(tree: Node) -> int | None:
         search.offer(tree)
@@ -199,16 +199,16 @@ def _by_thresholds(asks: _Asks) -> Stop:
     bound = Proved(-(-priced.value // relaxation.unit), PRICED)
     search.raise_bound(bound)
     if search.proved:
-        search.is_built()
+        search.record_build()
         return search.close(_met(search, PRICED))
     totals = _Totals(relaxation, priced)
     search.statistics["columns"] = float(totals.size)
-    search.is_built()
-    return _raise_threshold(asks, totals, bound)
+    search.record_build()
+    return _raise_threshold(calls, totals, bound)
 
 
-def _raise_threshold(asks: _Asks, totals: _Totals, bound: Proved) -> Stop:
-    search, goal = asks.search, asks.search.task.goal
+def _raise_threshold(calls: _SolverCalls, totals: _Totals, bound: Proved) -> Stop:
+    search, goal = calls.search, calls.search.task.goal
     ceiling = None if goal.losses else form_range(goal, search.problem, search.task)[1]
     wanted = FIRST_ROUND
     while True:
@@ -227,7 +227,7 @@ def _raise_threshold(asks: _Asks, totals: _Totals, bound: Proved) -> Stop:
             # No tree has a goal above the ceiling, and none has one below the bound.
             return search.no_tree(Evidence("bound beyond", f"{ceiling:,} steps of the goal", (bound.evidence,)))
         threshold, last = totals.threshold(wanted, bound.least, search.best)
-        outcome, program = _solve_below(asks, totals, threshold)
+        outcome, program = _solve_below(calls, totals, threshold)
         if outcome is None or outcome.end is SolverEnd.INFEASIBLE:
             refuted = Evidence("no column") if outcome is None else outcome.proof
             why = Evidence("threshold", f"{threshold:,} steps of the goal", (refuted,))
@@ -249,15 +249,15 @@ def _raise_threshold(asks: _Asks, totals: _Totals, bound: Proved) -> Stop:
         wanted *= 4
 
 
-def _solve_below(asks: _Asks, totals: _Totals, threshold: int) -> tuple[SolverOutcome | None, Program | None]:
+def _solve_below(calls: _SolverCalls, totals: _Totals, threshold: int) -> tuple[SolverOutcome | None, Program | None]:
     """The outcome for the columns below the threshold, and the program; None if there are no such columns."""
-    columns = take(asks.cover, totals.keep(threshold), asks.coupling)
+    columns = chosen_columns(calls.cover, totals.keep(threshold), calls.coupling)
     outcome, program, broken = None, None, True
     while broken and columns.size:
-        program = write_program(asks.cover, columns, asks.coupling, threshold)
-        asks.search.statistics["rows"] = float(program.rows)
-        asks.search.statistics["columns_solved"] = float(program.columns)
-        outcome, broken = asks.ask(columns, program, False)
+        program = write_program(calls.cover, columns, calls.coupling, threshold)
+        calls.search.statistics["rows"] = float(program.rows)
+        calls.search.statistics["columns_solved"] = float(program.columns)
+        outcome, broken = calls.ask(columns, program, False)
     return outcome, program
 
 
@@ -322,7 +322,7 @@ class _Totals:
             return (limit, True) if best is not None else (FREE // 4, True)
         return value, False
 
-    def keep(self, threshold: int) -> Keep:
+    def keep(self, threshold: int) -> ColumnChoice:
         none = np.zeros(0, np.int64)
         bottom = (none, none, none, none)
         if self.bottom is not None:
@@ -334,7 +334,7 @@ class _Totals:
         pair = np.zeros(len(leaf), bool)
         if self.pair is not None:
             pair[self.cover.last :] = self.pair <= threshold
-        return Keep(leaf, self.arc <= threshold, bottom, pair)
+        return ColumnChoice(leaf, self.arc <= threshold, bottom, pair)
 
 
 def _steps(values: Whole, unit: int) -> Whole:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treeml.backends.contract import Deadline
-from treeml.backends.solvers.encodings.cover.cover import Cover, couples, moved_targets, row_forms, takes_pairs
+from treeml.backends.solvers.encodings.cover.cover import Cover, couples, moved_targets, prices_pairs, row_forms
 from treeml.backends.task.deadline import NO_DEADLINE, in_time
 from treeml.backends.task.integer_task import Form, IntegerTask, LeafRule, parts_of
 from treeml.native import cover as native
@@ -43,7 +43,7 @@ def build_cover(
     support = max(1, task.support)
     paid = sorted({f for form in task.forms for part in parts_of(form) for f in part.test_costs})
     watched = task.watched
-    pairs = takes_pairs(task, whole)
+    pairs = prices_pairs(task, whole)
     levels = max(1, task.depth - 1 if pairs else task.depth)
     group = np.array([f + 1 if f in watched else 0 for f in feature], np.int32)
     settle = None

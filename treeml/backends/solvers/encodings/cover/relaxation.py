@@ -234,6 +234,7 @@ def ascend(
     multipliers are optimal under the cuts within a box, which grows while it is active. `offer` returns the best goal
     known, in integer units, and the ascent stops when the bound reaches it.
     """
+    # imported here: start-up time
     from treeml.backends.solvers.engines.highs import best_under_cuts
 
     size = len(relaxation.sides)

@@ -7,12 +7,12 @@ Nodes t and leaves l are those of the complete tree of the depth, u are groups o
 
     exactly one of a[t, .], of z[u, .] and of g[l, .]
     a[t, j]  ->  not z[u, l]      for u that answers no and l under the yes side of t, and the other way round
-    g[l, c]  ->  e[l] >= sum over u of cost[u, c] z[u, l]      (<= where the sum is to be large, = where both)
+    g[l, c]  ->  e[l] >= sum over u of cost[u, c] z[u, l]      (<= to maximize, = for both)
     minimize the sum of e
 
-Where the shape counts a node may also not be split, and then nothing goes right. Where it does not, splits are free:
-no test need be asked twice on a path, and of f over g, g and g over f, f one suffices. The search decides the tests
-from the root down, which measured best for a single worker; with several, that is one strategy among others.
+If the shape counts, a node may stay unsplit, and then nothing goes right. Otherwise splits are free, so no test occurs
+twice on a path, and of the equivalent trees "f above g, g" and "g above f, f" one is excluded. The search decides the
+tests from the root down, which measured fastest with a single worker; with several it is one strategy among others.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treeml.backends.contract import Deadline
-from treeml.backends.solvers.encodings.complete_tree import Nodes
+from treeml.backends.solvers.encodings.complete_tree import CompleteTree
 from treeml.backends.task.deadline import NO_DEADLINE, in_time
 from treeml.backends.task.integer_task import Form, IntegerTask, LeafRule, form_range, lead_over_share
 from treeml.backends.task.node_questions import NodeQuestions
@@ -42,17 +42,17 @@ class RowsModel:
     problem: Problem
     task: IntegerTask
     questions: NodeQuestions
-    nodes: Nodes
+    nodes: CompleteTree
     model: Any
     ask: list[list[Any]] = field(default_factory=list)  # nodes x tests
-    leave: list[Any] = field(default_factory=list)  # nodes: not split; empty where the shape does not count
+    leave: list[Any] = field(default_factory=list)  # nodes: the node is not split; empty if the shape does not count
     place: list[list[Any]] = field(default_factory=list)  # groups x leaves
     label: list[list[Any]] = field(default_factory=list)  # leaves x classes
     goal: Any = 0
 
     @property
     def variables(self) -> list[Any]:
-        """Those that make the tree, in the order in which `decode` reads them."""
+        """The variables that determine the tree, in the order in which `decode` reads them."""
         return [v for row in self.ask for v in row] + self.leave + [v for row in self.label for v in row]
 
     def decode(self, values: Whole) -> Node:
@@ -80,11 +80,11 @@ class RowsModel:
 def build_rows(
     problem: Problem, task: IntegerTask, questions: NodeQuestions, deadline: Deadline = NO_DEADLINE
 ) -> RowsModel:
-    """`choices` are single tests. Raises Unsupported for what the rows cannot express, OutOfTime."""
+    """The model; `questions` are single tests. Raises Unsupported if it cannot express the task, or OutOfTime."""
     from ortools.sat.python import cp_model
 
     depth = task.depth if questions else 0
-    model = RowsModel(problem, task, questions, Nodes(max(0, depth)), cp_model.CpModel())
+    model = RowsModel(problem, task, questions, CompleteTree(max(0, depth)), cp_model.CpModel())
     _write_tree(model, deadline)
     _write_leaf_rules(model)
     for rule in task.leaf_rules:
@@ -102,7 +102,7 @@ def build_rows(
             model.model.add(value >= item.low)
     if not isinstance(model.goal, int):
         model.model.minimize(model.goal)
-    # Labels follow from small sums by themselves; with huge ones the search would try value by value.
+    # With small sums labels follow by propagation; with huge ones the search would enumerate values.
     decided = model.ask if _is_small(task.goal) else [*model.ask, *model.label]
     strategy = [literal for row in decided for literal in row]
     if strategy:
@@ -206,7 +206,7 @@ def _write_leaf_rules(rows: RowsModel) -> None:
 
 
 def _write_some_leaf(rows: RowsModel, rule: LeafRule) -> None:
-    """One leaf that exists meets the condition; which one is a choice of its own."""
+    """Some existing leaf meets the condition; extra literals say which."""
     model, groups = rows.model, range(rows.questions.groups)
     chosen = [model.new_bool_var("") for _ in range(rows.nodes.leaves)]
     model.add_bool_or(chosen)
@@ -229,12 +229,12 @@ def _write_some_leaf(rows: RowsModel, rule: LeafRule) -> None:
                 lead = lead_over_share(sums, label, rule)
                 model.add(sum(int(w) * one for w, one in zip(lead, here, strict=True)) <= 0).only_enforce_if(literal)
         if rule.kind == "purity" and rule.limit < 1:
-            # A leaf without weight is pure.
+            # A leaf without weight counts as pure.
             model.add_bool_or([literal.negated(), *(one for w, one in zip(weight, here, strict=True) if w)])
 
 
 class _LiteralQuantities:
-    """Expressions of the quantities that forms are made of."""
+    """CP-SAT expressions for the quantities of forms, created on first use."""
 
     def __init__(self, rows: RowsModel) -> None:
         self.rows = rows
@@ -244,9 +244,9 @@ class _LiteralQuantities:
         self.paid: dict[int, list[Any]] = {}
 
     def value(self, form: Form, small: bool, large: bool) -> Any:
-        """The form as an expression, exact where it is to be small, to be large, or both."""
+        """The form as an expression; `small` and `large` say in which directions it must be exact."""
         if form.losses:
-            raise Unsupported("a loss", "rows count, they do not average", "the cover encoding takes it")
+            raise Unsupported("a loss", "models over rows support counts, not averages", "the cover encoding takes it")
         rows = self.rows
         total: Any = form.offset
         if form.predicted is not None:
@@ -346,7 +346,7 @@ class _LiteralQuantities:
                 for u, literal in enumerate(made):
                     for leaf in rows.nodes.under(node):
                         rows.model.add_bool_or([asks.negated(), rows.place[u][leaf].negated(), literal])
-            # And only then: where u ends in a leaf, one of the nodes above it asks.
+            # And only then: if it is paid, one of the nodes above the leaf of u asks.
             for leaf, path in enumerate(rows.nodes.paths):
                 above = [one for one in (self._asks_feature(node, feature) for node, _ in path) if one is not None]
                 for u, literal in enumerate(made):

@@ -1,4 +1,4 @@
-"""A CP-SAT model over nodes -> Answer: solved, and again while what comes out breaks a monotony."""
+"""CP-SAT model over nodes -> an optimal tree; solved again while its solution violates monotonicity."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def _search(
 
 
 def _facts(rows: RowsModel, values: Whole, path: Path) -> set[int]:
-    """The places, among the variables, of what makes the leaf at the end of a path: questions, no split, the label."""
+    """The places of the variables that determine the leaf at the end of a path: questions, no split, label."""
     node, tests, branches = 0, len(rows.questions), rows.nodes.branches
     found = set()
     for _, answer in path:

@@ -1,4 +1,4 @@
-"""A faultless tree of a depth -> clauses over the complete tree of that depth (Avellaneda 2020), any number of classes.
+"""Question for a faultless tree -> clauses over the complete tree (Avellaneda 2020), for any number of classes.
 
 Nodes t of level k and leaves l are those of the complete tree, i are groups of rows, j tests, c the digits of a class.
 
@@ -8,8 +8,8 @@ Nodes t of level k and leaves l are those of the complete tree, i are groups of 
     i is led to t by s[i, 0 .. k-1]  and  a[t, j]  ->  s[i, k] as i answers j       for every i, t and j
     i is led to l by s[i, .]  ->  g[l, .] is the class of i                         for every i and l
 
-The directions of a row are one literal a level, not one a node. Where size counts, u[l] holds for every leaf that a row
-is led to: tests that part no rows are left out of the tree at the end, so these are its leaves.
+The direction of a row is one literal per level, not per node. If size counts, u[l] holds for every leaf that a row
+reaches: tests that separate no rows are removed from the tree at the end, so these are its leaves.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 
 from treeml.backends.contract import Deadline
 from treeml.backends.solvers.encodings.clauses.pseudo_boolean import Clauses, at_most
-from treeml.backends.solvers.encodings.complete_tree import Nodes
+from treeml.backends.solvers.encodings.complete_tree import CompleteTree
 from treeml.backends.solvers.encodings.faultless.question import Faultless
 from treeml.backends.task.deadline import NO_DEADLINE, in_time
 from treeml.problem.tree import Leaf, Node, Split
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 
 
 class CompleteModel:
-    """The choices must be single tests: `read_questions(problem, binary=True)`."""
+    """The clauses; the questions must be single tests: `read_questions(problem, binary=True)`."""
 
     def __init__(self, faultless: Faultless, groups: Sequence[int], deadline: Deadline = NO_DEADLINE) -> None:
         self.faultless, self.deadline = faultless, deadline
         self.groups = np.asarray(groups, np.int64)
         self.tests = distinct_tests(faultless, self.groups)
-        self.nodes = Nodes(faultless.depth if self.tests else 0)
+        self.nodes = CompleteTree(faultless.depth if self.tests else 0)
         self.clauses = Clauses()
         self._write()
 
@@ -71,11 +71,11 @@ class CompleteModel:
             at_most(clauses, [(1, int(literal)) for literal in used], self.faultless.leaves)
 
     def _write_node(self, node: int, says: Bits) -> None:
-        """`says`: groups x tests."""
+        """The clauses of one node; `says` holds the answers, groups x tests."""
         level, asks = self.nodes.level(node), self.ask[node]
         self.clauses.add(*asks.tolist())
         self.clauses.at_most_one(asks.tolist())
-        # A node below a leaf repeats a test, so as to part nothing; where leaves are counted it must be able to.
+        # A node below a leaf repeats a test, which separates nothing; if leaves are counted this must be possible.
         if self.faultless.leaves is None and len(self.tests) >= self.nodes.depth:
             for above, _ in self.nodes.path(node):
                 self.clauses.extend(np.stack([-self.ask[above], -asks], axis=1).tolist())
@@ -88,7 +88,7 @@ class CompleteModel:
         self.clauses.extend(block.reshape(-1, level + 2).tolist())
 
     def _away(self, path: Sequence[tuple[int, bool]]) -> Whole:
-        """groups x steps: literals, one of which holds for a group that is not led this way."""
+        """groups x steps: literals, one of which holds if the group does not take this path."""
         columns = [-self.side[:, level] if yes else self.side[:, level] for level, (_, yes) in enumerate(path)]
         return np.stack(columns, axis=1) if columns else np.zeros((len(self.groups), 0), np.int64)
 
@@ -107,12 +107,12 @@ class CompleteModel:
 
 
 def estimate_complete(rows: int, tests: int, depth: int, classes: int) -> int:
-    """Occurrences of literals, about."""
+    """The approximate number of occurrences of literals."""
     return (rows * tests << depth) * max(2, depth) + (rows * max(1, (classes - 1).bit_length()) << depth) * (depth + 1)
 
 
 def distinct_tests(faultless: Faultless, groups: Whole) -> list[int]:
-    """Places of choices that part these groups, each way of parting them once; the sides of a node can be swapped."""
+    """The places of questions that split these groups, each split once: swapped sides count as the same split."""
     seen: set[bytes] = set()
     kept = []
     for place, question in enumerate(faultless.questions):
@@ -127,7 +127,7 @@ def distinct_tests(faultless: Faultless, groups: Whole) -> list[int]:
 
 
 def _yes(yes: Bits | None) -> Bits:
-    assert yes is not None, "a choice that is no single test"
+    assert yes is not None, "a question that is not a single test"
     return yes
 
 

@@ -1,9 +1,9 @@
-"""The question of a faultless tree -> which encoding of it, and an answer from as few rows as will do.
+"""Question for a faultless tree -> the encoding to use, and an answer from as few rows as possible.
 
-The complete tree doubles with every level, pairs of rows grow with their square: so shallow trees are asked for by the
-former and deep ones by the latter (Schidler and Szeider 2021 switch at depth 10). Rows are added as they are needed: a
-tree for some of the rows is tried on all, and those that it gets wrong join them (as in Avellaneda 2020). Where some
-of the rows have no tree, all have none, and the proof is about these rows alone.
+The complete tree doubles with every level, while pairs of rows grow quadratically. So shallow trees are encoded by the
+former and deep ones by the latter (Schidler and Szeider 2021 switch at depth 10). Rows are added as needed: a tree for
+some of the rows is tried on all rows, and the rows that it gets wrong are added (Avellaneda 2020). If there is no tree
+for some of the rows there is none for all, and the proof needs only these rows.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     Whole = NDArray[np.int64]
     Bits = NDArray[np.bool_]
 
-MOST_TESTS_PER_COLUMN = 4  # beyond this a column is taken as it is
+MOST_TESTS_PER_COLUMN = 4  # with more tests per column, columns are encoded directly
 FIRST_ROWS = 24
-MOST_LITERALS = 150_000_000  # occurrences; about six gigabytes with the solver
+MOST_LITERALS = 150_000_000  # occurrences of literals; about six gigabytes with the solver
 BYTES_PER_LITERAL = 40
 
 
@@ -43,7 +43,7 @@ class FaultlessModel(Protocol):
 
 
 def choose(faultless: Faultless, encoding: str, switch: int) -> tuple[str, str]:
-    """The encoding, and why; the choices are the columns as they are."""
+    """The encoding, and why."""
     if encoding != "auto":
         return encoding, "as asked"
     depth, questions = faultless.depth, faultless.questions
@@ -67,7 +67,7 @@ def build(faultless: Faultless, encoding: str, groups: Sequence[int], deadline: 
 
 
 def estimate(faultless: Faultless, encoding: str, rows: int) -> int:
-    """Occurrences of literals with so many rows."""
+    """The number of occurrences of literals for this many rows."""
     kinds, depth = len(faultless.questions), faultless.depth
     if encoding == "partition":
         return estimate_partition(rows, kinds, depth)
@@ -77,7 +77,7 @@ def estimate(faultless: Faultless, encoding: str, rows: int) -> int:
 
 
 def first_rows(faultless: Faultless, everything: bool, seed: int) -> list[int]:
-    """All rows, or a few of every class, spread over the data."""
+    """All rows, or a random few of every class."""
     groups = faultless.bound_groups
     if everything or len(groups) <= FIRST_ROWS:
         return [int(group) for group in groups]
@@ -91,7 +91,7 @@ def first_rows(faultless: Faultless, everything: bool, seed: int) -> list[int]:
 
 
 def more_rows(wrong: Whole, known: int, seed: int) -> list[int]:
-    """Of the rows that were wrong, as many as make the next round half as large again."""
+    """Wrong rows to add: enough to make the next round half as large again."""
     wanted = max(FIRST_ROWS // 2, known // 2)
     if len(wrong) <= wanted:
         return [int(group) for group in wrong]
@@ -106,12 +106,12 @@ def answer(
     ask: Callable[[FaultlessModel], Node | None],
     room: Callable[[int, int], None],
 ) -> Node | None:
-    """A tree for all rows, or None with the proof that there is none, beginning with these groups of them.
+    """A tree for all rows, starting with these groups of rows; None if it is proved that there is none.
 
-    `room` hears of the rows and literals of a model before it is built, and objects to what is too large.
+    `room` is called with the numbers of rows and literals before a model is built, and raises if it is too large.
     """
     if not groups:
-        return Leaf(0)  # every row may get any class
+        return Leaf(0)  # no row needs a particular class
     while True:
         room(len(groups), estimate(faultless, encoding, len(groups)))
         tree = ask(build(faultless, encoding, groups, limits.deadline))

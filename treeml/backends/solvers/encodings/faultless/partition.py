@@ -1,7 +1,7 @@
-"""A faultless tree of a depth -> clauses over pairs of rows: DT_pb of Schidler and Szeider (2021), for any column.
+"""Question for a faultless tree -> clauses over pairs of rows: DT_pb of Schidler and Szeider (2021), for any column.
 
-A tree is told by its levels: two rows are in one group as long as nothing has parted them. The size hardly depends on
-the depth, so deep and lopsided trees over few rows are within reach. i < j are rows, m levels, c what can be asked.
+A tree is described level by level: two rows are in one group as long as no test has separated them. The size hardly
+depends on the depth, so deep and unbalanced trees over few rows are feasible. i < j are rows, m levels, c questions.
 
     g[i, j, m]   i and j are together before level m       q[i, m, c]   the node of i on level m asks c
     d[i, m]      i goes to the yes side on level m
@@ -12,10 +12,10 @@ the depth, so deep and lopsided trees over few rows are within reach. i < j are 
     ordered c, i before j:  g[i, j, m] and q[i, m, c] -> (d[j, m] -> d[i, m]);  alike in c: -> d[i, m] = d[j, m]
     g[i, j, m+1]  =  g[i, j, m] and d[i, m] = d[j, m]
 
-The paper writes the last two lines as one per test. With directions of their own, columns with an order and categories
-split by subsets need no tests at all, and the clauses that part groups do not depend on how many tests there are.
+The paper merges the last two lines into one per test. With separate directions, ordered columns and categories split by
+subsets need no tests at all, and the clauses that separate groups do not depend on the number of tests.
 
-Where size counts, f[i] holds for the first row of a group of the last level: these are the leaves.
+If size counts, f[i] holds for the first row of every group of the last level: these are the leaves.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from treeml.backends.contract import Deadline
 from treeml.backends.solvers.encodings.clauses.pseudo_boolean import Clauses, at_most
 from treeml.backends.solvers.encodings.faultless.question import Faultless
 from treeml.backends.task.deadline import NO_DEADLINE, in_time
-from treeml.backends.task.node_questions import Question
+from treeml.backends.task.node_questions import NodeQuestion
 from treeml.problem.tree import Leaf, Node, Split
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class PartitionModel:
             clauses.extend(np.stack([-here, -asks[first], asks[second]], axis=1).tolist())
             self._write_question(self.faultless.questions[number], asks, here, side)
 
-    def _write_question(self, question: Question, asks: Whole, here: Whole, side: Whole) -> None:
+    def _write_question(self, question: NodeQuestion, asks: Whole, here: Whole, side: Whole) -> None:
         clauses, first, second = self.clauses, self.first, self.second
         if question.kind == "test":
             assert question.yes is not None
@@ -95,7 +95,7 @@ class PartitionModel:
         codes = question.codes[self.groups]
         alike = codes[first] == codes[second]
         known = (codes[first] >= 0) & (codes[second] >= 0)
-        # q of the first row of a pair implies q of the second where they are together: one of the two is enough.
+        # While the pair is together, q of its first row implies q of the second, so one of the two is enough.
         for one, other, where in (
             (first, second, alike | (known & (codes[first] < codes[second]) & (question.kind == "order"))),
             (second, first, alike | (known & (codes[first] > codes[second]) & (question.kind == "order"))),
@@ -128,7 +128,7 @@ class PartitionModel:
         return grow(np.arange(len(self.groups)), 0)
 
     def _test(self, number: int, rows: Whole, yes: Bits) -> tuple[int, bool]:
-        """The test that parts these rows so; groups elsewhere are put where a test of the column can put them."""
+        """The test that separates these rows in this way; other groups go wherever a test of the column sends them."""
         question = self.faultless.questions[number]
         if question.kind == "test":
             return question.test, False
@@ -138,16 +138,16 @@ class PartitionModel:
         everywhere = question.codes <= chosen.max() if question.kind == "order" else np.isin(question.codes, chosen)
         everywhere[question.codes < 0] = bool((chosen < 0).any())
         found = self.faultless.questions.decode(question, everywhere)
-        assert found is not None, "rows that were parted are not"
+        assert found is not None, "rows that were separated are not"
         return found
 
 
 def estimate_partition(rows: int, kinds: int, depth: int) -> int:
-    """Occurrences of literals, about."""
+    """The approximate number of occurrences of literals."""
     return rows * rows // 2 * depth * (3 * kinds + 16)
 
 
-def _parts(question: Question, groups: Whole) -> bool:
+def _parts(question: NodeQuestion, groups: Whole) -> bool:
     values = question.yes if question.kind == "test" else question.codes
     assert values is not None
     return bool((values[groups] != values[groups[0]]).any()) if len(groups) else False

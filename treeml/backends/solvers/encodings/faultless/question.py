@@ -1,8 +1,8 @@
-"""Problem -> the question of a faultless tree, where it is one: every row has one class, and only depth and size count.
+"""Problem -> the question for a faultless tree, if it is one: every row has one class, and only depth and size count.
 
-Encodings of their own exist for this question (`complete`, `partition`). A requirement on predictions that lies at the
-least value that any tree can have says the class of every row; `require errors = 0` does so where no two rows that are
-alike differ in class.
+This question has encodings of its own (`complete`, `partition`). A requirement on predictions determines the class of
+every row if its limit is the least value that any tree can have; `require errors = 0` does so if no two identical rows
+differ in class.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ FREE = -1  # the label of a group that may get any class
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Faultless:
-    """Is there a tree of at most this depth, with at most so many leaves, that gives every group its class?"""
+    """Is there a tree within this depth and number of leaves that gives every group of rows its class?"""
 
     questions: NodeQuestions
     label: Whole  # per group
-    row: Whole  # per group a row of it
+    row: Whole  # one row of every group
     depth: int
     leaves: int | None
 
     @property
     def bound_groups(self) -> Whole:
-        """Groups that must get one certain class."""
+        """The groups that must get a particular class."""
         return np.flatnonzero(self.label != FREE)
 
     def wrong(self, tree: Node) -> Whole:
-        """Groups that the tree gives another class than theirs."""
+        """The groups that the tree assigns to a wrong class."""
         predicted = np.full(self.questions.groups, FREE)
         waiting: list[tuple[Node, Whole]] = [(tree, np.arange(self.questions.groups))]
         while waiting:
@@ -58,7 +58,7 @@ class Faultless:
         return np.flatnonzero((self.label != FREE) & (predicted != self.label))
 
     def restricted(self, groups: Sequence[int]) -> Problem:
-        """The same question about one row of each of these groups, for an encoding that takes problems."""
+        """The same question as a problem over one row of each of these groups."""
         problem = self.questions.problem
         rows = self.row[np.asarray(groups, np.int64)]
         features = tuple(
@@ -78,7 +78,7 @@ class Faultless:
 
 
 def read_faultless(problem: Problem, task: IntegerTask, questions: NodeQuestions) -> Faultless | str:
-    """The question, or why the problem is another one."""
+    """The question, or the reason why this problem is a different one."""
     if problem.goals or not problem.classes:
         return "something is minimized" if problem.goals else "the leaves hold numbers"
     if task.monotone or any(rule.kind != "support" or rule.some or rule.limit > 1 for rule in task.leaf_rules):
@@ -103,7 +103,7 @@ def read_faultless(problem: Problem, task: IntegerTask, questions: NodeQuestions
 
 
 def merged_labels(total: Sum, group: Whole, label: Whole) -> Whole | None:
-    """The labels of groups together with those that a sum of predictions at its least demands; None: it leaves room."""
+    """The labels, merged with those that minimize this sum of predictions; None if they conflict or are not unique."""
     cost = np.zeros((len(label), 1), np.int64)
     for factor, term in total.parts:
         assert isinstance(term, Predicted)
@@ -133,7 +133,7 @@ def _is_plain(form: Form) -> bool:
 
 
 def _labels(cost: Whole, low: int | None, high: int) -> Whole | None:
-    """The class of every group where the sum of the costs must be at its least; None where it need not be."""
+    """The class of every group if the sum of costs must be minimal; None if it need not be."""
     least = cost.min(axis=1)
     if high != int(least.sum()) or (low is not None and low > high):
         return None
@@ -141,7 +141,7 @@ def _labels(cost: Whole, low: int | None, high: int) -> Whole | None:
 
 
 def _only_cheap(cheap: NDArray[np.bool_]) -> Whole | None:
-    """The one class that is cheap for a group, FREE where all are; None where some of several are."""
+    """The cheapest class of every group, or FREE if all classes are equal; None if several but not all are cheapest."""
     count = cheap.sum(axis=1)
     if ((count > 1) & (count < cheap.shape[1])).any():
         return None

@@ -1,4 +1,4 @@
-"""Problem -> BinOCT (Verwer and Zhang 2019), faithfully, for comparison.
+"""Problem -> BinOCT as published (Verwer and Zhang 2019), for comparison.
 
 Nodes t and leaves l are those of the complete tree of the depth, u are groups of equal rows, j tests.
 
@@ -10,8 +10,8 @@ Nodes t and leaves l are those of the complete tree of the depth, u are groups o
     sum_u w[u, c] z[u, l] - W_c p[l, c]  <=  e[l, c]                      W_c: the weight of class c
     minimize the sum of e
 
-One aggregated row per node and test makes the model small and its relaxation weak: with open solvers the bound stays
-near zero. Only plain errors under a depth bound: that is what the paper does.
+One aggregated row per node and test makes the model small but its relaxation weak: with open-source solvers the bound
+stays near zero. As in the paper, only errors under a depth bound are supported.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from __future__ import annotations
 import numpy as np
 
 from treeml.backends.contract import Deadline
-from treeml.backends.solvers.encodings.complete_tree import Nodes
+from treeml.backends.solvers.encodings.complete_tree import CompleteTree
 from treeml.backends.solvers.encodings.mip.flow import NodeProgram, write_nodes
-from treeml.backends.solvers.encodings.mip.program_builder import Draft, Terms
+from treeml.backends.solvers.encodings.mip.program_builder import ProgramBuilder, Terms
 from treeml.backends.task.deadline import NO_DEADLINE
 from treeml.backends.task.integer_task import IntegerTask
 from treeml.backends.task.node_questions import NodeQuestions
@@ -34,7 +34,7 @@ def build_binoct(
 ) -> NodeProgram:
     weight, fixed = class_weights(problem, task, questions)
     depth = task.depth if questions else 0
-    model = NodeProgram(problem, task, questions, Nodes(max(0, depth)), Draft(deadline))
+    model = NodeProgram(problem, task, questions, CompleteTree(max(0, depth)), ProgramBuilder(deadline))
     draft, nodes = model.draft, model.nodes
     write_nodes(model)
     place = [draft.columns(nodes.leaves) for _ in range(questions.groups)]
@@ -63,9 +63,9 @@ def build_binoct(
 
 
 def class_weights(problem: Problem, task: IntegerTask, questions: NodeQuestions) -> tuple[np.ndarray, int]:
-    """groups x classes, with which predicting c costs the weight of all classes but c; and what is lost anyway.
+    """Weights, groups x classes, such that predicting c costs the weight of all other classes; and a constant.
 
-    Raises Unsupported for what is no sum of errors under a depth bound.
+    Raises Unsupported unless the goal is a sum of errors under a depth bound.
     """
     goal = task.goal
     if task.requirements or task.counts_shape or not goal.additive or goal.predicted is None or not problem.classes:

@@ -1,4 +1,4 @@
-"""Problem -> a mixed-integer program of flows: every group of rows flows from the root to a leaf and its label.
+"""Problem -> a mixed-integer program in which every group of rows flows from the root to a leaf and its label.
 
 Nodes t and leaves l are those of the complete tree of the depth, u are groups of equal rows, j tests, k labels.
 
@@ -9,11 +9,11 @@ Nodes t and leaves l are those of the complete tree of the depth, u are groups o
     sum over k and l under the yes side of t of zeta[u, k, l]  <=  sum over tests j that u answers yes of b[t, j]
     sum over k and l under the no side of t                    <=  sum over tests j that u answers no
 
-Projected on the leaves (Aghaei, Gomez and Vayanos 2021 put flow on edges). Where only the goal looks at predictions,
-zeta is kept for labels that are worth something, sum zeta <= 1, and the goal is to collect what they are worth; else
+This is the projection onto the leaves of a flow on edges (Aghaei, Gomez and Vayanos 2021). If only the goal depends on
+predictions, zeta exists only for labels that gain something, sum zeta <= 1, and the goal collects the gains. Otherwise
 flow is conserved, sum over k and l of zeta[u, k, l] = 1, and every sum of costs is a row over zeta.
-Where the shape counts, p[t] = sum_j b[t, j] <= 1, and what is not split goes left. Where it does not, splits are free,
-and no test need be asked twice on a path, nor f over g, g where g over f, f stands for the same.
+If the shape counts, sum_j b[t, j] <= 1, and at a node without a split everything goes left. Otherwise splits are free,
+so no test occurs twice on a path, and of the equivalent trees "f above g, g" and "g above f, f" one is excluded.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treeml.backends.contract import Deadline
-from treeml.backends.solvers.encodings.complete_tree import Nodes
-from treeml.backends.solvers.encodings.mip.program_builder import Draft, Terms
+from treeml.backends.solvers.encodings.complete_tree import CompleteTree
+from treeml.backends.solvers.encodings.mip.program_builder import ProgramBuilder, Terms
 from treeml.backends.task.deadline import NO_DEADLINE
 from treeml.backends.task.integer_task import (
     Form,
@@ -48,13 +48,13 @@ if TYPE_CHECKING:
 
 @dataclass
 class NodeProgram:
-    """A program over nodes, with what is needed to read a tree from it and to exclude one."""
+    """A program over nodes, with methods that read a tree from a solution and exclude pairs of leaves."""
 
     problem: Problem
     task: IntegerTask
     questions: NodeQuestions
-    nodes: Nodes
-    draft: Draft = field(default_factory=Draft)
+    nodes: CompleteTree
+    draft: ProgramBuilder = field(default_factory=ProgramBuilder)
     ask: list[list[int]] = field(default_factory=list)
     label: list[list[int]] = field(default_factory=list)
     free: bool = False
@@ -73,12 +73,12 @@ class NodeProgram:
         return grow(0)
 
     def exists(self, leaf: int) -> tuple[Terms, int]:
-        """A condition (columns and the sum they need) under which the leaf exists."""
+        """The condition for the leaf to exist: columns, and the value that their sum must have."""
         node = self.nodes.active_node(leaf)
         return ([(1, column) for column in self.ask[node]], 1) if self.free and node is not None else ([], 0)
 
     def exclude(self, values: Whole, path: tuple[tuple[int, bool], ...], other: tuple[tuple[int, bool], ...]) -> None:
-        """A row against the two leaves at the ends of these paths, with these questions on the way."""
+        """Adds a row that excludes the two leaves at the ends of these paths, with the questions on the paths."""
         facts: set[int] = set()
         idle: set[int] = set()
         for steps in (path, other):
@@ -99,7 +99,9 @@ def build_flow(
     problem: Problem, task: IntegerTask, questions: NodeQuestions, deadline: Deadline = NO_DEADLINE
 ) -> NodeProgram:
     depth = task.depth if questions else 0
-    model = NodeProgram(problem, task, questions, Nodes(max(0, depth)), Draft(deadline), free=task.counts_shape)
+    model = NodeProgram(
+        problem, task, questions, CompleteTree(max(0, depth)), ProgramBuilder(deadline), free=task.counts_shape
+    )
     sums = [part for form in task.forms for part in parts_of(form) if part.predicted is not None]
     projected = not task.requirements and len(sums) <= 1 and (not sums or sums[0] is task.goal) and not model.free
     write_nodes(model)
@@ -147,7 +149,7 @@ def _write_symmetries(model: NodeProgram) -> None:
 
 
 def _answers(model: NodeProgram, node: int, group: int, yes: bool) -> Terms:
-    """The columns of the tests that send a group to this side."""
+    """The columns of the tests that send the group to this side."""
     found: Terms = []
     for column, question in zip(model.ask[node], model.questions, strict=True):
         assert question.yes is not None
@@ -157,7 +159,7 @@ def _answers(model: NodeProgram, node: int, group: int, yes: bool) -> Terms:
 
 
 def _write_routes(model: NodeProgram, group: int, at_leaf: list[Terms]) -> None:
-    """What flows below a side of a node is at most what the node sends there."""
+    """Rows: the flow below a side of a node is at most what the node sends there."""
     draft, nodes = model.draft, model.nodes
     for node in range(nodes.branches):
         for yes, child in ((True, 2 * node + 1), (False, 2 * node + 2)):
@@ -167,7 +169,7 @@ def _write_routes(model: NodeProgram, group: int, at_leaf: list[Terms]) -> None:
                 continue
             sent = [(-factor, column) for factor, column in _answers(model, node, group, yes)]
             if yes and model.free:
-                # Not split: 1 - sum of b goes left.
+                # Without a split, 1 - sum of b goes left.
                 sent += [(1, column) for column in model.ask[node]]
                 draft.row([*flow, *sent], None, 1)
             else:
@@ -199,7 +201,7 @@ def _write_projected(model: NodeProgram) -> None:
 
 
 def _write_flow(model: NodeProgram) -> list[list[list[int]]]:
-    """groups x leaves x labels: columns of conserved flow."""
+    """The columns of conserved flow: groups x leaves x labels."""
     draft = model.draft
     flow: list[list[list[int]]] = []
     for group in range(model.questions.groups):
@@ -218,7 +220,7 @@ def _write_flow(model: NodeProgram) -> list[list[list[int]]]:
 
 
 def _write_support(model: NodeProgram, flow: list[list[list[int]]]) -> None:
-    """Leaves that exist hold enough rows, and at least one."""
+    """Rows: leaves that exist hold enough rows, and at least one."""
     support = max(1, model.task.support)
     for leaf in range(model.nodes.leaves):
         condition, needed = model.exists(leaf)
@@ -282,7 +284,7 @@ class _FlowQuantities:
 
     def value(self, form: Form, small: bool, large: bool) -> tuple[Terms, int]:
         if form.losses:
-            raise Unsupported("a loss", "flows count, they do not average", "the cover formulation takes it")
+            raise Unsupported("a loss", "flows support counts, not averages", "the cover formulation takes it")
         model, terms, constant = self.model, [], form.offset
         if form.predicted is not None:
             cost = model.questions.summed(form.predicted)
@@ -336,7 +338,7 @@ class _FlowQuantities:
         return self.depths
 
     def _paid(self, feature: int) -> list[int]:
-        """q[u, f]: one where a node on the way of u tests f, and only there."""
+        """q[u, f]: 1 exactly if a node on the path of u tests f."""
         if feature not in self.paid:
             model, draft = self.model, self.model.draft
             self.paid[feature] = draft.columns(model.questions.groups)

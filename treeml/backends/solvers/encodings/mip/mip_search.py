@@ -1,4 +1,4 @@
-"""A mixed-integer program over nodes -> the best tree: solved, and again while what comes out breaks a monotony."""
+"""Mixed-integer program over nodes -> an optimal tree; solved again while its solution violates monotonicity."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def search_nodes(search: SolveState, model: NodeProgram, run: Run, write: Callab
         return not search.enough
 
     program = model.draft.program()
-    search.is_built(program.columns, program.rows)
+    search.record_build(program.columns, program.rows)
     if write is not None:
         write(program)
     while True:
@@ -47,7 +47,7 @@ def search_nodes(search: SolveState, model: NodeProgram, run: Run, write: Callab
                 terms = tuple(term for term, _ in search.task.monotone)
                 pairs = list(broken_pairs(tree, search.problem, terms))
                 if not pairs:
-                    # A tree of the program that is none: the solver's tolerances were exceeded.
+                    # The solution is not a valid tree: the solver exceeded its tolerances.
                     return Stop.FAILED
                 for one, other in pairs:
                     model.exclude(outcome.values, one, other)

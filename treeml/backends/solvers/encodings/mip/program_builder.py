@@ -1,4 +1,4 @@
-"""A program written row by row, for encodings that are not built from arrays."""
+"""Rows and columns, one by one -> Program, for encodings that are not built from arrays."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from treeml.backends.task.deadline import NO_DEADLINE, in_time
 Terms = list[tuple[int, int]]  # (coefficient, column)
 
 
-class Draft:
-    """Writing ends with OutOfTime at the deadline."""
+class ProgramBuilder:
+    """A program under construction; adding a row raises OutOfTime after the deadline."""
 
     def __init__(self, deadline: Deadline = NO_DEADLINE) -> None:
         self.deadline = deadline
@@ -49,7 +49,7 @@ class Draft:
         return sum(max(factor * self.lower[c], factor * self.upper[c]) for factor, c in terms)
 
     def at_most_if(self, terms: Terms, limit: int, condition: Terms, needed: int) -> None:
-        """terms <= limit where the condition's columns sum to `needed`, its largest value."""
+        """terms <= limit if the columns of the condition sum to `needed`, their largest possible sum."""
         room = max(0, self.most(terms) - limit)
         self.row([*terms, *((room * factor, column) for factor, column in condition)], None, limit + room * needed)
 

@@ -1,9 +1,9 @@
 """Every goal but depth: a subtree is replaced by the best tree of a few levels for its rows.
 
-The local problem has the spec's own goals and what the rest of the tree leaves of its bounds. A subtree with more
-levels than the local tree may have is cut: the parts below become classes of their own, whose cost for a row is what
-the part would cost it, so that the local tree may put each of them where it likes, or drop it. A replacement is taken
-when the whole tree is better by the spec's goals, in their order, and keeps every requirement.
+The local problem has the goals of the spec, and its bounds minus what the rest of the tree uses up. A subtree with more
+levels than the local tree may have is cut: each part below becomes a class of its own, whose cost for a row is the cost
+of the row in that part. So the local tree may place each part anywhere, or drop it. A replacement is accepted if the
+whole tree is better by the goals of the spec, in their order, and meets every requirement.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treeml.backends.contract import Answer, Backend, Deadline, Limits, Status, Stop
-from treeml.backends.improve.growth import Vertex, grow, node_of
 from treeml.backends.improve.local_terms import Context, localize
+from treeml.backends.improve.vertices import Vertex, grow, node_of
 from treeml.backends.planning.lowerings import spread_bound
 from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.run import run
@@ -32,8 +32,8 @@ SHAPE = (Depth, Leaves, Support)
 
 
 @dataclass(slots=True)
-class Mended:
-    """One search for a better piece after the other."""
+class BetterSubtrees:
+    """Repeated search for a better subtree."""
 
     problem: Problem
     backends: tuple[tuple[Backend, Mapping[str, Any]], ...]
@@ -41,7 +41,7 @@ class Mended:
     depth: int  # levels of a local tree
     rows: int  # of a local problem
     patience: float
-    settled: dict[int, tuple[tuple[Any, ...], bool]] = field(default_factory=dict)  # rows -> what they had; proved?
+    settled: dict[int, tuple[tuple[Any, ...], bool]] = field(default_factory=dict)  # rows -> what was tried; proved?
     numbers: NDArray[np.uint64] = field(init=False)
     tried: int = 0
     proofs: int = 0
@@ -53,7 +53,7 @@ class Mended:
         self.numbers = np.random.default_rng(20210118).integers(0, 2**63, self.problem.rows, dtype=np.uint64)
 
     def next(self, root: Vertex, deadline: Deadline) -> tuple[Vertex, Vertex] | None:
-        """A vertex and what is to take its place; None when nothing in reach is left, or the time is up."""
+        """A vertex and its replacement; None if nothing is left within reach, or the time is up."""
         self.is_over = False
         routed = Routed(self.problem, node_of(root))
         objective = tuple(evaluate_sum(goal.sum, self.problem, routed.tree, routed) for goal in self.problem.goals)
@@ -70,7 +70,7 @@ class Mended:
         for context in self.contexts(root):
             if deadline.passed:
                 return None
-            # What a local problem is made of, without making it: its subtree, and what the rest of the tree leaves.
+            # What determines a local problem, without building it: its subtree, and what the rest of the tree uses up.
             key = int(np.bitwise_xor.reduce(self.numbers[context.vertex.rows]))
             around = (context.depth, root.height, context.above if costs else 0, context.outside if costs else 0)
             state = (node_of(context.vertex), around, totals)
@@ -95,11 +95,11 @@ class Mended:
 
     @property
     def unproved(self) -> int:
-        """Subtrees whose local problem was left without a proof, or was not quite that of the whole tree."""
+        """The number of subtrees without a proof, or whose local problem did not cover all requirements."""
         return sum(not proved for _, proved in self.settled.values())
 
     def contexts(self, root: Vertex) -> Iterator[Context]:
-        """Every vertex in reach, the lowest first: small subtrees are quickly settled."""
+        """Every vertex within reach, the lowest first: small subtrees are solved quickly."""
         features = _features(root, self.problem)
         total: dict[int, int] = {}
         for used in features.values():
@@ -124,7 +124,7 @@ class Mended:
             if cut is not None:
                 yield cut
                 if not any("Leaves" in total.kinds() for total in _sums(problem)):
-                    return  # it holds the other one: no cut part has to be used
+                    return  # it covers the other one: cut parts need not be used
         yield Attempt(problem, node_of(vertex) if vertex.height <= self.depth else None)
 
     def solve(self, attempt: Attempt, deadline: Deadline) -> tuple[Node | None, bool]:
@@ -145,7 +145,7 @@ class Mended:
         problem = attempt.problem
         made = plan(problem, backend, options)
         if not isinstance(made, Plan):
-            # Requirements that it cannot keep are left to the check of the whole tree.
+            # Requirements that the back-end cannot handle are left to the check of the whole tree.
             shape = tuple(b for b in problem.bounds if all(isinstance(term, SHAPE) for _, term in b.sum.parts))
             self.refused.append(made[0].because)
             made = plan(problem.asking(problem.goals, shape), backend, options)
@@ -167,13 +167,13 @@ class Mended:
 
 @dataclass(slots=True)
 class Attempt:
-    """A local problem as a back-end gets it, and the way back from its trees."""
+    """A local problem for a back-end, and how to translate its trees back."""
 
     problem: Problem
     start: Node | None
-    below: tuple[Node, ...] = ()  # what the classes beyond the problem's own stand for
+    below: tuple[Node, ...] = ()  # the subtrees for which the additional classes stand
     is_exact: bool = True
-    own: int = 0  # classes that are the problem's own
+    own: int = 0  # the number of the problem's own classes
 
     def raised(self, tree: Node) -> Node:
         if not self.below:
@@ -184,7 +184,7 @@ class Attempt:
 
 
 def _cut(vertex: Vertex, problem: Problem, depth: int) -> Attempt | None:
-    """The subtree cut `depth` levels down; None where a term does not say what a row costs."""
+    """The subtree cut `depth` levels down; None if a term is not a cost per row."""
     terms = [term for total in _sums(problem) for _, term in total.parts]
     if not problem.classes or not all(isinstance(term, (Predicted, *SHAPE)) for term in terms):
         return None
@@ -208,7 +208,7 @@ def _cut(vertex: Vertex, problem: Problem, depth: int) -> Attempt | None:
         return Sum(tuple((factor, _extended(term, labels, made)) for factor, term in total.parts), total.constant)
 
     goals = tuple(Goal(extended(goal.sum), goal.negated, goal.text) for goal in problem.goals)
-    # The part that hangs below has support, leaves and depth of its own, which the check of the whole tree looks at.
+    # The parts that were cut off have support, leaves and depth of their own, which the check of the whole tree covers.
     bounds = tuple(
         Bound(extended(bound.sum), bound.sense, bound.limit, bound.name)
         for bound in problem.bounds
@@ -230,7 +230,7 @@ def _extended(term: Term, labels: list[NDArray[np.intp]], made: dict[int, Term])
 
 
 def _features(root: Vertex, problem: Problem) -> dict[Vertex, tuple[int, ...]]:
-    """Every vertex with the feature that it tests, if it does."""
+    """The feature that every vertex tests; empty for a leaf."""
     return {vertex: () if vertex.is_leaf else (problem.tests[vertex.test].feature,) for vertex in root.below()}
 
 
@@ -239,7 +239,7 @@ def _sums(problem: Problem) -> list[Sum]:
 
 
 def _with(root: Vertex, old: Vertex, new: Vertex) -> Node:
-    """The whole tree with one subtree in the place of another."""
+    """The whole tree with one subtree replaced by another."""
     node = node_of(new)
     child = old
     for parent in old.above():

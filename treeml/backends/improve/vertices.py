@@ -1,7 +1,7 @@
-"""A tree over the tests of a problem -> vertices with rows, that can be replaced in place.
+"""A tree over the tests of a problem -> vertices with their rows, which can be replaced in place.
 
 Everything here is linear in the rows of the subtree touched: replacing a subtree routes its own rows again, and only
-heights change above it. No function calls itself, so depth is no obstacle.
+heights change above it. No function is recursive, so trees may be arbitrarily deep.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from treeml.native.shallow import Flat
+from treeml.native.shallow import FlatShallowTree
 from treeml.problem.evaluate import answers
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Leaf, Node, Split
@@ -99,7 +99,7 @@ def _measure(vertex: Vertex) -> None:
 
 
 def replace(old: Vertex, new: Vertex) -> Vertex:
-    """Puts a subtree in the place of another, in constant time but for the heights above; returns the root."""
+    """Replace a subtree by another, in constant time except for the heights above; return the root."""
     parent = new.parent = old.parent
     if parent is None:
         return new
@@ -114,7 +114,7 @@ def replace(old: Vertex, new: Vertex) -> Vertex:
 
 
 def node_of(vertex: Vertex) -> Node:
-    """The subtree as a back-end's tree."""
+    """The subtree as a tree over tests."""
     made: list[Node] = []
     for each in reversed(list(vertex.below())):
         if each.is_leaf:
@@ -125,7 +125,7 @@ def node_of(vertex: Vertex) -> Node:
     return made[0]
 
 
-def flat_of(vertex: Vertex, stop: frozenset[int] = frozenset()) -> Flat:
+def flat_of(vertex: Vertex, stop: frozenset[int] = frozenset()) -> FlatShallowTree:
     """The subtree as arrays, parents before children; vertices whose `id` is in `stop` count as leaves."""
     test: list[int] = []
     yes: list[int] = []
@@ -145,11 +145,11 @@ def flat_of(vertex: Vertex, stop: frozenset[int] = frozenset()) -> Flat:
         if not ends:
             one, other = each.sides
             todo += [(other, no, number), (one, yes, number)]
-    return Flat(*(np.array(part, dtype=np.int32) for part in (test, yes, no, label)))
+    return FlatShallowTree(*(np.array(part, dtype=np.int32) for part in (test, yes, no, label)))
 
 
-def node_of_flat(flat: Flat, attach: list[Node] | None = None) -> Node:
-    """A tree in arrays as a back-end's tree; leaf label i becomes attach[i] where that is given."""
+def node_of_flat(flat: FlatShallowTree, attach: list[Node] | None = None) -> Node:
+    """A tree in arrays as a tree over tests; leaf label i becomes attach[i] if that is given."""
     made: dict[int, Node] = {}
     for number in range(len(flat.test) - 1, -1, -1):
         if flat.test[number] < 0:
@@ -163,7 +163,7 @@ def node_of_flat(flat: Flat, attach: list[Node] | None = None) -> Node:
 
 
 def deepest_path(root: Vertex) -> list[Vertex]:
-    """From the root to a leaf of the greatest depth; of two the one on the yes side."""
+    """The path from the root to a deepest leaf, on the yes side if there is a choice."""
     path = [root]
     while not path[-1].is_leaf:
         yes, no = path[-1].sides
