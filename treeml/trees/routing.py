@@ -254,7 +254,7 @@ def _values(field: Field, raw: Any) -> Values:
         _refuse(
             "D475",
             f"`{field.name}` is missing in row {row + 1}",
-            "in the training data it never was, so the tree does not know where such a row goes",
+            "the training data had no missing values there, so the tree does not know where such a row goes",
         )
     return Values(field, values, missing)
 

@@ -21,7 +21,7 @@
     return made;
   }
 
-  // How things read
+  // Values as text
 
   const readable = (value) => value === null || value === undefined ? "" : typeof value !== "number" ? String(value)
     : Number.isInteger(value) && Math.abs(value) < 1e15 ? String(value) : String(Number(value.toPrecision(6)));
@@ -51,7 +51,7 @@
     ? leaf.predict.map((value, place) => `${tree.outputs[place]} ${readable(value)}`).join(", ")
     : typeof leaf.predict === "number" && tree.task !== "classes" ? readable(leaf.predict) : labelText(leaf.predict);
 
-  // The tree: every node with its place in it, its rows and its counts
+  // The tree: every node with its position, rows and class counts
 
   const fields = {};
   const nodes = [];
@@ -152,7 +152,7 @@
     }
     for (const here of seen) picture.append(box(here));
     byId("picture").replaceChildren(picture);
-    // A tree that is a little too wide is made smaller; one that is far too wide is scrolled, so that it can be read.
+    // A tree that is slightly too wide is scaled down; a much wider one scrolls, so that it stays readable.
     const room = byId("picture").clientWidth;
     const scale = room ? Math.max(0.6, Math.min(1, room / width)) : 1;
     picture.setAttribute("width", width * scale);
@@ -224,7 +224,7 @@
     const choice = element("select", { id: "which" }, ...forest.trees.map((_, place) =>
       element("option", { value: place }, `tree ${place + 1} of ${forest.trees.length}: ${readable(Number((100 * share(weights[place])).toPrecision(3)))} % of the votes`)));
     choice.addEventListener("change", () => { use(forest.trees[Number(choice.value)]); typed(); });
-    byId("which-tree").append(element("label", { for: "which" }, "Which tree"), choice);
+    byId("which-tree").append(element("label", { for: "which" }, "Tree shown"), choice);
     byId("which-tree").hidden = false;
     document.getElementById("tree").textContent = `The forest: ${forest.trees.length} ${forest.trees.length === 1 ? "tree" : "trees"}`;
   }
@@ -270,18 +270,18 @@
       }));
     }
     if (forest) chooseTree();
-    show("tree"); // first: the picture is fitted to the room that it has
+    show("tree"); // before rendering, because the picture is fitted to the available width
     render();
   }
 
-  // A row that is typed: the same answers as Tree.predict gives
+  // A row typed by the reader: the same predictions as Tree.predict
 
   const MISSING = Symbol("missing");
   function read(field, text) {
     let value = text.trim() === "" ? MISSING : text.trim();
     if (value === MISSING && field.fill !== undefined) value = field.levels ? labelText(field.fill) : field.fill;
     if (value === MISSING) {
-      if (!field.missing) throw new Error(`${field.name} is missing; in the training data it never was, so the tree does not know where such a row goes`);
+      if (!field.missing) throw new Error(`${field.name} is missing; the training data had no missing values there, so the tree does not know where such a row goes`);
       return value;
     }
     if (field.levels) return value;
@@ -363,7 +363,7 @@
 
   function table(headings, rows, caption) {
     const numeric = headings.map((_, place) => rows.length > 0 && rows.every((row) => /^(|[-\d.,/e+ %]+( MB)?)$/.test(String(row[place] ?? ""))));
-    const cell = (name, value, place) => element(name, numeric[place] ? { class: "number" } : headings[place] === "why" ? { class: "why" } : {}, value instanceof Node ? value : String(value ?? ""));
+    const cell = (name, value, place) => element(name, numeric[place] ? { class: "number" } : headings[place] === "reason" ? { class: "why" } : {}, value instanceof Node ? value : String(value ?? ""));
     const made = element("table", {}, element("thead", {}, element("tr", {}, ...headings.map((heading, place) => cell("th", heading, place)))),
       element("tbody", {}, ...rows.map((row) => element("tr", {}, ...row.map((value, place) => cell("td", value, place))))));
     if (caption) made.prepend(element("caption", {}, caption));
@@ -371,32 +371,32 @@
   }
   const fact = (name, value, look) => element("span", { class: "fact" }, element("b", {}, name), element("span", look ? { class: look } : {}, value));
   if (result) {
-    const status = { optimal: "optimal, and proved", local: "locally optimal", feasible: "feasible, not proved best", infeasible: "infeasible: no tree meets the requirements", unknown: "unknown" }[result.status];
+    const status = { optimal: "optimal, and proved", local: "locally optimal", feasible: "feasible, not proved optimal", infeasible: "infeasible: no tree meets the requirements", unknown: "unknown" }[result.status];
     const line = byId("headline");
     line.append(fact("status", status, ["optimal", "infeasible"].includes(result.status) ? "good" : ""));
     if (result.objective !== null) line.append(fact("objective", list(result.objective)));
     if (result.bound !== null && result.status === "feasible") line.append(fact("bound", readable(result.bound)));
-    if (tree) line.append(fact("verified", result.verified ? "yes, from the rows" : "NO", result.verified ? "good" : "bad"));
+    if (tree) line.append(fact("verified", result.verified ? "yes, recomputed from the rows" : "NO", result.verified ? "good" : "bad"));
     line.append(fact("back-end", `${result.backend}, ${seconds(result.seconds)} s`));
     if (result.requirements && result.requirements.length) {
       const exact = about.requirements || [];
-      byId("requirements").append(table(["requirement", "value", "exactly", "slack", "met"], result.requirements.map((each, place) =>
+      byId("requirements").append(table(["requirement", "value", "exact value", "slack", "met"], result.requirements.map((each, place) =>
         [each.text || each.name, readable(each.value), exact[place]?.value ?? "", readable(each.slack), element("span", { class: each.met ? "good" : "bad" }, each.met ? "yes" : "NO")])));
       show("requirements");
     }
     const exactly = Object.fromEntries((about.goals || []).map((goal) => [goal.text.replace(/^(minimize|maximize) /, ""), goal.value]));
     if (Object.keys(result.measures || {}).length) {
-      byId("measures").append(table(["measure", "value", "exactly"], Object.entries(result.measures).map(([name, value]) => [name, readable(value), exactly[name] ?? ""])));
+      byId("measures").append(table(["measure", "value", "exact value"], Object.entries(result.measures).map(([name, value]) => [name, readable(value), exactly[name] ?? ""])));
       show("measures");
     }
     if (about.confusion) {
       const { classes, weights } = about.confusion;
-      byId("confusion").append(table(["actual", ...classes.map((name) => `predicted ${name}`)], weights.map((row, place) => [classes[place], ...row.map(readable)]), "Confusion"));
+      byId("confusion").append(table(["actual", ...classes.map((name) => `predicted ${name}`)], weights.map((row, place) => [classes[place], ...row.map(readable)]), "Confusion matrix"));
     }
     for (const step of result.plan || []) byId("plan").append(element("li", {}, step));
     for (const note of result.notes || []) byId("notes").append(element("li", {}, note));
     const limits = Object.entries(about.limits || {}).filter(([, value]) => value !== null);
-    byId("versions").append(table(["what", "value"], [...limits.map(([name, value]) => [name, readable(value)]), ...Object.entries(about.versions || {})], "Seed, limits and versions"));
+    byId("versions").append(table(["setting", "value"], [...limits.map(([name, value]) => [name, readable(value)]), ...Object.entries(about.versions || {})], "Seed, limits and versions"));
     show("how");
   }
   if (about.spec) {
@@ -413,7 +413,7 @@
     show("data");
   }
 
-  // The race
+  // The comparison of back-ends
 
   function plot(title, horizontal, vertical, series, logarithmic) {
     const width = 760, height = 320, left = 64, bottom = 44, top = 30;
@@ -448,7 +448,7 @@
   const PALETTE = ["#2f7fd1", "#e07b00", "#2f9e44", "#c2418c", "#8a6fd1", "#c0392b", "#7d8590", "#b59b00"];
   if (records.length) {
     const several = ["spec", "data", "repeat"].filter((name) => new Set(records.map((each) => each[name])).size > 1);
-    const headings = [...several, "back-end", "status", "objective", "bound", "gap", "first tree", "best", "proof", "build", "memory", "verified", "why"];
+    const headings = [...several, "back-end", "status", "objective", "bound", "gap", "first tree (s)", "best tree (s)", "proof (s)", "build (s)", "memory", "verified", "reason"];
     byId("race").append(table(headings, records.map((each) => [...several.map((name) => each[name]), each.backend,
       each.refused ? "refused" : each.stop === "failed" ? element("span", { class: "bad" }, "failed") : each.status, list(each.objective), list(each.bound),
       typeof each.gap === "number" ? (100 * each.gap).toFixed(2) + " %" : "", seconds(each.first_tree_seconds), seconds(each.best_seconds), seconds(each.proof_seconds),
@@ -468,7 +468,7 @@
     } else {
       const series = names.map((name, place) => ({ name, color: place, steps: true, points: records.filter((each) => each.backend === name && each.proof_seconds)
         .map((each) => each.proof_seconds).sort((a, b) => a - b).map((value, number) => [value, number + 1]) })).filter((each) => each.points.length);
-      if (series.length) byId("cactus").append(plot("How many were proved within a time", "seconds", "proved", series, true));
+      if (series.length) byId("cactus").append(plot("Problems proved within a time", "seconds", "proved", series, true));
     }
     show("race");
   } else if (result && (result.trace || []).filter((moment) => moment.objective).length > 1) {

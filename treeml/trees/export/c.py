@@ -55,12 +55,12 @@ def write_forest(forest: Forest) -> str:
     parts.append("\n".join(leaves))
     body = "\n".join(calls)
     parts.append(
-        "/* The votes for every class, in whole numbers; -1 where a column is missing that never was in training. */\n"
+        "/* Counts the votes for every class; -1 if a value is missing in a column that had none in training. */\n"
         f"int treeml_votes(const struct treeml_row *row, long long votes[{classes}]) {{\n"
         f"  int leaf;\n  for (int i = 0; i < {classes}; i++) votes[i] = 0;\n{body}\n  return 0;\n}}"
     )
     parts.append(
-        "/* The label of the class with most votes, of equals the first; NULL where there is none. */\n"
+        "/* The label of the class with the most votes, the first of equal ones; NULL without a prediction. */\n"
         "const char *treeml_predict(const struct treeml_row *row) {\n"
         f"  long long votes[{classes}];\n  int best = 0;\n"
         "  if (treeml_votes(row, votes) < 0) return NULL;\n"
@@ -118,13 +118,13 @@ def _tables(tree: Tree) -> str:
 def _predict(tree: Tree) -> str:
     if tree.task == "classes":
         return (
-            "/* The label of the class, NULL where there is none. */\n"
+            "/* The label of the class; NULL without a prediction. */\n"
             "const char *treeml_predict(const struct treeml_row *row) {\n"
             "  int leaf = treeml_leaf(row);\n"
             "  return leaf < 0 ? NULL : treeml_classes[treeml_predictions[leaf]];\n}"
         )
     return (
-        "/* The first of the numbers, NaN where there is none. */\n"
+        "/* The first of the numbers; NaN without a prediction. */\n"
         "double treeml_predict(const struct treeml_row *row) {\n"
         "  int leaf = treeml_leaf(row);\n"
         "  return leaf < 0 ? (double)NAN : treeml_predictions[leaf][0];\n}"

@@ -123,7 +123,7 @@ class Writer:
         for field in self.tree.fields:
             lines.append(f"    {self.names[field.name]} = {_read(field)}")
         for field in required(self.tree):
-            message = repr(f"{field.name} is missing, which it never was in training")
+            message = repr(f"{field.name} is missing, but the training data had no missing values there")
             lines += [f"    if {self.names[field.name]} is None:", f"        raise ValueError({message})"]
         lines.append(f"    return {self.part}_0({', '.join(self.names.values())})")
         return "\n".join(lines)
