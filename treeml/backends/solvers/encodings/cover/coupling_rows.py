@@ -11,7 +11,7 @@ from treeml.problem.problem import Problem
 
 
 @dataclass(frozen=True, slots=True)
-class Extra:
+class ExtraVariable:
     """A variable besides the flow: u[f] (used), D[k] (depth), t (largest) or y (which part is the largest)."""
 
     kind: str
@@ -23,7 +23,7 @@ class Extra:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CouplingRow:
     """low <= form over the columns + extra variables <= high."""
 
     form: int | None
@@ -37,8 +37,8 @@ class Row:
 @dataclass(slots=True)
 class Coupling:
     goal: dict[int, int] = field(default_factory=dict)  # number of the extra variable -> coefficient
-    rows: list[Row] = field(default_factory=list)
-    extras: list[Extra] = field(default_factory=list)
+    rows: list[CouplingRow] = field(default_factory=list)
+    extras: list[ExtraVariable] = field(default_factory=list)
     told_apart: bool = False  # must columns with equal values be kept apart, for monotonicity or because of rounding?
 
 
@@ -51,12 +51,12 @@ def coupling_of(problem: Problem, task: IntegerTask) -> Coupling:
     for feature in sorted(task.watched):
         small, large = wanted.get(("used", feature), (False, False))
         place["used", feature] = len(made.extras)
-        made.extras.append(Extra("used", feature, 0, 1, small, large))
+        made.extras.append(ExtraVariable("used", feature, 0, 1, small, large))
     if ("depth", 0) in wanted:
         small, large = wanted["depth", 0]
         for level in range(1, task.depth + 1):
             place["depth", level] = len(made.extras)
-            made.extras.append(Extra("depth", level, 0, 1, small, large))
+            made.extras.append(ExtraVariable("depth", level, 0, 1, small, large))
 
     def extras_of(form: Form, small: bool, large: bool) -> dict[int, int]:
         """The extra variables of a form; `small` and `large` say whether a smaller or a larger form helps."""
@@ -74,29 +74,31 @@ def coupling_of(problem: Problem, task: IntegerTask) -> Coupling:
         ranges = [form_range(part, problem, task) for part in parts]
         top = len(made.extras)
         lower, upper = max(low for low, _ in ranges), max(high for _, high in ranges)
-        made.extras.append(Extra("largest", 0, lower, upper, small, large))
+        made.extras.append(ExtraVariable("largest", 0, lower, upper, small, large))
         for part in parts:
             inner = extras_of(part, small, large)
-            made.rows.append(Row(number[id(part)], {**inner, top: -1}, None, -part.offset))
+            made.rows.append(CouplingRow(number[id(part)], {**inner, top: -1}, None, -part.offset))
         if large:
             choice = []
             for part, (low, _) in zip(parts, ranges, strict=True):
                 choice.append(len(made.extras))
-                made.extras.append(Extra("choice", 0, 0, 1, False, False))
+                made.extras.append(ExtraVariable("choice", 0, 0, 1, False, False))
                 room = max(0, upper - low)
                 inner = {extra: -value for extra, value in extras_of(part, small, large).items()}
                 extras = {**inner, top: 1, choice[-1]: room}
-                made.rows.append(Row(number[id(part)], extras, None, room + part.offset, sign=-1))
-            made.rows.append(Row(None, dict.fromkeys(choice, 1), 1, 1))
+                made.rows.append(CouplingRow(number[id(part)], extras, None, room + part.offset, sign=-1))
+            made.rows.append(CouplingRow(None, dict.fromkeys(choice, 1), 1, 1))
         return top
 
     made.goal = extras_of(task.goal, True, False)
     for requirement in task.requirements:
         extras = extras_of(requirement.form, requirement.high is not None, requirement.low is not None)
-        made.rows.append(Row(number[id(requirement.form)], extras, requirement.low, requirement.high, requirement.name))
+        made.rows.append(
+            CouplingRow(number[id(requirement.form)], extras, requirement.low, requirement.high, requirement.name)
+        )
     some = [rule for rule in task.leaf_rules if rule.some]
     for index, rule in enumerate(some, start=len(number)):
-        made.rows.append(Row(index, {}, 1, None, rule.name))
+        made.rows.append(CouplingRow(index, {}, 1, None, rule.name))
     return made
 
 
