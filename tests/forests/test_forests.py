@@ -73,7 +73,7 @@ def test_json_there_and_back(tmp_path: Any) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"treeml_forest": 2}, "no forest"),
+        ({"treeml_forest": 2}, "not a forest"),
         ({"weights": ["1/2"]}, "as many weights"),
         ({"weights": ["half", "1/2"]}, "not a weight"),
         ({"weights": ["-1/2", "1/2"]}, "above 0"),
