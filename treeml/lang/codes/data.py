@@ -373,7 +373,7 @@ DATA = (
     ),
     CodeEntry(
         "D475",
-        "a value is missing where it never was",
+        "a value is missing in a column that never lacked one in training",
         "In the training data this column was complete, so the tree does not know where such a row goes.",
         'tree.predict([{"age": None}])',
         "Fill the value in, or train with `missing separate` on data with missing values.",
