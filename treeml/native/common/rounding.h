@@ -3,9 +3,9 @@
 #ifndef TREEML_ROUNDING_H
 #define TREEML_ROUNDING_H
 
-#include <math.h>
+#include "common/wide.h"
 
-__extension__ typedef __int128 wide;
+#include <math.h>
 
 /* The grain for numbers whose absolute values add up to `total`; 0 if the total is 0. */
 static inline double grain_of (double total) {

@@ -1,5 +1,6 @@
 /* Losses of sets around their best constant: rows are sorted by target once, and every set visits them in that
    order. */
+#include "common/wide.h"
 #include "cover/shared.h"
 
 #include <stdlib.h>
@@ -62,10 +63,10 @@ static int losses_fit (int32_t rows, const ranked_row *order, const int64_t *wei
     if (levels * reached >= above * weights)
       break;
   }
-  __int128 loss = 0;
+  wide loss = 0;
   for (int i = 0; i < rows && loss <= most; i++) {
     int64_t distance = order[i].target - value;
-    loss += (__int128) weight[order[i].row] * (distance > 0 ? above * distance : -below * distance);
+    loss += (wide) weight[order[i].row] * (distance > 0 ? above * distance : -below * distance);
   }
   return loss <= most;
 }

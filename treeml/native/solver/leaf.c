@@ -2,6 +2,8 @@
    every answer share it, so that what is fast elsewhere is compared with what is plain here. */
 #include "solver/solver.h"
 
+#include "common/wide.h"
+
 #include "solver/squared_loss.h"
 
 #include <math.h>
@@ -133,8 +135,6 @@ static void class_costs (const treeml_solver *solver, const uint64_t *rows, int6
   for (int32_t k = 0; k < classes; k++)
     sums[k] += whole;
 }
-
-__extension__ typedef __int128 wide;
 
 /* The class that a leaf predicts and its cost: the cheapest class that the constraints allow. */
 static int64_t cheapest_class (struct leaf_state *state, const uint64_t *rows, int32_t *label) {
