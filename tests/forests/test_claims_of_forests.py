@@ -184,5 +184,7 @@ def test_what_is_claimed_after_few_rounds(seed: int) -> None:
 def test_what_everybody_claims(seed: int) -> None:
     chance = Random(seed)
     for backend in chance.sample(BACKENDS, 3):
-        assert hold(case(seed), backend) in (Status.OPTIMAL, None)
+        status = hold(case(seed), backend)
+        # The rows of `mip` carry sums up to 10^6, so its prices have too few digits to prove every margin to 10^-6.
+        assert status in (Status.OPTIMAL, None) or (status is Status.FEASIBLE and backend.startswith("mip"))
     hold(case(seed), chance.choice(BACKENDS), within=chance.choice([0.0, 0.01, 0.1, 1.0]))

@@ -108,7 +108,7 @@ subprocess.run([*tml, "solve", "plain.tml", "-q", "-o", "result.json"])
 for command in (
     ["plot", "timeline", "r.jsonl", "-o", "r.png"],
     ["show", "result.json", "--as", "onnx", "-o", "x.onnx"],
-    ["sweep", "sparse.tml", "--set", "price=0.1,0.2", "--jobs", "2"],
+    ["sweep", "sparse.tml", "--set", "price=0.1,0.2", "--cluster", "tcp://127.0.0.1:1"],
 ):
     print(subprocess.run([*tml, *command], capture_output=True, text=True).stderr)
 """

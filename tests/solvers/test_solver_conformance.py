@@ -26,6 +26,8 @@ class TestCpSatOrder(Conformance):
 class TestMipCoverScip(Conformance):
     backend = "mip"
     options: ClassVar[Mapping[str, Any]] = {"solver": "scip"}
+    # Floats do not separate the last unit of 5e11, or of 1e12.
+    unproved = frozenset({"magnitude-test-cost-and-clusters", "weight-huge"})
 
 
 @pytest.mark.slow
