@@ -273,7 +273,7 @@ def against_odtlearn(
 def by_odtlearn(
     problem: Problem, kind: str, solver: str, depth: int, seconds: int, python: str
 ) -> dict[str, Any] | str:
-    """The output of the odtlearn process, or the reason why there is none."""
+    """The output of the odtlearn process, or the reason why it failed."""
     import subprocess
     import tempfile
 

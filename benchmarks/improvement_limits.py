@@ -93,7 +93,7 @@ def _cut(worlds: list[World], depth: int, rows: int) -> Iterator[LocalInstance]:
 
 
 def _decided(instance: LocalInstance, inner: ByBackend, seconds: float) -> float | None:
-    """The seconds until a shallower tree or the proof that there is none; None if neither came in time."""
+    """The seconds until a shallower tree was found or excluded; None if neither happened in time."""
     began = monotonic()
     tried = inner.shallower(instance, 0, Deadline.after(seconds))
     return monotonic() - began if tried.tree is not None or tried.is_proof else None

@@ -50,7 +50,7 @@ NATIVE: dict[str, tuple[str, Lie]] = {
     "a value below its tree": ("B513", lambda found: replace(found, value=found.value - 1, bound=found.value - 1)),
     "a value above its tree": ("B513", lambda found: replace(found, value=found.value + 1, bound=found.value + 1)),
     "a bound above its tree": ("B514", lambda found: replace(found, status="feasible", bound=found.value + 1)),
-    "a class that is none": ("B510", lambda found: replace(found, label=np.full_like(found.label, 7))),
+    "a label that is not a class": ("B510", lambda found: replace(found, label=np.full_like(found.label, 7))),
     "a status of no table": ("B515", lambda found: replace(found, status="splendid")),
     "a reason of no table": ("B515", lambda found: replace(found, status="feasible", stop="tired")),
 }

@@ -158,7 +158,7 @@ class _Growth:
         return number
 
     def best_split(self, rows: Rows) -> tuple[float, int] | None:
-        """The gain and the test of the best split with enough rows on both sides; None if there is none."""
+        """The gain and the test of the best split with enough rows on both sides; None if no split qualifies."""
         if self.known is None or len(self.problem.bits) == 0 or len(rows) < 2:
             return None
         answers = self.problem.bits if len(rows) == self.problem.rows else self.problem.bits[:, rows]
