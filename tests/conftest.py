@@ -11,7 +11,7 @@ import pytest
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", help="also run the tests that take more than a few seconds")
-    parser.addoption("--slow-minutes", type=float, help="run slow tests only, and start no further test after this many minutes")
+    parser.addoption("--slow-minutes", type=float, help="run slow tests only; start none after this many minutes")
     parser.addoption("--slow-order", default="", help="with --slow-minutes: a text, such as a commit, that orders them")
 
 
