@@ -19,6 +19,7 @@ from treeml.backends.run import checked
 from treeml.forests.best_tree import BestTree, BestTreeSolver, best_tree
 from treeml.forests.examples import Whole
 from treeml.native.solver import Found, Solver
+from treeml.native.solver_input import ClassCosts, Conditions
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Node
 
@@ -32,7 +33,7 @@ class Repriced(Solver):
     """A native solver whose costs can change while its tests stay in memory."""
 
     def reprice(self, cost: Whole) -> None:
-        self._costs(cost)
+        self._give_class_costs(cost)
 
 
 SEARCHED = (Evidence("search", "native pricing"),)
@@ -71,7 +72,8 @@ def native_solver(pricing: TreePricing) -> BestTreeSolver | None:
         else:
             bits = np.ascontiguousarray(problem.bits[:, rows])
             features = np.array([test.feature for test in problem.tests], dtype=np.int32)
-            solver.append(Repriced(bits, cost=cost, columns=features, count=problem.count if counted else None))
+            conditions = Conditions(columns=features, count=problem.count if counted else None)
+            solver.append(Repriced(bits, ClassCosts(cost), conditions))
         begin = None if start is None else flat_tree(start)
         found = solver[0].solve(seconds=deadline.left(), start=begin, options={"seed": limits.seed}, **settings)
         plan = Plan(pricing.problem_at(whole), pricing.backend, ())
