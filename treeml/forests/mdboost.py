@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treeml.forests.column_generation import Restricted
-from treeml.forests.criterion import Grown
+from treeml.forests.criterion import CriterionBase, Grown
 from treeml.forests.examples import Examples, Signs, Whole
 from treeml.forests.quadratic import Simplex
 from treeml.lang.diagnostic import DataError, Diagnostic
@@ -26,7 +26,7 @@ from treeml.lang.diagnostic import DataError, Diagnostic
 DEFAULT_PENALTY = Fraction(1)
 
 
-class MDBoost:
+class MDBoost(CriterionBase):
     """Option: `penalty` (D), the sum of the weights: the larger it is, the more the variance counts."""
 
     name: ClassVar[str] = "mdboost"

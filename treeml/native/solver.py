@@ -337,7 +337,8 @@ class Solver:
             return Fraction(0)
         exact = Fraction(limits.leaf_price) * Fraction(self._library.treeml_unit(self._handle))
         most = 1 << max(0, min(62, self.rows if limits.depth is None else limits.depth))
-        return abs(exact - round(exact)) * min(self.rows, limits.leaves or self.rows, most)
+        leaves: int = min(self.rows, limits.leaves or self.rows, most)
+        return abs(exact - round(exact)) * leaves
 
     def _amount(self, units: int) -> int | Fraction | None:
         """A value or bound of the C library; None if it is not known yet."""

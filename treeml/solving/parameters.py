@@ -37,6 +37,7 @@ def parameters_of(dataset: Dataset, within: float | None = None) -> list[dict[st
     # imported here: start-up time
     import numpy as np
 
+    from treeml.backends.parameterized.backend import ParameterizedBackend
     from treeml.backends.parameterized.instance import read_instance
     from treeml.backends.parameterized.parameters import measure
     from treeml.backends.task.greedy_start import greedy_for_bound
@@ -66,7 +67,7 @@ def parameters_of(dataset: Dataset, within: float | None = None) -> list[dict[st
             f"two rows of different classes differ in at most {found.largest_difference:,} features",
         ),
         _row(f"{'smallest' if found.is_smallest else 'small'} support set", names, support),
-        _row("parameterized", found.reach(), found.prediction(None if tree is None else _leaves(tree) - 1)),
+        _row(ParameterizedBackend.name, found.reach(), found.prediction(None if tree is None else _leaves(tree) - 1)),
     ]
 
 

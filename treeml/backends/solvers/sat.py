@@ -46,6 +46,8 @@ class SatBackend(ClauseBackend):
         writes=(".cnf",),
         keeps_memory=True,
         carries=CLAUSES_CARRY,
+        many_tests=True,
+        aliases=("pysat",),
     )
     options: ClassVar[Mapping[str, Option]] = {
         "encoding": Option(
