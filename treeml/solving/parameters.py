@@ -72,7 +72,7 @@ def parameters_of(dataset: Dataset, within: float | None = None) -> list[dict[st
 
 
 def _refuse_contradictory_rows(problem: Problem, dataset: Dataset) -> None:
-    """DataError if rows of different classes agree on every feature: then no tree is faultless."""
+    """DataError if rows of different classes agree on every feature: then no tree is perfect."""
     # imported here: start-up time
     import numpy as np
 
@@ -90,7 +90,7 @@ def _refuse_contradictory_rows(problem: Problem, dataset: Dataset) -> None:
     raise DataError(
         Diagnostic(
             "D498",
-            "no tree is faultless on this data, and these parameters are those of faultless trees",
+            "no tree is perfect on this data, and these parameters are those of perfect trees",
             place=dataset.table.source,
             notes=(
                 f"rows {first} and {second} agree on every feature, not on `{target}`",
