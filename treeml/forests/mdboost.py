@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treeml.forests.column_generation import Restricted
-from treeml.forests.criterion import Grown
+from treeml.forests.criterion import CriterionBase, Grown
 from treeml.forests.examples import Examples, Signs, Whole
 from treeml.forests.quadratic import Simplex
 from treeml.lang.diagnostic import DataError, Diagnostic
@@ -27,7 +27,7 @@ DEFAULT_PENALTY = Fraction(1)
 NEARLY = 1e-9  # weights that may be better by this share are as good as optimal
 
 
-class MDBoost:
+class MDBoost(CriterionBase):
     """Option: `penalty` (D), the sum of the weights: the larger it is, the more the variance counts."""
 
     name: ClassVar[str] = "mdboost"
