@@ -14,14 +14,15 @@ from enum import Enum
 from fractions import Fraction
 from time import monotonic
 from types import MappingProxyType
-from typing import Any, ClassVar, Protocol, runtime_checkable
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from treeml.backends.claims import Proof, require
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Node
+
+if TYPE_CHECKING:  # numpy costs start-up time
+    import numpy as np
+    from numpy.typing import NDArray
 
 # -- what a back-end is given ---------------------------------------------------------
 
@@ -196,7 +197,7 @@ class Refusal:
 
 
 OnProgress = Callable[[Progress], bool | None]  # False stops the search
-Reprice = Callable[[NDArray[np.int64], Deadline, Node | None], Answer]  # costs, rows x classes -> the best tree
+Reprice = Callable[["NDArray[np.int64]", Deadline, Node | None], Answer]  # costs, rows x classes -> the best tree
 Solve = Callable[[Problem, Limits, Node | None, OnProgress | None], Answer]  # what the steps of a plan wrap
 
 
