@@ -120,7 +120,7 @@ def test_a_solver_of_clauses(monkeypatch: pytest.MonkeyPatch, strategy: str, ans
 
 
 def test_a_loop_that_claims_everything_infeasible_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No core is left, so that there would be no tree at all: the one in hand says otherwise."""
+    """An empty core claims that there is no tree at all, and a known tree contradicts that."""
     from treeml.backends.solvers.engines.sat import Sat
 
     monkeypatch.setattr(Sat, "solve", lambda self, assumptions=(): False)

@@ -57,7 +57,7 @@ def test_a_race_goes_on_without_a_member_that_fails(bad_backends: Path, name: st
 
 
 def test_the_best_incumbent_is_kept(bad_backends: Path) -> None:
-    """Nobody proves anything; the sleeper's tree was better than the greedy one."""
+    """No member proves anything; the sleeper's tree was better than the greedy one."""
     answer = raced("sleep", "cart", deadline=Deadline.after(4.0))
     assert (answer.status, answer.stop) == (Status.FEASIBLE, Stop.TIME)
     assert answer.tree is not None
