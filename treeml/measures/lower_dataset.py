@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from treeml.data.rounding import targets_may_be_rounded, weights_may_be_rounded
 from treeml.data.table import Dataset
 from treeml.lang.diagnostic import DataError, Diagnostic
 from treeml.measures.binarize import Question, binarize
@@ -27,6 +28,9 @@ class Lowered:
 def lower(dataset: Dataset, *, numeric: bool = False) -> Lowered:
     """The problem for a back-end; `numeric`: it uses ordered features directly, without their bits."""
     binarized = binarize(dataset, numeric=numeric)
+    # Only `bind` rounds, and only where this holds; a spec that was exchanged since then must not ask for more.
+    assert not dataset.rounding.weights or weights_may_be_rounded(dataset.spec)
+    assert not dataset.rounding.targets or targets_may_be_rounded(dataset.spec)
     mistakes: list[Diagnostic] = []
     goals, bounds = [], []
     for goal in dataset.spec.goals:
