@@ -193,11 +193,15 @@ class TreePricing:
 
 
 def scale_of(backend: Backend) -> int:
-    """The sum of the prices that the back-end supports exactly: costs go from 0 to twice the prices."""
+    """The largest sum of prices to try: costs go from 0 to twice the prices.
+
+    A back-end that cannot prove so large a goal to its last unit refuses it, and coarser prices are tried. To begin
+    with coarse ones would waste digits: `mip` proves large goals exactly where its relaxation settles them.
+    """
     carries = backend.can.carries
     if carries is None:
         return FINEST
-    return int(max(COARSEST, min(FINEST, 1 << (carries.goals // 2).bit_length() - 1)))
+    return int(max(COARSEST, min(FINEST, 1 << (carries.sums // 2).bit_length() - 1)))
 
 
 def solver_of(pricing: TreePricing) -> BestTreeSolver:
