@@ -69,7 +69,9 @@ def test_leaves_of_one_label_stay_apart() -> None:
 
 def test_numbers_of_leaves_stay_apart() -> None:
     text = "predict y minimize squared_loss require depth <= 2"
-    dataset, _ = prepare(tml.Model.parse(text), {"a": X[:, 0], "b": X[:, 1], "y": [0.5, 1.5, 2.5, 4.5, 6.5, 9.5, 3.5, 0.5]})
+    dataset, _ = prepare(
+        tml.Model.parse(text), {"a": X[:, 0], "b": X[:, 1], "y": [0.5, 1.5, 2.5, 4.5, 6.5, 9.5, 3.5, 0.5]}
+    )
     problem = lower(dataset).problem
     tree = Split(0, Split(1, Leaf(), Leaf()), Split(1, Leaf(), Leaf()))
     answer = Answer(Status.FEASIBLE, Stop.TIME, tree, evaluate_goals(problem, tree))

@@ -168,7 +168,7 @@ def test_weights_that_would_lose_their_digits_are_exact_or_refused() -> None:
             " --> the data\n"
             "  = note: too many digits\n"
             "  = note: from the first digit of their sum to the last digit of the smallest\n"
-            "  = note: they are not rounded here: that could make a requirement hold or fail, or change the small ones\n"
+            "  = note: they are not rounded, which could make a requirement hold or fail, or change the small ones\n"
             "  = help: round them to a few digits"
         )
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 from itertools import product
-from typing import Any
 
 import numpy as np
 import pytest

@@ -247,10 +247,7 @@ def _weights(
         return _Weights(np.ones(table.rows, dtype=np.int64))
     column = table.columns[name] if name is not None else None
     values = np.ones(table.rows) if column is None else spec_checks.numbers_of(column)
-    if spec.class_weights:
-        products = _class_products(spec, table, values, classes, actual, mistakes)
-    else:
-        products = None
+    products = _class_products(spec, table, values, classes, actual, mistakes) if spec.class_weights else None
 
     def scaled(most: int, largest: int) -> tuple[Whole, Fraction, Fraction]:
         if products is None:

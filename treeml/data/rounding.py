@@ -48,6 +48,8 @@ def weights_may_be_rounded(spec: Spec) -> bool:
     """Does at most the last goal read the weights, and is the tolerance of its proof known?"""
     if _is_read_before(spec, reads_weights):
         return False
+    if spec.ensemble is not None:  # a variance is a small difference of large sums; an own criterion may be anything
+        return spec.ensemble.name in ("lpboost", "hardmargin")
     goal = spec.goals[-1] if spec.goals else None
     if goal is None:
         return True
@@ -73,7 +75,7 @@ def targets_may_be_rounded(spec: Spec) -> bool:
 
 def _is_read_before(spec: Spec, reads: Callable[[Use], bool]) -> bool:
     """Does a requirement or an earlier goal read the column?"""
-    expressions = [each.expression for each in (*spec.requirements, *spec.goals[:-1])]
+    expressions = [*(each.expression for each in spec.requirements), *(goal.expression for goal in spec.goals[:-1])]
     return any(reads(use) for expression in expressions for _, use in expression.parts)
 
 

@@ -230,7 +230,7 @@ def too_many_digits(what: str, table: Table, span: Span | None) -> Diagnostic:
     title = f"the {what} have more digits than 64 bits hold"
     notes = (
         "from the first digit of their sum to the last digit of the smallest",
-        "they are not rounded here: that could make a requirement hold or fail, or change the small ones",
+        "they are not rounded, which could make a requirement hold or fail, or change the small ones",
     )
     return _at("D463", title, span, "too many digits", table, notes, ("round them to a few digits",))
 

@@ -18,7 +18,6 @@ from treeml.lang.methods import FAMILIES
 from treeml.lang.spec import Method
 from treeml.system.confinement import Confined, Foreign, Outside, confine, refuse_foreign
 
-
 LONGEST_NAME = 240  # bytes; common file systems accept 255
 LONGEST_PATH = 4000  # bytes; Linux accepts 4095
 

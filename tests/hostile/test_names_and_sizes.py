@@ -1,4 +1,4 @@
-"""Names that no file can have, long options, lying Parquet pages, results beyond every size, and a spec that changes."""
+"""Names that no file can have, long options, Parquet pages that lie, results beyond every size."""
 
 from __future__ import annotations
 
@@ -56,7 +56,9 @@ def test_short_lines_keep_what_is_short() -> None:
     assert short_lines("a" * 1000 + " b") == short_lines("a" * 2000 + " b")
 
 
-def test_pages_that_hold_more_than_the_footer_says_without_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pages_that_hold_more_than_the_footer_says_without_a_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Without a limit of the run, the memory of the machine is the limit: here a machine of half a megabyte."""
     path = tmp_path / "d.parquet"
     pl.DataFrame({"a": pl.zeros(100_000, pl.Int64, eager=True)}).write_parquet(path)
