@@ -122,16 +122,15 @@ def test_weights_that_do_not_fit_are_rounded_for_a_goal_and_that_is_said() -> No
     assert dataset.rounding.weights < Fraction(1, 10**9)
 
 
+def required(measure: str, sense: str, limit: int, name: str) -> Requirement:
+    return Requirement(Linear(((Fraction(1), Use(measure)),)), sense, Fraction(limit), name)
+
+
 @pytest.mark.parametrize(
     ("goals", "requirements"),
-    [
-        ((ERRORS,), (Requirement(Linear(((Fraction(1), Use("errors")),)), "<=", Fraction(1), "few"),)),
-        ((ERRORS,), (Requirement(Linear(((Fraction(1), Use("leaf_weight")),)), ">=", Fraction(1), "heavy"),)),
-        ((), (Requirement(Linear(((Fraction(1), Use("accuracy")),)), ">=", Fraction(1, 2), "good"),)),
-        ((ERRORS, goal("leaves")), ()),
-    ],
+    [((ERRORS,), (required("errors", "=", 1, "one"),)), ((ERRORS, goal("leaves")), ())],
 )
-def test_weights_that_a_requirement_or_an_earlier_goal_reads_are_exact_or_refused(
+def test_weights_that_an_equation_or_an_earlier_goal_reads_are_exact_or_refused(
     goals: tuple[Any, ...], requirements: tuple[Any, ...]
 ) -> None:
     spec = Spec(target="y", weight_column="w", goals=goals, requirements=requirements)
@@ -141,6 +140,17 @@ def test_weights_that_a_requirement_or_an_earlier_goal_reads_are_exact_or_refuse
     assert not dataset.rounding
     with pytest.raises(DataError, match="the weights have more digits than 64 bits hold"):
         bind(spec, load({**ROWS, "w": [1 / 3, 1000.0, 3.3, 0.7]}))
+
+
+def test_a_requirement_on_rounded_weights_is_loosened_and_measured_exactly() -> None:
+    spec = Spec(target="y", weight_column="w", goals=(ERRORS,), requirements=(required("errors", "<=", 1, "few"),))
+    weights = [1 / 3, 1000.0, 3.3, 0.7]
+    dataset = bind(spec, load({**ROWS, "w": weights}))
+    assert dataset.rounding.weights > 0
+    (bound,) = lower(dataset).problem.bounds
+    assert 1 + Fraction(1, 10**13) < bound.limit < 1 + Fraction(1, 10**11)
+    given = dataset.with_given_weights()
+    assert [whole * given.weight_scale for whole in given.weight] == [Fraction(repr(each)) for each in weights]
 
 
 def test_targets_that_do_not_fit_are_rounded_for_a_goal_only() -> None:

@@ -17,7 +17,7 @@ from treeml.data.rounding import Rounding, targets_may_be_rounded, weights_may_b
 from treeml.data.scaling import EXACT, fit, whole_fractions, whole_numbers
 from treeml.data.table import BitColumns, Column, Dataset, Table, Whole, label_text
 from treeml.lang.diagnostic import DataError, Diagnostic
-from treeml.lang.measures import MEASURES
+from treeml.lang.measures import BUILT_IN, MEASURES
 from treeml.lang.spec import Spec, Use
 
 _SAFE = 2**62  # sums of weights, and of targets, stay below this
@@ -78,7 +78,8 @@ def bind(spec: Spec, table: Table, *, keep: bool = False) -> Dataset:
         test_cost=dict(spec.test_costs),
         notes=tuple(notes),
         given=given,
-        rounding=Rounding(weights.error, target_error),
+        rounding=Rounding(weights.error, target_error, weights.moved),
+        given_weight=weights.given,
     )
     mistakes += spec_checks.unknown_classes_and_groups(dataset, roles.uses)
     if mistakes:
@@ -221,11 +222,13 @@ def _mistake_costs(
 
 @dataclass(frozen=True, slots=True)
 class _Weights:
-    """Row weights = whole * scale, and the largest change by rounding, relative to the weight."""
+    """Row weights = whole * scale, the largest change by rounding, relative to the weight, and all changes together."""
 
     whole: Whole
     scale: Fraction = Fraction(1)
     error: Fraction = Fraction(0)
+    moved: Fraction = Fraction(0)
+    given: tuple[NDArray[Any], Fraction] | None = None
 
 
 def _weights(
@@ -240,8 +243,8 @@ def _weights(
 ) -> _Weights:
     """Row weights as whole numbers, exact if their sum, times the largest cost, stays below 2**58.
 
-    Beyond that they are rounded if only the last goal reads them, and all of them keep their leading digits. Otherwise
-    they are exact up to 2**62, too large for some back-ends, or refused.
+    Beyond that they are rounded if `rounding.py` allows it and all of them keep their leading digits. Otherwise they
+    are exact up to 2**62, too large for some back-ends, or refused.
     """
     if name is None and not spec.class_weights:
         return _Weights(np.ones(table.rows, dtype=np.int64))
@@ -256,15 +259,16 @@ def _weights(
         fitted, scale, moved = fit(exact, counts, most, largest)
         return np.array(fitted, dtype=np.int64)[where], scale, moved
 
-    dearest = max(1, int(np.abs(costs).max(initial=1)))
+    is_priced = any(use.measure == "mistake_cost" or use.measure not in BUILT_IN for use in uses(spec))
+    dearest = max(1, int(np.abs(costs).max(initial=1))) if is_priced else 1
     room = max(_LARGEST // dearest, LEAST_DIGITS * table.rows)
     weight, scale, moved = scaled(room, room)
     may_round = weights_may_be_rounded(spec)
     if moved and not may_round:
         weight, scale, moved = scaled(_SAFE - 1, _SAFE - 1)
     elif moved:
-        # Solvers that compute with floats take rounded weights only below 2**53.
-        coarse = scaled(max(EXACT // dearest, LEAST_DIGITS * table.rows), EXACT)
+        # Rounded weights are useful to every solver only if they add up to less than 2**52.
+        coarse = scaled(max(EXACT // (2 * dearest), LEAST_DIGITS * table.rows), EXACT)
         if _least(coarse[0]) >= _KEPT:
             weight, scale, moved = coarse
     if not weight.any():
@@ -278,7 +282,21 @@ def _weights(
         f"their total moves by at most {float(moved):.2g}"
     )
     # Half a unit, and what the multiplication of a float by a power of ten may add.
-    return _Weights(weight, scale, Fraction(1, 2 * _least(weight)) + Fraction(1, 2**51))
+    error = Fraction(1, 2 * int(weight[weight > 0].min(initial=_SAFE))) + Fraction(1, 2**51)
+    return _Weights(weight, scale, error, moved, _unrounded(values, products))
+
+
+def _unrounded(
+    values: NDArray[Any], products: tuple[list[Fraction], list[int], NDArray[np.intp]] | None
+) -> tuple[NDArray[Any], Fraction]:
+    """The weights of all rows as integers of any size, and their scale."""
+    if products is not None:
+        exact, _, where = products
+    else:
+        known, where = np.unique(values, return_inverse=True)
+        exact = [spec_checks.as_fraction(value) for value in known.tolist()]
+    whole, scale = whole_fractions(exact)
+    return np.array(whole, dtype=object)[where.reshape(-1)], scale
 
 
 def _class_products(

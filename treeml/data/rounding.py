@@ -2,19 +2,26 @@
 
 Whole numbers of 64 bits do not hold every column of floats. A rounded column moves every value that is computed from
 it a little. A requirement turns that little into a wrong yes or no, and so does an earlier goal, whose best value later
-goals must keep. So a column is rounded only if nothing but the last goal reads it, and the proof of that goal then
-states a tolerance; in all other cases the column is exact, or refused.
+goals must keep. So a column is rounded only in these cases:
+
+- The last goal reads it. The proof of that goal then states a tolerance.
+- A requirement reads weights. The search then uses a limit that is looser by all that rounding can change, so it misses
+  no tree that meets the requirement, and `verify` measures the tree with the weights as they were given. If that tree
+  is good, it is also the best; if there is none for the looser limit, there is none at all. Otherwise the last digits
+  of the weights decide, and the problem is refused.
+
+In all other cases the column is exact, or refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
 
 from treeml.lang.measures import BUILT_IN, MEASURES, chosen_loss
-from treeml.lang.spec import CheckedGoal, Spec, Use
+from treeml.lang.spec import CheckedGoal, Requirement, Spec, Use
 
 _UNWEIGHTED_UNITS = frozenset({"count", "rows", "truth"})
 _PER_WEIGHT = frozenset({"weight", "cost", "loss"})  # a measure of these units grows in proportion to the weights
@@ -26,6 +33,7 @@ class Rounding:
 
     weights: Fraction = Fraction(0)  # the largest change of a weight, relative to the weight
     targets: Fraction = Fraction(0)  # the largest change of a number to predict
+    total: Fraction = Fraction(0)  # the changes of all weights, added up
 
     def __bool__(self) -> bool:
         return bool(self.weights or self.targets)
@@ -45,11 +53,12 @@ def reads_targets(use: Use) -> bool:
 
 
 def weights_may_be_rounded(spec: Spec) -> bool:
-    """Does at most the last goal read the weights, and is the tolerance of its proof known?"""
-    if _is_read_before(spec, reads_weights):
+    """Do no earlier goals read the weights, and is known what rounding means for the last goal and the requirements?"""
+    readers = [each for each in spec.requirements if any(reads_weights(use) for _, use in each.expression.parts)]
+    if _reads(spec.goals[:-1], reads_weights) or not all(map(_can_be_loosened, readers)):
         return False
     if spec.ensemble is not None:  # a variance is a small difference of large sums; an own criterion may be anything
-        return spec.ensemble.name in ("lpboost", "hardmargin")
+        return spec.ensemble.name in ("lpboost", "hardmargin") and not readers
     goal = spec.goals[-1] if spec.goals else None
     if goal is None:
         return True
@@ -64,7 +73,7 @@ def weights_may_be_rounded(spec: Spec) -> bool:
 
 def targets_may_be_rounded(spec: Spec) -> bool:
     """The same for the numbers to predict."""
-    if _is_read_before(spec, reads_targets):
+    if _reads((*spec.requirements, *spec.goals[:-1]), reads_targets):
         return False
     goal = spec.goals[-1] if spec.goals else None
     uses = [use for _, use in goal.expression.parts if reads_targets(use)] if goal is not None else []
@@ -73,10 +82,41 @@ def targets_may_be_rounded(spec: Spec) -> bool:
     return len(uses) == 1 and uses[0].measure in BUILT_IN and _only_adds_up(goal)
 
 
-def _is_read_before(spec: Spec, reads: Callable[[Use], bool]) -> bool:
-    """Does a requirement or an earlier goal read the column?"""
-    expressions = [*(each.expression for each in spec.requirements), *(goal.expression for goal in spec.goals[:-1])]
-    return any(reads(use) for expression in expressions for _, use in expression.parts)
+def _reads(asked: Iterable[Requirement | CheckedGoal], reads: Callable[[Use], bool]) -> bool:
+    return any(reads(use) for each in asked for _, use in each.expression.parts)
+
+
+def _can_be_loosened(requirement: Requirement) -> bool:
+    """Is known how far rounded weights move the value, and is there a side to which the limit can move?"""
+    uses = [use for _, use in requirement.expression.parts if reads_weights(use)]
+    return requirement.sense != "=" and not any(reads_targets(use) or use.measure == "margin" for use in uses)
+
+
+def looser(requirement: Requirement, limit: Fraction, rounding: Rounding, dearest: Fraction) -> Fraction:
+    """A limit that every tree meets with rounded weights if it meets `limit` with the weights as they were given.
+
+    `dearest` is the largest cost of a mistake.
+    """
+    if not rounding.weights or _is_an_end(requirement, limit):
+        return limit
+    slack = Fraction(0)
+    for factor, use in requirement.expression.parts:
+        if reads_weights(use):
+            unit = MEASURES[use.measure].unit
+            of_sums = rounding.total * (max(Fraction(1), dearest) if unit == "cost" else 1)
+            slack += abs(factor) * (of_sums if unit in _PER_WEIGHT else 16 * rounding.weights)
+    return limit + slack if requirement.sense == "<=" else limit - slack
+
+
+def _is_an_end(requirement: Requirement, limit: Fraction) -> bool:
+    """Is the limit one that rounding cannot cross? No weight becomes 0, so nothing stays nothing, and all stays all."""
+    if len(requirement.expression.parts) != 1 or requirement.expression.constant:
+        return False
+    factor, use = requirement.expression.parts[0]
+    measure = MEASURES[use.measure]
+    if factor <= 0 or measure.fairness:
+        return False
+    return limit == 0 or (measure.unit == "share" and limit == factor)
 
 
 def _only_adds_up(goal: CheckedGoal) -> bool:
