@@ -123,6 +123,11 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             "the last tree is optimal: a value one step smaller was proved impossible",
             bound=[INFEASIBLE], optimal=[INFEASIBLE], infeasible=[INFEASIBLE],
         ),
+        "quotient by quotient": _resting(
+            "numerator - q * denominator is at least its bound for every tree, so no quotient is below "
+            "q + bound / least denominator, which is q itself if the bound is 0",
+            bound=[BOUND, OPTIMAL], optimal=[BOUND, OPTIMAL], infeasible=[INFEASIBLE],
+        ),
         "race": _resting(
             "a member of the race proved it", bound=[BOUND], optimal=[OPTIMAL], infeasible=[INFEASIBLE]
         ),
