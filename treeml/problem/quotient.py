@@ -66,6 +66,13 @@ class Quotient:
         """A sum whose numbers are at least as large as those of every other sum and bound made here."""
         return self._weighed(*self._largest_weights())
 
+    def examples(self) -> tuple[Sum, ...]:
+        """Sums such as those that are minimized to minimize the quotient, the largest among them."""
+        return self.largest_sum(), self.against(Fraction(1)), self.denominator()
+
+    def denominator(self) -> Sum:
+        return Sum(((Fraction(1), Predicted(self.below)),))
+
     @property
     def reach(self) -> int:
         """No number made here is larger."""

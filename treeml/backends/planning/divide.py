@@ -19,7 +19,7 @@ from treeml.backends.contract import Answer, Limits, OnProgress, Progress, Solve
 from treeml.problem.evaluate import Routed, evaluate_sum, meets
 from treeml.problem.problem import Goal, Problem
 from treeml.problem.quotient import Quotient, quotient_of
-from treeml.problem.terms import Predicted, Sum
+from treeml.problem.terms import Sum
 from treeml.problem.tree import Leaf, Node
 
 ZERO = Fraction(0)
@@ -71,7 +71,7 @@ class _Quotients:
         """Finds out whether a denominator of 0, which counts as 0, is possible, if it could be the best quotient."""
         if not self.may_be_empty or not int(self.quotient.above.max(initial=0)) > 0 or self.best == 0:
             return None
-        answer = self.ask(Sum(((Fraction(1), Predicted(self.quotient.below)),)), None)
+        answer = self.ask(self.quotient.denominator(), None)
         if answer.status is Status.INFEASIBLE:
             return self.infeasible(answer)
         if answer.tree is not None:

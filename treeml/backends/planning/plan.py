@@ -158,7 +158,10 @@ def stages(problem: Problem, can: Capabilities) -> Iterator[Problem]:
         elif len(asked) == 1 and needs_dividing(asked[0], can):
             quotient = quotient_of(asked[0])
             assert quotient is not None
-            stage = stage.asking((replace(asked[0], sum=quotient.largest_sum()),), stage.bounds)
+            # Several sums stand for those that will be asked: no bound of the problem is equal to all of them.
+            for total in quotient.examples():
+                yield stage.asking((replace(asked[0], sum=total),), stage.bounds)
+            continue
         yield stage
 
 
