@@ -124,8 +124,8 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             bound=[INFEASIBLE], optimal=[INFEASIBLE], infeasible=[INFEASIBLE],
         ),
         "quotient by quotient": _resting(
-            "numerator - q * denominator is at least its bound for every tree, so no quotient is below "
-            "q + bound / least denominator, which is q itself if the bound is 0",
+            "numerator - s * denominator is at least its bound for every tree, at one or several s, so no quotient is "
+            "below s + bound / denominator",
             bound=[BOUND, OPTIMAL], optimal=[BOUND, OPTIMAL], infeasible=[INFEASIBLE],
         ),
         "race": _resting(

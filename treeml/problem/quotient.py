@@ -36,8 +36,11 @@ class Quotient:
 
     def of(self, routed: Routed) -> Fraction:
         """The quotient of a tree; 0 if its denominator is 0."""
-        below = added(routed.at_labels(self.below))
+        below = self.denominator_of(routed)
         return Fraction(added(routed.at_labels(self.above)), below) if below else Fraction(0)
+
+    def denominator_of(self, routed: Routed) -> int:
+        return added(routed.at_labels(self.below))
 
     def value(self, quotient: Fraction) -> Fraction:
         """What a quotient is worth as the user's goal."""

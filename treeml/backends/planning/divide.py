@@ -2,27 +2,33 @@
 
 The method of Dinkelbach (1967): at the quotient q of the best tree so far, minimize numerator - q * denominator. A
 negative minimum belongs to a better tree, whose quotient is the next q; a minimum of 0 proves that no tree is better.
-Everything is in whole numbers and fractions. The number of solves is small, because every q is the quotient of the tree
-that is best at the previous one. A minimum, or a bound on it, also bounds the quotient of all trees, since the least
-positive denominator is known.
+Everything is in whole numbers and fractions, and a few solves are enough.
+
+Searches are much faster on small numbers than on those of an exact q. So simple fractions on both sides of q are tried
+first: if the best tree is optimal at one below q and at one above, it is optimal at q, which lies between. Whatever the
+fraction s, a minimum m says that every quotient is at least s + m / denominator. All these lines together bound the
+quotients of all trees, because the least and the greatest denominator are known.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations
 from math import ceil
 from time import monotonic
 
 from treeml.backends.claims import BOUND, OPTIMAL, Contradiction, Evidence, Proof, combined, supporting
 from treeml.backends.contract import Answer, Limits, OnProgress, Progress, Solve, Status, Stop
 from treeml.problem.evaluate import Routed, evaluate_sum, meets
+from treeml.problem.neighbors import simplest_between
 from treeml.problem.problem import Goal, Problem
 from treeml.problem.quotient import Quotient, quotient_of
 from treeml.problem.terms import Sum
 from treeml.problem.tree import Leaf, Node
 
 ZERO = Fraction(0)
+BESIDE = Fraction(1, 12)  # simple fractions are taken from this share of a quotient beside it
 
 
 def divide(inner: Solve) -> Solve:
@@ -49,7 +55,10 @@ class _Quotients:
         self.on_progress = on_progress
         self.tree: Node | None = None
         self.best: Fraction | None = None  # the quotient of the tree
+        self.below = 0  # the denominator of the tree
         self.smallest = quotient.least_below  # no positive denominator is smaller
+        self.largest = max(1, quotient.most_below)
+        self.lines: dict[Fraction, Fraction] = {}  # s -> m: no tree has numerator - s * denominator below m
         self.may_be_empty = quotient.may_be_empty  # can a denominator be 0?
         self.low = quotient.least  # no quotient is smaller
         self.proofs = [Evidence("row by row", "quotients of single rows")]  # of `low`
@@ -84,29 +93,39 @@ class _Quotients:
         return None if least is not None and answer.status is Status.OPTIMAL else self.unproved(answer)
 
     def step(self) -> Answer | None:
-        """One solve at the best quotient so far; the final answer if the loop ends with it."""
-        known = self.best
-        at = self.low if known is None else known
+        """One solve near the best quotient so far, or at it; the final answer if the loop ends with it."""
+        known, at = self.best, self.next_number()
         answer = self.ask(self.quotient.against(at), at)
         if answer.status is Status.INFEASIBLE:
             return self.infeasible(answer)
         if answer.tree is not None:
             self.improve(answer.tree)
-        is_better = self.best is not None and (known is None or self.best < known)
         least = _proved(answer)
         if least is not None:
-            self.raise_low(at, least, supporting(answer.evidence, BOUND) or supporting(answer.evidence, OPTIMAL))
+            self.draw(at, least, supporting(answer.evidence, BOUND) or supporting(answer.evidence, OPTIMAL))
         if self.best is not None and self.best <= self.low:
             return self.proved()
         if self.has_small_gap():
             return self.unproved(replace(answer, status=Status.FEASIBLE, stop=Stop.GAP))
-        if answer.status is Status.OPTIMAL or (answer.stop is Stop.FINISHED and is_better):
-            if not is_better:
-                raise Contradiction("its optimum is below 0, and its tree is no better than the tree that has 0")
-            if self.limits.deadline.passed:
-                return self.unproved(replace(answer, status=Status.FEASIBLE, stop=Stop.TIME))
-            return None
-        return self.unproved(answer)
+        is_better = self.best is not None and (known is None or self.best < known)
+        if answer.status is not Status.OPTIMAL and not (answer.stop is Stop.FINISHED and is_better):
+            return self.unproved(answer)
+        if at == known and not is_better:
+            raise Contradiction("its optimum is below 0, and its tree is no better than the tree that has 0")
+        if self.limits.deadline.passed:
+            return self.unproved(replace(answer, status=Status.FEASIBLE, stop=Stop.TIME))
+        return None
+
+    def next_number(self) -> Fraction:
+        """The number for the next solve: a simple one beside the best quotient, or that quotient itself."""
+        if self.best is None:
+            return self.low
+        for toward, ends in ((-1, (self.smallest, self.below)), (1, (self.below, self.largest))):
+            simple = self.best and _simplest(self.best, self.best + toward * abs(self.best) * BESIDE)
+            is_open = any(self.least_at(Fraction(end)) < self.best for end in ends)
+            if simple and is_open and simple not in self.lines:
+                return simple
+        return self.best
 
     def ask(self, total: Sum, at: Fraction | None) -> Answer:
         """The answer of the back-end that minimizes a sum; `at` is the number that the sum compares quotients with."""
@@ -129,7 +148,7 @@ class _Quotients:
         if moment.tree is not None and self.is_answer(moment.tree):
             self.improve(moment.tree)
         if moment.bound is not None and at is not None:
-            self.raise_low(at, moment.bound, supporting(moment.evidence, BOUND))
+            self.draw(at, moment.bound, supporting(moment.evidence, BOUND))
         if self.on_progress is not None and self.on_progress(self.moment()) is False:
             return False
         return False if self.has_small_gap() else None
@@ -147,23 +166,38 @@ class _Quotients:
 
     def improve(self, tree: Node) -> bool:
         """Keeps the tree if its quotient is the smallest so far."""
-        found = self.quotient.of(Routed(self.problem, tree))
+        routed = Routed(self.problem, tree)
+        found = self.quotient.of(routed)
         if self.best is not None and found >= self.best:
             return False
-        self.tree, self.best = tree, found
+        self.tree, self.best, self.below = tree, found, max(1, self.quotient.denominator_of(routed))
         self.trace.append(Progress(monotonic() - self.began, (self.quotient.value(found),), None, tree))
         return True
 
-    def raise_low(self, at: Fraction, least: Fraction, evidence: Proof) -> None:
+    def draw(self, at: Fraction, least: Fraction, evidence: Proof) -> None:
         """No tree has numerator - at * denominator below `least`, in units of the denominator of `at`."""
-        least = Fraction(ceil(least)) / at.denominator  # the sum is a whole number
-        below = self.smallest if least < 0 else max(1, self.quotient.most_below)
-        low = at + least / below
+        line = Fraction(ceil(least)) / at.denominator  # the sum is a whole number
+        if not evidence or (at in self.lines and self.lines[at] >= line):
+            return
+        self.lines[at] = line
+        low = self.least_quotient()
         if self.may_be_empty:
             low = min(low, ZERO)
-        if low > self.low and evidence:
-            self.low = low
-            self.proofs += evidence
+        self.proofs += evidence
+        self.low = max(low, self.low)
+
+    def least_quotient(self) -> Fraction:
+        """No quotient is smaller, by all lines together: their upper envelope is lowest at an end or a crossing."""
+        ends = [Fraction(self.smallest), Fraction(self.largest)]
+        for (s, m), (other, n) in combinations(self.lines.items(), 2):
+            crossing = (n - m) / (s - other)
+            if ends[0] < crossing < ends[1]:
+                ends.append(crossing)
+        return min(map(self.least_at, ends))
+
+    def least_at(self, below: Fraction) -> Fraction:
+        """No quotient with this denominator is smaller, by the lines."""
+        return max((s + m / below for s, m in self.lines.items()), default=self.low)
 
     def bound(self) -> Fraction:
         low = self.low if self.best is None else min(self.low, self.best)
@@ -229,3 +263,9 @@ def _proved(answer: Answer) -> Fraction | None:
     if answer.status is Status.OPTIMAL and answer.objective:
         return answer.objective[0] - answer.tolerance
     return None
+
+
+def _simplest(one: Fraction, other: Fraction) -> Fraction:
+    """The simplest fraction strictly between two that have the same sign."""
+    low, high = sorted((abs(one), abs(other)))
+    return simplest_between(low, high) * (1 if one > 0 else -1)
