@@ -120,10 +120,9 @@ class _Quotients:
         """The number for the next solve: a simple one beside the best quotient, or that quotient itself."""
         if self.best is None:
             return self.low
-        for toward, ends in ((-1, (self.smallest, self.below)), (1, (self.below, self.largest))):
+        for toward, low, high in ((-1, self.smallest, self.below), (1, self.below, self.largest)):
             simple = self.best and _simplest(self.best, self.best + toward * abs(self.best) * BESIDE)
-            is_open = any(self.least_at(Fraction(end)) < self.best for end in ends)
-            if simple and is_open and simple not in self.lines:
+            if simple and simple not in self.lines and self.least_between(low, high) < self.best:
                 return simple
         return self.best
 
@@ -180,24 +179,24 @@ class _Quotients:
         if not evidence or (at in self.lines and self.lines[at] >= line):
             return
         self.lines[at] = line
-        low = self.least_quotient()
+        low = self.least_between(self.smallest, self.largest)
         if self.may_be_empty:
             low = min(low, ZERO)
         self.proofs += evidence
         self.low = max(low, self.low)
 
-    def least_quotient(self) -> Fraction:
-        """No quotient is smaller, by all lines together: their upper envelope is lowest at an end or a crossing."""
-        ends = [Fraction(self.smallest), Fraction(self.largest)]
+    def least_between(self, low: int, high: int) -> Fraction:
+        """No quotient with a denominator between these is smaller, by all lines together.
+
+        Their upper envelope is lowest at an end or where two of them cross.
+        """
+        below = [Fraction(low), Fraction(high)]
         for (s, m), (other, n) in combinations(self.lines.items(), 2):
             crossing = (n - m) / (s - other)
-            if ends[0] < crossing < ends[1]:
-                ends.append(crossing)
-        return min(map(self.least_at, ends))
-
-    def least_at(self, below: Fraction) -> Fraction:
-        """No quotient with this denominator is smaller, by the lines."""
-        return max((s + m / below for s, m in self.lines.items()), default=self.low)
+            if low < crossing < high:
+                below.append(crossing)
+        lines = self.lines.items()
+        return min(max((s + m / each for s, m in lines), default=self.low) for each in below)
 
     def bound(self) -> Fraction:
         low = self.low if self.best is None else min(self.low, self.best)
