@@ -120,7 +120,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             bound=ANY, optimal=ANY, infeasible=[INFEASIBLE],
         ),
         "less and less": _resting(
-            "the last tree is optimal: a value one step smaller was proved impossible",
+            "there is no tree up to a value, so no tree has less than one step of the grid above it",
             bound=[INFEASIBLE], optimal=[INFEASIBLE], infeasible=[INFEASIBLE],
         ),
         "quotient by quotient": _resting(

@@ -20,7 +20,7 @@ from time import monotonic
 
 from treeml.backends.claims import BOUND, OPTIMAL, Contradiction, Evidence, Proof, combined, supporting
 from treeml.backends.contract import Answer, Limits, OnProgress, Progress, Solve, Status, Stop
-from treeml.problem.evaluate import Routed, evaluate_sum, meets
+from treeml.problem.evaluate import Routed, evaluate_sum, is_answer
 from treeml.problem.neighbors import simplest_between
 from treeml.problem.problem import Goal, Problem
 from treeml.problem.quotient import Quotient, quotient_of
@@ -69,7 +69,7 @@ class _Quotients:
 
     def solve(self, start: Node | None) -> Answer:
         for tree in (start, *map(Leaf, range(self.problem.classes))):
-            if tree is not None and self.is_answer(tree):
+            if tree is not None and is_answer(self.problem, tree):
                 self.improve(tree)
         ended = self.settle_empty()
         while ended is None:
@@ -144,7 +144,7 @@ class _Quotients:
 
     def hear(self, moment: Progress, at: Fraction | None) -> bool | None:
         """Passes a report of the back-end on; False stops it."""
-        if moment.tree is not None and self.is_answer(moment.tree):
+        if moment.tree is not None and is_answer(self.problem, moment.tree):
             self.improve(moment.tree)
         if moment.bound is not None and at is not None:
             self.draw(at, moment.bound, supporting(moment.evidence, BOUND))
@@ -157,11 +157,6 @@ class _Quotients:
         return Progress(monotonic() - self.began, objective, self.bound(), self.tree, evidence=self.evidence())
 
     # -- what is known -----------------------------------------------------------------------
-
-    def is_answer(self, tree: Node) -> bool:
-        routed = Routed(self.problem, tree)
-        filled = not self.problem.rows or all(len(rows) for _, _, rows in routed.leaves)
-        return filled and all(meets(bound, self.problem, tree, routed) for bound in self.problem.bounds)
 
     def improve(self, tree: Node) -> bool:
         """Keeps the tree if its quotient is the smallest so far."""
