@@ -128,6 +128,10 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             "below s + bound / denominator",
             bound=[BOUND, OPTIMAL], optimal=[BOUND, OPTIMAL], infeasible=[INFEASIBLE],
         ),
+        "looser limits": _resting(
+            "no tree within looser limits is better, or there is none, and every tree within these limits is one of them",
+            bound=[BOUND], optimal=[OPTIMAL], infeasible=[INFEASIBLE],
+        ),
         "race": _resting(
             "a member of the race proved it", bound=[BOUND], optimal=[OPTIMAL], infeasible=[INFEASIBLE]
         ),
