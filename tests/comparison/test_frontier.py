@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from treeml.backends.contract import Status
+from treeml.backends.contract import Status, Stop
 from treeml.lang.statements import Statements
 from treeml.solving.options import RunOptions
 from treeml.solving.pipeline import solve
@@ -34,15 +34,24 @@ forbid split on sex
 
 
 @pytest.fixture
-def fair(tmp_path: Path) -> Statements:
+def rows(tmp_path: Path) -> Path:
     random = Random(5)
-    rows = []
+    lines = []
     for _ in range(40):
         sex = random.choice("mf")
         a, b = int(random.random() < (0.8 if sex == "m" else 0.3)), random.randrange(2)
-        rows.append(f"{a},{b},{random.randrange(2)},{sex},{int(random.random() < 0.15 + 0.6 * a + 0.15 * b)}")
-    (tmp_path / "rows.csv").write_text("a,b,c,sex,label\n" + "\n".join(rows) + "\n")
-    return Statements.parse(FAIR, folder=tmp_path)
+        lines.append(f"{a},{b},{random.randrange(2)},{sex},{int(random.random() < 0.15 + 0.6 * a + 0.15 * b)}")
+    (tmp_path / "rows.csv").write_text("a,b,c,sex,label\n" + "\n".join(lines) + "\n")
+    return tmp_path / "rows.csv"
+
+
+@pytest.fixture
+def fair(rows: Path) -> Statements:
+    return parsed(FAIR, rows)
+
+
+def parsed(text: str, rows: Path) -> Statements:
+    return Statements.parse(text.replace('"rows.csv"', f'"{rows}"'))
 
 
 def planned(model: Statements, backend: str = "oracle", **settings: list[str]) -> list[Job]:
@@ -86,7 +95,7 @@ def test_reuse_changes_no_answer(fair: Statements, at_once: int) -> None:
             assert record["reused"]["params"]["tolerance"] > record["params"]["tolerance"]
             assert any("without a search" in note for note in record["notes"])
     assert taken_over == len(jobs) - searches
-    assert taken_over >= 2
+    assert taken_over >= 1
 
 
 def test_each_optimum_is_proved_once(fair: Statements) -> None:
@@ -97,8 +106,8 @@ def test_each_optimum_is_proved_once(fair: Statements) -> None:
     assert searches <= len({record["objective"] for record in records.values()}) + 1
 
 
-def test_infeasible_limits_exclude_tighter_ones(fair: Statements) -> None:
-    impossible = Statements.parse(FAIR + "require precision(1) >= 99%\nrequire leaves >= 3\n", folder=fair.folder)
+def test_infeasible_limits_exclude_tighter_ones(rows: Path) -> None:
+    impossible = parsed(FAIR + "require precision(1) >= 99%\nrequire leaves >= 3\n", rows)
     jobs = planned(impossible, least=["90%", "95%", "100%"])
     (chain,) = chains_of(jobs)
     records, searches = followed(chain, 1)
@@ -119,12 +128,10 @@ def test_limits_in_both_directions_and_two_params(fair: Statements) -> None:
     assert any(chain[0] == (0.05, 0.8) and chain[-1] == (0.2, 0.5) for chain in found)
 
 
-def test_what_is_not_only_a_limit_is_not_reused(fair: Statements) -> None:
-    priced = Statements.parse(
-        "param price = 1\n" + FAIR.replace("maximize accuracy", "minimize errors + price * leaves"), folder=fair.folder
-    )
+def test_what_is_not_only_a_limit_is_not_reused(rows: Path) -> None:
+    priced = parsed("param price = 1\n" + FAIR.replace("maximize accuracy", "minimize errors + price * leaves"), rows)
     assert chains_of(planned(priced, price=["1", "2"])) == []
-    validated = Statements.parse(FAIR + "validate by folds(2, seed = 1)\n", folder=fair.folder)
+    validated = parsed(FAIR + "validate by folds(2, seed = 1)\n", rows)
     assert chains_of(planned(validated, tolerance=["5%", "20%"])) == []
 
 
@@ -135,7 +142,7 @@ def test_a_stopped_job_gets_the_bound_of_looser_limits(fair: Statements) -> None
     loosest = chain.done[1][1]
     assert loosest is not None
     record, result = solved(chain.jobs[0])
-    stopped = replace(result, status=Status.FEASIBLE, bound=None, evidence=())
+    stopped = replace(result, status=Status.FEASIBLE, stop=Stop.TIME, bound=None, evidence=())
     record = chain.take({**record, "status": "feasible", "bound": None}, stopped)
     assert record["bound"] == loosest.objective
     assert record["evidence"][0]["rule"] == "looser limits"
@@ -151,3 +158,16 @@ def test_a_start_comes_from_tighter_limits(fair: Statements) -> None:
     tightest = chain.done[0][1]
     assert tightest is not None
     assert [job.options.start for job in chain.next_jobs(1)] == [tightest.tree]
+
+
+def test_a_tighter_tree_that_is_better_is_a_contradiction(fair: Statements) -> None:
+    jobs = planned(fair, tolerance=["0%", "100%"])
+    (chain,) = chains_of(jobs)
+    record, poor = solved(chain.jobs[0])
+    best_record, best = solved(chain.jobs[1])
+    assert poor.objective < best.objective
+    chain.take({**record, "key": best_record["key"]}, poor)  # the poor tree is called optimal at the loose limit
+    told = chain.take({**best_record, "key": record["key"]}, best)
+    assert told["codes"] == ["B514"]
+    assert told["unverified"]
+    assert "better than what it calls optimal" in told["because"]

@@ -16,14 +16,15 @@ from typing import TYPE_CHECKING
 
 from treeml.backends.claims import BOUND, INFEASIBLE, OPTIMAL, Evidence, supporting
 from treeml.backends.contract import Answer, Status, Stop
-from treeml.lang.diagnostic import SpecError
+from treeml.lang.diagnostic import BackendError, Diagnostic, SpecError
 from treeml.studies.comparison.jobs import Job, checked_spec
-from treeml.studies.comparison.record import Record, of_result
+from treeml.studies.comparison.record import Record, of_error, of_result
 
 if TYPE_CHECKING:
     from treeml.lang.spec import Requirement, Spec
     from treeml.solving.choice import Chosen
     from treeml.solving.result import Result
+    from treeml.solving.verify import Verification
     from treeml.trees.tree import Tree
 
 
@@ -73,9 +74,13 @@ class Chain:
         key = record["key"]
         place = next(place for place, each in enumerate(self.jobs) if each.about["key"] == key)
         looser = self.looser(place)
-        if result is not None and result.status in (Status.FEASIBLE, Status.UNKNOWN) and looser is not None:
+        if result is not None and looser is not None:
             source, proof = looser
-            better = _bounded(self.jobs[place], result, proof, _params(source))
+            try:
+                _object(result, proof, _params(source))
+                better = _bounded(self.jobs[place], result, proof, _params(source))
+            except BackendError as error:
+                better, record, result = None, {**record, **of_error(error)}, None
             if better is not None:
                 times = {name: value for name, value in record.items() if name.endswith("seconds") or name == "trace"}
                 record, result = {**record, **of_result(better), **times, "reused": _source(source)}, better
@@ -178,6 +183,25 @@ def _bounded(job: Job, result: Result, proof: Result, where: str) -> Result | No
     return _verified(job, proof, lambda chosen: _with_bound(result, proof, chosen, where))
 
 
+def _object(result: Result, proof: Result, where: str) -> None:
+    """Raises if a tree of tighter limits is better than the optimum of looser ones, or exists where there is none."""
+    if result.exact is None or proof.tolerance or result.tolerance:
+        return
+    if proof.status is Status.INFEASIBLE:
+        raise BackendError(_contradiction(f"it has a tree here, and says infeasible for {where}"))
+    if proof.exact is not None and _minimized(result.exact) < _minimized(proof.exact):
+        raise BackendError(_contradiction(f"its tree here is better than what it calls optimal for {where}"))
+
+
+def _minimized(exact: Verification) -> tuple[Fraction, ...]:
+    return tuple(-goal.value if goal.sense == "maximize" else goal.value for goal in exact.goals)
+
+
+def _contradiction(note: str) -> Diagnostic:
+    notes = (note, "every tree within tighter limits is within the looser ones")
+    return Diagnostic("B514", "the back-end contradicts itself", notes=notes)
+
+
 def _verified(job: Job, proof: Result, claim: Callable[[Chosen], Answer | None]) -> Result | None:
     """A claim about the problem of a job, checked and verified as the answer of a back-end is."""
     from treeml.backends.run import checked
@@ -204,6 +228,8 @@ def _with_bound(result: Result, proof: Result, chosen: Chosen, where: str) -> An
 
     problem = chosen.plan.problem
     basis = supporting(proof.evidence, BOUND)
+    if result.status not in (Status.FEASIBLE, Status.UNKNOWN):
+        return None
     if len(problem.goals) != 1 or proof.status is not Status.OPTIMAL or proof.exact is None or not basis:
         return None
     sign = -1 if problem.goals[0].negated else 1

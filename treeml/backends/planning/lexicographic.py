@@ -28,9 +28,7 @@ def lexicographic(inner: Solve) -> Solve:
         values: tuple[Fraction, ...] = ()
         best = start
         for number, goal in enumerate(problem.goals):
-            answer = inner(
-                problem.asking((goal,), problem.bounds + held), limits, best, _told(on_progress, values)
-            )
+            answer = inner(problem.asking((goal,), problem.bounds + held), limits, best, _told(on_progress, values))
             if number == 0 and answer.tree is None:
                 return answer
             if answer.status is Status.INFEASIBLE:

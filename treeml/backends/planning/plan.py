@@ -120,7 +120,10 @@ def _plan(reductions: _Reductions, backend: Backend, options: Mapping[str, Any] 
         steps.append(Step("leaves are minimized by asking for a tree of 1, 2, 3, ... leaves in turn", grow))
     if any(needs_descending(goal, can) for goal in lowered.goals):
         steps.append(
-            Step("the largest of several sums is minimized by halving: is there a tree below the middle of what is possible?", descend)
+            Step(
+                "the largest of several sums is minimized by halving: is there a tree below the middle of what is possible?",
+                descend,
+            )
         )
     if any(needs_dividing(goal, can) for goal in lowered.goals):
         steps.append(
