@@ -242,11 +242,11 @@ def _with_bound(result: Result, proof: Result, chosen: Chosen, where: str) -> An
         return Answer(result.status, result.stop, bound=bound, notes=notes, evidence=evidence)
     node = lower_start(result.tree, chosen.lowered)
     values = evaluate_goals(problem, node)
-    status, stop = result.status, result.stop
-    if bound >= values[0] and not proof.tolerance:
-        status, stop = Status.OPTIMAL, Stop.PROVED
-        evidence = (Evidence("bound meets tree", "", evidence),)
-    return Answer(status, stop, node, values, bound, trace=result.trace, notes=notes, evidence=evidence)
+    answer = Answer(result.status, result.stop, node, values, bound, notes=notes, evidence=evidence)
+    if bound < values[0] or proof.tolerance:
+        return answer
+    met = (Evidence("bound meets tree", "", evidence),)
+    return replace(answer, status=Status.OPTIMAL, stop=Stop.PROVED, evidence=met)
 
 
 def _claimed(proof: Result, tree: Tree | None, chosen: Chosen, where: str) -> Answer | None:

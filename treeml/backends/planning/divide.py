@@ -88,7 +88,7 @@ class _Quotients:
         least = _proved(answer)
         if least is not None and least > 0:
             self.may_be_empty = False
-            self.smallest = max(self.smallest, least)
+            self.smallest = max(self.smallest, ceil(least))
             self.proofs += supporting(answer.evidence, BOUND)
         return None if least is not None and answer.status is Status.OPTIMAL else self.unproved(answer)
 

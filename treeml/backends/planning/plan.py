@@ -16,9 +16,9 @@ from treeml.backends import registry
 from treeml.backends.contract import NO_LIMITS, Answer, Backend, Capabilities, Limits, OnProgress, Refusal, Solve
 from treeml.backends.planning.capabilities import (
     depth_is_found,
+    is_stepwise,
     lacks,
     needs_deepening,
-    is_stepwise,
     needs_descending,
     needs_dividing,
     needs_growing,
@@ -39,6 +39,12 @@ from treeml.problem.tree import Node
 # If a back-end needs a depth bound and the spec has none, one that follows from the rows and the other bounds is used,
 # up to this depth: a model of deeper trees would be larger than any user intends.
 DEEPEST_IMPLIED = 8
+
+HALVING = "the largest of several sums is minimized by halving: is there a tree in the lower half of what is possible?"
+DIVIDING = (
+    "a quotient is minimized by minimizing its numerator minus a number times its denominator, for numbers near the best "
+    "quotient so far, until no better one is possible"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,20 +125,9 @@ def _plan(reductions: _Reductions, backend: Backend, options: Mapping[str, Any] 
     if any(needs_growing(goal, can) for goal in lowered.goals):
         steps.append(Step("leaves are minimized by asking for a tree of 1, 2, 3, ... leaves in turn", grow))
     if any(needs_descending(goal, can) for goal in lowered.goals):
-        steps.append(
-            Step(
-                "the largest of several sums is minimized by halving: is there a tree below the middle of what is possible?",
-                descend,
-            )
-        )
+        steps.append(Step(HALVING, descend))
     if any(needs_dividing(goal, can) for goal in lowered.goals):
-        steps.append(
-            Step(
-                "a quotient is minimized by minimizing its numerator minus the best quotient so far times its "
-                "denominator, until that is 0",
-                divide,
-            )
-        )
+        steps.append(Step(DIVIDING, divide))
     if spreads and (any("Largest" in total.kinds() for total in _sums(lowered))):
         steps.append(rewriting("a limit on the largest of several sums becomes a limit on each of them", spread))
     asked = [rescaled(spread(stage) if spreads else stage, can.carries) for stage in stages(lowered, can)]
