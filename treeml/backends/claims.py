@@ -129,7 +129,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             bound=[BOUND, OPTIMAL], optimal=[BOUND, OPTIMAL], infeasible=[INFEASIBLE],
         ),
         "looser limits": _resting(
-            "no tree within looser limits is better, or there is none, and all trees within these limits are among them",
+            "no tree within looser limits is better, or there is none, and all trees within these limits are of them",
             bound=[BOUND], optimal=[OPTIMAL], infeasible=[INFEASIBLE],
         ),
         "race": _resting(

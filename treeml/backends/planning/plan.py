@@ -42,8 +42,8 @@ DEEPEST_IMPLIED = 8
 
 HALVING = "the largest of several sums is minimized by halving: is there a tree in the lower half of what is possible?"
 DIVIDING = (
-    "a quotient is minimized by minimizing its numerator minus a number times its denominator, for numbers near the best "
-    "quotient so far, until no better one is possible"
+    "a quotient is minimized by minimizing its numerator minus a number times its denominator, for numbers near the "
+    "best quotient so far, until no better one is possible"
 )
 
 
