@@ -96,10 +96,12 @@ class Chain:
                 yield found[0]
 
     def looser(self, place: int) -> tuple[Record, Result] | None:
-        """The proof for the nearest looser limits that have one."""
+        """The proof for the nearest looser limits that were searched and have one."""
         for other in range(place + 1, len(self.jobs)):
             record, result = self.done.get(other, ({}, None))
-            if result is not None and result.status in (Status.OPTIMAL, Status.INFEASIBLE):
+            if result is None or "reused" in record:
+                continue  # what it rests on is a proof for even looser limits, with the same values
+            if result.status in (Status.OPTIMAL, Status.INFEASIBLE):
                 return record, result
         return None
 
