@@ -216,3 +216,11 @@ def test_a_quotient_that_no_sum_compares_is_refused_in_words() -> None:
     refused = plan(problem, Additive())
     assert not isinstance(refused, Plan)
     assert refused[0].because == "additive cannot minimize a quotient of two sums"
+
+
+def test_a_quotient_in_a_sum_is_refused_in_words() -> None:
+    goal = Sum((*precision().parts, (Fraction(1, 10), Leaves())))
+    refused = plan(binary(ROWS, 2, minimize(goal), (bound(Depth(), "<=", 1),)), Additive())
+    assert not isinstance(refused, Plan)
+    assert "only as a goal of its own" in refused[0].because
+    assert "then minimize leaves" in refused[0].instead

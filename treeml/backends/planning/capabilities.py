@@ -9,7 +9,7 @@ from treeml.backends.contract import Backend, Capabilities, Refusal
 from treeml.backends.planning.descend import descends
 from treeml.backends.planning.lowerings import spread_bound
 from treeml.problem.problem import Bound, Goal, Problem
-from treeml.problem.quotient import quotient_of
+from treeml.problem.quotient import Quotient, quotient_of
 from treeml.problem.terms import KINDS, Depth, Sum
 
 
@@ -84,6 +84,10 @@ def _goal_lacks(goal: Goal, backend: Backend, feature: str) -> Iterator[Refusal]
     if needs_dividing(goal, backend.can):
         yield from _quotient_lacks(goal, backend, feature)
         return
+    if "Ratio" in goal.sum.kinds() - backend.can.goals and len(goal.sum.parts) > 1 and "Predicted" in backend.can.goals:
+        because = f"{backend.name} takes a quotient, such as f1 or precision, only as a goal of its own"
+        yield Refusal(feature, because, "make the rest another goal: `maximize f1(...) then minimize leaves`")
+        return
     if not needs_deepening(goal, backend.can):
         yield from _lacking(goal.sum, backend, "minimize", feature)
         return
@@ -102,8 +106,12 @@ def _quotient_lacks(goal: Goal, backend: Backend, feature: str) -> Iterator[Refu
     if quotient.is_small:
         yield from _lacking(quotient.largest_sum(), backend, "minimize", feature)
     else:
-        because = f"its numbers would reach {quotient.reach:.1e}, which is beyond 64 bits"
-        yield Refusal(feature, because, "give weights and costs with fewer digits")
+        yield _large(quotient, feature)
+
+
+def _large(quotient: Quotient, feature: str) -> Refusal:
+    because = f"its numbers would reach {quotient.reach:.1e}, which is beyond 64 bits"
+    return Refusal(feature, because, "give weights and costs with fewer digits")
 
 
 def _hold_lacks(goal: Goal, backend: Backend, feature: str) -> Iterator[Refusal]:
@@ -112,7 +120,8 @@ def _hold_lacks(goal: Goal, backend: Backend, feature: str) -> Iterator[Refusal]
     held = Bound(goal.sum, "<=", Fraction(0))
     if quotient is not None:
         if not quotient.is_small:
-            return  # refused as a goal already
+            yield _large(quotient, feature)
+            return
         held = Bound(quotient.largest_sum(), "<=", Fraction(0))
     for bound in (held,) if "Largest" in backend.can.bounds else spread_bound(held):
         yield from _lacking(bound.sum, backend, "bound", feature)

@@ -78,7 +78,9 @@ class _Quotients:
 
     def settle_empty(self) -> Answer | None:
         """Finds out whether a denominator of 0, which counts as 0, is possible, if it could be the best quotient."""
-        if not self.may_be_empty or not int(self.quotient.above.max(initial=0)) > 0 or self.best == 0:
+        if not self.may_be_empty or not int(self.quotient.above.max(initial=0)) > 0:
+            return None
+        if self.best is not None and self.best <= 0:
             return None
         answer = self.ask(self.quotient.denominator(), None)
         if answer.status is Status.INFEASIBLE:
