@@ -89,7 +89,62 @@ def test_a_predictor_has_values_of_its_own(data: Any) -> None:
     assert set(found.predict(X)) == {value(np.flatnonzero(X[:, found.tree_["feat"]] == side)) for side in (0, 1)}
     with pytest.raises(ValueError, match="needs an error_function"):
         DL85Predictor().fit(X)
+    with pytest.raises(ValueError, match="no shares of classes"):
+        found.predict_proba(X)
     assert set(DL85Predictor(error_function=error).fit(X).predict(X)) == {0, 1}
+
+
+def test_a_predictor_takes_the_class_from_the_users_pair(data: Any) -> None:
+    X, y = data
+
+    def majority(rows: list[int]) -> tuple[float, int]:
+        counts = np.bincount(y[list(rows)], minlength=2)
+        return float(counts.min()), int(counts.argmax())
+
+    found = DL85Predictor(max_depth=2, error_function=majority).fit(X)
+    classifier = DL85Classifier(max_depth=2).fit(X, y)
+    assert found.error_ == classifier.error_ == np.sum(found.predict(X) != y)
+    assert found.accuracy_ == pytest.approx(classifier.accuracy_)
+    assert "proba" not in found.tree_
+    for arguments in ({}, {"error_function": majority}, {"fast_error_function": lambda c: (min(c), c[1] > c[0])}):
+        known = DL85Predictor(max_depth=2, **arguments).fit(X, y)
+        assert known.error_ == classifier.error_
+        assert np.allclose(known.predict_proba(X).max(axis=1)[known.predict(X) == y].min(), 0.5, atol=0.5)
+        assert (known.predict_proba(X).argmax(axis=1) == known.predict(X)).mean() > 0.9
+
+
+def test_nodes_hold_the_shares_of_the_classes(data: Any) -> None:
+    X, y = data
+    found = DL85Classifier(max_depth=2).fit(X, y)
+    assert found.tree_["proba"] == pytest.approx([np.mean(y == 0), np.mean(y == 1)])
+    for row, shares in zip(X, found.predict_proba(X), strict=True):
+        node, inside = found.tree_, np.ones(len(X), dtype=bool)
+        while "feat" in node:
+            inside &= X[:, node["feat"]] == row[node["feat"]]
+            node = node["left"] if row[node["feat"]] == 1 else node["right"]
+            assert node["proba"] == pytest.approx([np.mean(y[inside] == 0), np.mean(y[inside] == 1)])
+        assert shares == pytest.approx(node["proba"])
+    assert "proba" not in str(found.base_tree_)
+
+
+def test_max_error_prunes_the_search() -> None:
+    chance = np.random.default_rng(8)
+    X = chance.integers(0, 2, (300, 20))
+    y = chance.integers(0, 2, 300)
+    free = DL85Classifier(max_depth=4).fit(X, y)
+    bounded = DL85Classifier(max_depth=4, max_error=free.error_ / 2).fit(X, y)
+    assert bounded.tree_ is None
+    assert bounded.lattice_size_ < free.lattice_size_
+
+    def majority(rows: list[int]) -> float:
+        return float(np.bincount(y[list(rows)], minlength=2).min())
+
+    calls = []
+    for most in (0, 20):
+        asked: list[int] = []
+        DL85Predictor(max_depth=2, max_error=most, error_function=lambda r, a=asked: a.append(1) or majority(r)).fit(X)
+        calls.append(len(asked))
+    assert calls[1] <= calls[0]
 
 
 def test_the_tree_has_the_format_of_the_library(data: Any) -> None:
@@ -99,7 +154,7 @@ def test_the_tree_has_the_format_of_the_library(data: Any) -> None:
     for row, predicted in zip(X, found.predict(X), strict=True):
         node = found.tree_
         while "feat" in node:
-            node = node["right"] if row[node["feat"]] == 1 else node["left"]
+            node = node["left"] if row[node["feat"]] == 1 else node["right"]  # as the library walks its own trees
         assert node["value"] == predicted
     todo = [found.tree_]
     while todo:
