@@ -12,10 +12,12 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
+from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from treeml import dl85
 from treeml.dl85 import DL85Booster, DL85Classifier, DL85Cluster, DL85Predictor
+from treeml.estimators.dl85_rounds import weigh_aglin, weigh_by_variance
 from treeml.sklearn import OptimalTreeClassifier
 
 
@@ -296,13 +298,70 @@ def test_a_booster_reaches_what_the_library_does(data: Any) -> None:
     assert clone(spread).regulator == 2.0
 
 
+def every_stump(X: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
+    """The signs of every tree of depth 1 or 0, one row for each."""
+    answers = [np.zeros(len(y), dtype=int), *X.T]
+    predicted = [np.where(answer == 1, a, b) for answer in answers for a in (0, 1) for b in (0, 1)]
+    return np.array([np.where(each == y, 1.0, -1.0) for each in predicted])
+
+
+def test_a_booster_by_sum_and_smallest_margin_is_the_best_of_all_forests(data: Any) -> None:
+    X, y = data
+    found = DL85Booster(model=dl85.MODEL_LP_AGLIN, regulator=5.0, opti_gap=1e-6).fit(X, y)
+    margins = np.array(found.margins_)
+    assert found.optimal_
+    assert found.objective_ == pytest.approx(margins.sum() + 5 * margins.min())
+    assert found.objective_ == pytest.approx(weigh_aglin(5.0)(every_stump(X, y)).value, abs=1e-4)
+    assert (found.predict(X) == y).mean() == found.accuracy_
+    assert found.get_nodes_count() <= 3 * found.n_estimators_
+
+
+def test_a_booster_with_a_kernel_is_the_best_of_all_forests(data: Any) -> None:
+    X, y = data
+    for gamma, factor in (("auto", 1 / 60), (0.3, 0.3), ("scale", 1 / (6 * X.var())), ("nscale", 1 / X.var())):
+        found = DL85Booster(model=dl85.MODEL_QP_MDBOOST, regulator=0.5, gamma=gamma, opti_gap=1e-6).fit(X, y)
+        kernel = np.exp(-factor * ((X[:, None, :] - X[None, :, :]) ** 2).sum(axis=2))
+        margins = np.array(found.margins_)
+        assert found.objective_ == pytest.approx(margins.sum() - margins @ kernel @ margins / 4)
+        every = weigh_by_variance(0.5, kernel)(every_stump(X, y))
+        assert found.objective_ == pytest.approx(every.value, abs=1e-3)
+
+
+def test_rounds_reach_the_proved_optimum_of_our_own_criteria(data: Any) -> None:
+    X, y = data
+    for model, regulator in ((dl85.MODEL_LP_RATSCH, 0.1), (dl85.MODEL_LP_DEMIRIZ, 0.2), (dl85.MODEL_QP_MDBOOST, 2.0)):
+        own = DL85Booster(model=model, regulator=regulator, opti_gap=1e-6).fit(X, y)
+        exact = DL85Booster(model=model, regulator=regulator, opti_gap=1e-6, base_estimator=DL85Classifier()).fit(X, y)
+        assert not exact.optimal_
+        if model == dl85.MODEL_QP_MDBOOST:
+            total = [float(np.sum(each.margins_) - 3600 / 59 * np.var(each.margins_)) for each in (own, exact)]
+            assert total[0] == pytest.approx(total[1], rel=1e-3)
+        else:
+            assert own.objective_ == pytest.approx(exact.objective_, abs=1e-4)
+
+
+def test_any_classifier_can_be_the_base(data: Any) -> None:
+    X, y = data
+    base = DecisionTreeClassifier(max_depth=2, random_state=0)
+    found = DL85Booster(model=dl85.MODEL_LP_RATSCH, regulator=0.1, base_estimator=base, max_iterations=5).fit(X, y)
+    assert 1 <= found.n_estimators_ <= 5
+    assert all(isinstance(each, DecisionTreeClassifier) for each in found.estimators_)
+    pairs = zip(found.estimator_weights_, found.estimators_, strict=True)
+    votes = sum(weight * (each.predict(X) == 1) for weight, each in pairs)
+    assert np.allclose(found.predict_proba(X)[:, 1], votes / found.estimator_weights_.sum())
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"model": dl85.MODEL_LP_AGLIN, "regulator": 1}, "is not here"),
+        ({"model": 7, "regulator": 1}, "is not here"),
+        ({"model": dl85.MODEL_LP_AGLIN, "regulator": -1}, "at least 0"),
+        ({"model": dl85.MODEL_LP_RATSCH, "gamma": 0.1}, "needs model=MODEL_QP_MDBOOST"),
+        ({"model": dl85.MODEL_QP_MDBOOST, "gamma": "none", "regulator": 1}, "is not here"),
+        ({"model": dl85.MODEL_LP_RATSCH, "error_function": len}, "error_function: not here"),
         ({"model": dl85.MODEL_LP_DEMIRIZ}, "regulator above 0"),
         ({"model": dl85.MODEL_LP_DEMIRIZ, "regulator": 1e-4}, "raise it"),
-        ({"model": dl85.MODEL_LP_RATSCH, "base_estimator": DL85Classifier()}, "base_estimator: not here"),
+        ({"model": dl85.MODEL_LP_RATSCH, "base_estimator": DL85Classifier(), "max_depth": 2}, "give them to base"),
         ({"model": dl85.MODEL_LP_RATSCH}, "different classes"),
     ],
 )
