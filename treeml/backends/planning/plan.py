@@ -191,7 +191,9 @@ def _goal_options_refused(
     """An option that states a value of the goal needs that goal, alone and in its own units, to reach the back-end."""
     known = backend.options if options else {}
     named = [name for name in options if name in known and known[name].of_goal]
-    if not named or (len(asked) == len(problem.goals) == 1 and asked[0].goals[:1] and asked[0].goals[0] is problem.goals[0]):
+    if not named or (
+        len(asked) == len(problem.goals) == 1 and asked[0].goals[:1] and asked[0].goals[0] is problem.goals[0]
+    ):
         return
     for name in named:
         because = f"`{name}` is a value of the goal, and here the goal is solved in several steps or in other units"
