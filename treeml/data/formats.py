@@ -114,10 +114,20 @@ def _read_counted(
     names = [*(f"x{number}" for number in range(features)), "label"]
     columns: dict[str, Column] = {}
     for place, name in enumerate(names):
-        series = pl.Series(name, [cells[place] for cells in table], dtype=pl.String)
+        series = _numbers_or_texts(name, [cells[place] for cells in table])
         columns[name] = infer(series, types.get(name, UNDECLARED), findings)
     findings.stop()
     return Table(columns, rows, path.name, "label", None, tuple(findings.notes))
+
+
+def _numbers_or_texts(name: str, words: list[str]) -> pl.Series:
+    """Whole numbers if all words are, else numbers if all are; otherwise the words. `?` is missing."""
+    texts = pl.Series(name, [None if word == "?" else word for word in words], dtype=pl.String)
+    for kind in (pl.Int64, pl.Float64):
+        numbers = texts.cast(kind, strict=False)
+        if numbers.null_count() == texts.null_count():
+            return numbers
+    return texts
 
 
 def _read_libsvm(
