@@ -325,18 +325,11 @@ def mean_absolute_error(use: Use, dataset: Dataset, features: Features) -> Sum:
 
 
 def r2(use: Use, dataset: Dataset, features: Features) -> Sum:
-    """The loss as a share of that of a single leaf; both are in the same units."""
+    """One minus the loss as a share of that of a single leaf; 1 if that has none, since no tree then has any."""
     together = np.zeros(dataset.rows, dtype=np.intp)
     alone = group_losses("squared", dataset.targets[:, 0], dataset.weight, together, 1, Fraction(1, 2))
-    if not alone:
-        refuse(
-            "D462",
-            f"`{use.text or use.measure}` is a share of nothing",
-            use.span,
-            "all rows have the same target, so there is no variance to explain",
-            helps=("leave the measure out, or give data in which the target varies",),
-        )
-    return Sum(((Fraction(-1), Loss("squared", dataset.targets, dataset.weight, 1 / alone)),), Fraction(1))
+    loss = Loss("squared", dataset.targets, dataset.weight, 1 / (alone or Fraction(1)))
+    return Sum(((Fraction(-1), loss),), Fraction(1))
 
 
 def quantile_loss(use: Use, dataset: Dataset, features: Features) -> Sum:
