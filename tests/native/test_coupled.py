@@ -133,8 +133,10 @@ def case(seed: int) -> None:
             upper = wanted + int(random.integers(-1, 2))
             wanted = best_of(vectors, low, high, leaves, upper)
         found = solver.solve(
-            low, high, depth=depth, support=support, leaves=leaves, leaf_price=price, upper=upper
-        )
+            low, high, depth=depth, support=support, leaves=leaves, leaf_price=price, upper=upper,
+            threads=int(random.choice([1, 1, 2])),
+            options={"kernel": int(random.choice([0, 1])), "table_memory": int(random.choice([0, 2**20]))},
+        )  # fmt: skip
         assert found.stop == "proved"
         if wanted is None:
             assert found.status == "infeasible", (found.value, low, high)

@@ -4,19 +4,19 @@
 
 #include <string.h>
 
-void bounds_forget (struct search *search) {
-  for (size_t i = 0; i < search->entry_room; i++)
-    search->entries[i] = (struct entry) {.depth = -1};
-  search->entry_count = 0;
+static void forget (struct shared *shared) {
+  for (size_t i = 0; i < shared->entry_room; i++)
+    shared->entries[i] = (struct entry) {.depth = -1};
+  shared->entry_count = 0;
 }
 
-static size_t slot_of (const struct search *search, const struct place *place) {
+static size_t slot_of (const struct shared *shared, const struct place *place) {
   uint64_t hash = (uint64_t) place->depth + 1;
   for (int32_t i = 0; i < place->literals; i++)
     hash = (hash ^ (uint64_t) place->literal[i]) * 0x9e3779b97f4a7c15u, hash ^= hash >> 29;
-  size_t at = (size_t) hash & (search->entry_room - 1);
-  for (;; at = (at + 1) & (search->entry_room - 1)) {
-    const struct entry *entry = &search->entries[at];
+  size_t at = (size_t) hash & (shared->entry_room - 1);
+  for (;; at = (at + 1) & (shared->entry_room - 1)) {
+    const struct entry *entry = &shared->entries[at];
     if (entry->depth < 0)
       return at;
     if (entry->depth == place->depth && entry->literals == place->literals &&
@@ -26,21 +26,22 @@ static size_t slot_of (const struct search *search, const struct place *place) {
 }
 
 static int grow (struct search *search) {
-  struct entry *old = search->entries;
-  const size_t old_room = search->entry_room, room = old_room ? 2 * old_room : 64;
+  struct shared *shared = search->shared;
+  struct entry *old = shared->entries;
+  const size_t old_room = shared->entry_room, room = old_room ? 2 * old_room : 64;
   struct entry *entries = arena_reserve (&search->coupled->arena, room, sizeof *entries);
   if (!entries)
     return 0;
-  search->entries = entries;
-  search->entry_room = room;
-  const size_t count = search->entry_count;
-  bounds_forget (search);
-  search->entry_count = count;
+  shared->entries = entries;
+  shared->entry_room = room;
+  const size_t count = shared->entry_count;
+  forget (shared);
+  shared->entry_count = count;
   for (size_t i = 0; i < old_room; i++)
     if (old[i].depth >= 0) {
       struct place place = {.depth = old[i].depth, .literals = old[i].literals};
       memcpy (place.literal, old[i].literal, sizeof place.literal);
-      entries[slot_of (search, &place)] = old[i];
+      entries[slot_of (shared, &place)] = old[i];
     }
   arena_release (&search->coupled->arena, old);
   return 1;
@@ -48,17 +49,41 @@ static int grow (struct search *search) {
 
 /* The entry of a place, made if there is none; NULL if places as deep as this are not stored or memory is short. */
 static struct entry *entry_of (struct search *search, const struct place *place) {
+  struct shared *shared = search->shared;
   if (place->literals > most_literals)
     return NULL;
-  if (2 * search->entry_count >= search->entry_room && !grow (search) && search->entry_count + 1 >= search->entry_room)
+  if (2 * shared->entry_count >= shared->entry_room && !grow (search) && shared->entry_count + 1 >= shared->entry_room)
     return NULL;
-  struct entry *entry = &search->entries[slot_of (search, place)];
+  struct entry *entry = &shared->entries[slot_of (shared, place)];
   if (entry->depth < 0) {
     *entry = (struct entry) {.depth = place->depth, .literals = place->literals};
     memcpy (entry->literal, place->literal, sizeof entry->literal);
-    search->entry_count++;
+    shared->entry_count++;
   }
   return entry;
+}
+
+/* Copies the stored bounds of the mask; the multipliers whose bounds are not stored. */
+static uint64_t recall (struct search *search, const struct place *place, uint64_t mask, int64_t *bounds) {
+  pthread_mutex_lock (&search->shared->lock);
+  const struct entry *entry = entry_of (search, place);
+  const uint64_t missing = entry ? mask & ~entry->known : mask;
+  for (int l = 0; entry && l < search->multipliers; l++)
+    if ((mask & ~missing) >> l & 1)
+      bounds[l] = entry->bound[l];
+  pthread_mutex_unlock (&search->shared->lock);
+  return missing;
+}
+
+static void store (struct search *search, const struct place *place, uint64_t mask, const int64_t *bounds) {
+  pthread_mutex_lock (&search->shared->lock);
+  struct entry *entry = entry_of (search, place);
+  for (int l = 0; entry && l < search->multipliers; l++)
+    if (mask >> l & 1)
+      entry->bound[l] = bounds[l];
+  if (entry)
+    entry->known |= mask;
+  pthread_mutex_unlock (&search->shared->lock);
 }
 
 static inline int64_t less (int64_t a, int64_t b) { return a < b ? a : b; }
@@ -108,33 +133,57 @@ static int compute (struct search *search, const struct place *place, uint64_t m
   return 1;
 }
 
+/* The bounds of both sides of a test of the root, which are stored for the thread that asked for them. */
+struct sides_task {
+  const struct place *root;
+  uint64_t mask;
+};
+
+static void bounds_of_sides (struct search *search, void *argument, int32_t test) {
+  const struct sides_task *task = argument;
+  struct level *level = &search->levels[task->root->depth];
+  struct place sides[2];
+  int64_t bounds[most_multipliers];
+  if (search_stopped (search))
+    return;
+  place_child (search, task->root, test, 1, level->yes, &sides[1]);
+  place_child (search, task->root, test, 0, level->no, &sides[0]);
+  if (!place_splits (search, level->yes, level->no))
+    return;
+  path_push (search, test);
+  if (bounds_at (search, &sides[1], task->mask, bounds))
+    bounds_at (search, &sides[0], task->mask, bounds);
+  path_pop (search, test);
+}
+
 int bounds_at (struct search *search, const struct place *place, uint64_t mask, int64_t *bounds) {
-  struct entry *entry = entry_of (search, place);
-  const uint64_t missing = entry ? mask & ~entry->known : mask;
-  if (missing) {
-    if (!compute (search, place, missing, bounds))
-      return 0;
-    entry = entry_of (search, place); /* it may have moved */
-  }
-  if (!entry)
+  uint64_t missing = recall (search, place, mask, bounds);
+  if (!missing)
     return 1;
+  if (search->workers && !place->literals && place->depth >= 4) {
+    struct sides_task task = {place, missing};
+    team_run (search, bounds_of_sides, &task, search->merged->tests);
+  }
+  int64_t fresh[most_multipliers];
+  if (!compute (search, place, missing, fresh))
+    return 0;
   for (int l = 0; l < search->multipliers; l++)
     if (missing >> l & 1)
-      entry->bound[l] = bounds[l];
-    else if (mask >> l & 1)
-      bounds[l] = entry->bound[l];
-  entry->known |= missing;
+      bounds[l] = fresh[l];
+  store (search, place, missing, fresh);
   return 1;
 }
 
 void bounds_clear (struct search *search, uint64_t mask) {
-  for (size_t i = 0; i < search->entry_room; i++)
-    search->entries[i].known &= ~mask;
+  struct shared *shared = search->shared;
+  for (size_t i = 0; i < shared->entry_room; i++)
+    shared->entries[i].known &= ~mask;
 }
 
 void bounds_exchange (struct search *search, int one, int other) {
-  for (size_t i = 0; i < search->entry_room; i++) {
-    struct entry *entry = &search->entries[i];
+  struct shared *shared = search->shared;
+  for (size_t i = 0; i < shared->entry_room; i++) {
+    struct entry *entry = &shared->entries[i];
     const uint64_t differ = (entry->known >> one ^ entry->known >> other) & 1;
     entry->known ^= differ << one | differ << other;
     const int64_t bound = entry->bound[one];

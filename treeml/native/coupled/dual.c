@@ -186,7 +186,7 @@ static int64_t divide_up (int64_t number, int64_t by) { return number / by + (nu
 static int evaluate (struct search *search, const struct place *root, int64_t *vector, double *score) {
   int64_t bounds[most_multipliers];
   const struct multiplier *multiplier = &search->multiplier[1];
-  search->coupled->statistics.evaluations++;
+  search->statistics.evaluations++;
   bounds_clear (search, 2);
   if (!bounds_at (search, root, 2, bounds))
     return 0;

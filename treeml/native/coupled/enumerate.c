@@ -94,9 +94,9 @@ static int reduce (struct search *search, struct vector_list *list, int only_if_
   if (!done)
     search_out_of_memory (search);
   if (!only_if_long) {
-    search->coupled->statistics.lists++;
-    if ((int64_t) list->count > search->coupled->statistics.longest_list)
-      search->coupled->statistics.longest_list = (int64_t) list->count;
+    search->statistics.lists++;
+    if ((int64_t) list->count > search->statistics.longest_list)
+      search->statistics.longest_list = (int64_t) list->count;
   }
   return done;
 }
