@@ -36,6 +36,8 @@ int search_poll (struct search *search, int better) {
   return coupled->stop_reason;
 }
 
+static int search_poll_lists (void *search) { return search_poll (search, 0); }
+
 int search_offer (struct search *search, const struct tree *tree) {
   treeml_coupled *coupled = search->coupled;
   struct tree checked = {0};
@@ -142,7 +144,7 @@ static int make_room (struct search *search) {
     return 0;
   for (int64_t row = 0; row < merged->rows; row++)
     search->all_rows[row / 64] |= (uint64_t) 1 << (row % 64);
-  search->work.arena = arena;
+  search->work = (struct vector_work) {.arena = arena, .stopped = search_poll_lists, .state = search};
   return make_levels (search);
 }
 
