@@ -147,6 +147,7 @@ def case(seed: int) -> None:
             options={
                 "kernel": int(random.choice([0, 1])), "table_memory": int(random.choice([0, 2**20])),
                 "once": int(columns is not None),
+                "early": int(random.integers(2)),
             },
         )  # fmt: skip
         assert found.stop == "proved"
@@ -158,6 +159,34 @@ def case(seed: int) -> None:
         assert found.status == "optimal"
         assert found.value == found.bound == wanted
         limits = {"depth": depth, "support": support, "leaves": leaves, "price": price, "low": low, "high": high}
+        check(found, bits, values, count, limits)
+
+
+def narrow_case(seed: int) -> None:
+    """More rows and tests, and narrow windows: most vectors of the lists are nearly, but not quite, dominated."""
+    random = np.random.default_rng(seed)
+    depth = int(random.choice([2, 3]))
+    tests, rows = (int(random.integers(4, 9)), 24) if depth == 2 else (int(random.integers(3, 5)), 12)
+    sums = int(random.choice([1, 1, 2]))
+    bits = (random.random((tests, rows)) < 0.5).astype(np.uint8)
+    values = random.integers(-4, 5, (1 + sums, rows, 2)).astype(np.int64)
+    if random.integers(2):
+        values[1:] *= random.integers(1, 3, (sums, rows, 2))
+    count = np.ones(rows, dtype=np.int64)
+    vectors = all_vectors(bits, values, count, depth, 1, 0)
+    solver = Coupled(bits, values)
+    for _ in range(4):
+        middle = vectors[random.integers(len(vectors))]
+        if random.integers(2):  # far out, where few trees are
+            middle = vectors[np.argsort(vectors[:, 1])[-1 - int(random.integers(min(40, len(vectors))))]]
+        low: list[int | None] = [int(middle[1 + j]) - int(random.integers(0, 4)) for j in range(sums)]
+        high: list[int | None] = [int(middle[1 + j]) + int(random.integers(0, 4)) for j in range(sums)]
+        if random.integers(4) == 0:
+            high[-1] = None
+        # Without early trees, the answer comes from the lists alone.
+        found = solver.solve(low, high, depth=depth, options={"early": int(random.integers(4) == 0)})
+        assert found.value == best_of(vectors, low, high, None)
+        limits = {"depth": depth, "support": 1, "leaves": None, "price": 0, "low": low, "high": high}
         check(found, bits, values, count, limits)
 
 
@@ -177,6 +206,12 @@ def fair_data(seed: int = 3, tests: int = 12, rows: int = 200) -> tuple[Any, Any
 def test_random_data_against_all_trees(block: int) -> None:
     for seed in range(100 * block, 100 * block + 100):
         case(seed)
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_narrow_windows_against_all_trees(block: int) -> None:
+    for seed in range(25 * block, 25 * block + 25):
+        narrow_case(seed)
 
 
 def test_a_handle_is_solved_many_times_with_other_limits_and_values() -> None:

@@ -208,7 +208,7 @@ static int evaluate (struct search *search, const struct place *root, int64_t *v
   search->leaves.count = 0;
   const int64_t node = bounds_tree (search, root, 1, &tree, vector);
   box_of_limits (search, search->upper, &box);
-  if (node >= 0 && (box_holds (search, &box, vector) || repair (search, &tree)))
+  if (node >= 0 && (box_holds (search, &box, vector) || (search->coupled->options.early && repair (search, &tree))))
     search_offer (search, &tree);
   tree_release (&search->coupled->arena, &tree);
   return node >= 0 && !search_poll (search, 0);

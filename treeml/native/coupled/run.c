@@ -311,13 +311,15 @@ static int run (struct search *search) {
   const struct place root = {.depth = search->depth, .rows = search->all_rows};
   if (search->bound > search->upper || search_poll (search, 0))
     return TREEML_OK;
-  offer_leaves (search);
-  if (search->depth >= 4)
+  const int early = coupled->options.early != 0;
+  if (early)
+    offer_leaves (search);
+  if (early && search->depth >= 4)
     dual_of_less_depth (search);
   if (search_stopped (search) || !dual_run (search, &root) || search->bound > search->upper)
     return TREEML_OK;
   choose_multipliers (search);
-  const int code = targets_of_less_depth (search);
+  const int code = early ? targets_of_less_depth (search) : TREEML_OK;
   return code ? code : raise_targets (search, &root);
 }
 
