@@ -148,7 +148,7 @@ static int reduce_window (struct vector_list *list, int64_t window, struct vecto
     const int64_t *before = link.before ? vector_at (list, link.before - 1) : NULL;
     const int64_t *after = link.after ? vector_at (list, link.after - 1) : NULL;
     drop[i] = (before && before[1] == sum) || (after && after[1] == sum) ||
-              (before && after && distance (after[1], before[1]) <= window);
+              (before && after && distance (after[1], before[1]) - 1 <= window);
     if (link.before)
       links[link.before - 1].after = link.after;
     if (link.after)
@@ -182,7 +182,7 @@ static int consider (struct reasons *reasons, const int64_t *vector, const int64
     const int j = reasons->place[side];
     const int64_t window = reasons->windows[j - 1];
     const int64_t off = other[j] < vector[j] ? distance (vector[j], other[j]) : distance (other[j], vector[j]);
-    if (off > window)
+    if (off - 1 > window)
       return 0;
     below |= (unsigned) (other[j] <= vector[j]) << side;
     above |= (unsigned) (other[j] >= vector[j]) << side;
@@ -219,14 +219,14 @@ static int enough_reasons (const struct reasons *reasons) {
       least = sum < least ? sum : least;
       largest = sum > largest ? sum : largest;
     }
-    if (distance (largest, least) > reasons->windows[j - 1])
+    if (distance (largest, least) - 1 > reasons->windows[j - 1])
       return 0;
   }
   return 1;
 }
 
-/* Kept vectors by the boxes in which they lie, with windows as sides: the reasons of a vector are in its own box and in
-   the boxes beside it. A box is a chain of places + 1. */
+/* Kept vectors by the boxes in which they lie, with windows and 1 as sides: the reasons of a vector are in its own box
+   and in the boxes beside it. A box is a chain of places + 1. */
 struct grid {
   size_t slots;
   size_t *heads, *next;

@@ -13,9 +13,9 @@
    to sums within the limits whenever it does:
    - no two-sided sum: another vector is at most as large in every sum;
    - one two-sided sum: one vector is at most as large and one at least as large in it, and they are at most a window
-     apart;
-   - several: the same with one vector for every combination of "at most" and "at least", all in a box with the windows
-     as sides.
+     and 1 apart: sums are whole numbers, so if the first one misses the lower limit, the second one keeps the upper;
+   - several: the same with one vector for every combination of "at most" and "at least", all in a box whose sides are
+     the windows and 1.
    Such a reason may itself be dropped, because its own reasons are as good, and they come earlier in the order by
    value.
 
