@@ -4,19 +4,17 @@
 
 #include <string.h>
 
-static void forget (struct shared *shared) {
-  for (size_t i = 0; i < shared->entry_room; i++)
-    shared->entries[i] = (struct entry) {.depth = -1};
-  shared->entry_count = 0;
+static struct entry *entry_at (const struct store *store, size_t at) {
+  return (struct entry *) (store->entries + at * store->entry_bytes);
 }
 
-static size_t slot_of (const struct shared *shared, const struct place *place) {
+static size_t slot_of (const struct store *store, const struct place *place) {
   uint64_t hash = (uint64_t) place->depth + 1;
   for (int32_t i = 0; i < place->literals; i++)
     hash = (hash ^ (uint64_t) place->literal[i]) * 0x9e3779b97f4a7c15u, hash ^= hash >> 29;
-  size_t at = (size_t) hash & (shared->entry_room - 1);
-  for (;; at = (at + 1) & (shared->entry_room - 1)) {
-    const struct entry *entry = &shared->entries[at];
+  size_t at = (size_t) hash & (store->entry_room - 1);
+  for (;; at = (at + 1) & (store->entry_room - 1)) {
+    const struct entry *entry = entry_at (store, at);
     if (entry->depth < 0)
       return at;
     if (entry->depth == place->depth && entry->literals == place->literals &&
@@ -25,40 +23,62 @@ static size_t slot_of (const struct shared *shared, const struct place *place) {
   }
 }
 
-static int grow (struct search *search) {
-  struct shared *shared = search->shared;
-  struct entry *old = shared->entries;
-  const size_t old_room = shared->entry_room, room = old_room ? 2 * old_room : 64;
-  struct entry *entries = arena_reserve (&search->coupled->arena, room, sizeof *entries);
+/* Moves the entries to a store of another size. */
+static int resize (struct search *search, size_t room, int slots) {
+  struct store *store = &search->shared->store;
+  const struct store old = *store;
+  const size_t bytes = sizeof (struct entry) + (size_t) slots * sizeof (int64_t);
+  char *entries = arena_reserve (&search->coupled->arena, room, bytes);
   if (!entries)
     return 0;
-  shared->entries = entries;
-  shared->entry_room = room;
-  const size_t count = shared->entry_count;
-  forget (shared);
-  shared->entry_count = count;
-  for (size_t i = 0; i < old_room; i++)
-    if (old[i].depth >= 0) {
-      struct place place = {.depth = old[i].depth, .literals = old[i].literals};
-      memcpy (place.literal, old[i].literal, sizeof place.literal);
-      entries[slot_of (shared, &place)] = old[i];
-    }
-  arena_release (&search->coupled->arena, old);
+  store->entries = entries;
+  store->entry_room = room;
+  store->entry_bytes = bytes;
+  store->slots = slots;
+  for (size_t at = 0; at < room; at++)
+    entry_at (store, at)->depth = -1;
+  const int kept = slots < old.slots ? slots : old.slots;
+  for (size_t i = 0; i < old.entry_room; i++) {
+    const struct entry *from = entry_at (&old, i);
+    if (from->depth < 0)
+      continue;
+    struct place place = {.depth = from->depth, .literals = from->literals};
+    memcpy (place.literal, from->literal, sizeof place.literal);
+    memcpy (entry_at (store, slot_of (store, &place)), from, sizeof *from + (size_t) kept * sizeof *from->bound);
+  }
+  arena_release (&search->coupled->arena, old.entries);
   return 1;
+}
+
+static int grow (struct search *search) {
+  const struct store *store = &search->shared->store;
+  return resize (search, store->entry_room ? 2 * store->entry_room : 64, store->slots);
+}
+
+void bounds_make_slots (struct search *search, int slots) {
+  struct store *store = &search->shared->store;
+  const uint64_t kept = ((uint64_t) 1 << slots) - 1;
+  bounds_clear (search, ~kept);
+  if (store->slots == slots || (store->entry_room && resize (search, store->entry_room, slots)))
+    return;
+  arena_release (&search->coupled->arena, store->entries); /* what is known does not fit; it can be found again */
+  *store = (struct store) {.slots = slots};
 }
 
 /* The entry of a place, made if there is none; NULL if places as deep as this are not stored or memory is short. */
 static struct entry *entry_of (struct search *search, const struct place *place) {
-  struct shared *shared = search->shared;
+  struct store *store = &search->shared->store;
   if (place->literals > most_literals)
     return NULL;
-  if (2 * shared->entry_count >= shared->entry_room && !grow (search) && shared->entry_count + 1 >= shared->entry_room)
+  if (2 * store->entry_count >= store->entry_room && !grow (search) && store->entry_count + 1 >= store->entry_room)
     return NULL;
-  struct entry *entry = &shared->entries[slot_of (shared, place)];
+  struct entry *entry = entry_at (store, slot_of (store, place));
   if (entry->depth < 0) {
-    *entry = (struct entry) {.depth = place->depth, .literals = place->literals};
+    entry->depth = place->depth;
+    entry->literals = place->literals;
+    entry->known = 0;
     memcpy (entry->literal, place->literal, sizeof entry->literal);
-    shared->entry_count++;
+    store->entry_count++;
   }
   return entry;
 }
@@ -175,15 +195,18 @@ int bounds_at (struct search *search, const struct place *place, uint64_t mask, 
 }
 
 void bounds_clear (struct search *search, uint64_t mask) {
-  struct shared *shared = search->shared;
-  for (size_t i = 0; i < shared->entry_room; i++)
-    shared->entries[i].known &= ~mask;
+  struct store *store = &search->shared->store;
+  for (size_t i = 0; i < store->entry_room; i++)
+    if (entry_at (store, i)->depth >= 0)
+      entry_at (store, i)->known &= ~mask;
 }
 
 void bounds_exchange (struct search *search, int one, int other) {
-  struct shared *shared = search->shared;
-  for (size_t i = 0; i < shared->entry_room; i++) {
-    struct entry *entry = &shared->entries[i];
+  struct store *store = &search->shared->store;
+  for (size_t i = 0; i < store->entry_room; i++) {
+    struct entry *entry = entry_at (store, i);
+    if (entry->depth < 0)
+      continue;
     const uint64_t differ = (entry->known >> one ^ entry->known >> other) & 1;
     entry->known ^= differ << one | differ << other;
     const int64_t bound = entry->bound[one];

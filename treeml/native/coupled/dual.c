@@ -223,6 +223,7 @@ int dual_run (struct search *search, const struct place *root) {
   double lambda[vector_most_sums] = {0}, best = -INFINITY, penalty = 2;
   int pure = 0;
   search->multipliers = 2;
+  bounds_make_slots (search, 2);
   if (done)
     planes_start (search, planes);
   while (done) {

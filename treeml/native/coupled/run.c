@@ -365,13 +365,13 @@ static void finish (struct search *search) {
                                : TREEML_UNKNOWN;
   coupled->bound = proved ? has_tree ? coupled->value : INT64_MAX : reported_bound (search);
   coupled->stop = proved || !coupled->stop_reason ? TREEML_PROVED : coupled->stop_reason - 1;
-  search->statistics.entries = (int64_t) search->shared->entry_count;
+  search->statistics.entries = (int64_t) search->shared->store.entry_count;
   statistics_add (&coupled->statistics, &search->statistics);
 }
 
 static int solve_with_room (treeml_coupled *coupled) {
   struct search *search = arena_allocate (&coupled->arena, 1, sizeof *search);
-  struct shared shared = {.entries = NULL};
+  struct shared shared = {.store = {0}};
   if (!search || pthread_mutex_init (&shared.lock, NULL)) {
     arena_release (&coupled->arena, search);
     return coupled_fail (coupled, TREEML_OUT_OF_MEMORY, "not enough memory for the search");
@@ -387,7 +387,7 @@ static int solve_with_room (treeml_coupled *coupled) {
     finish (search);
   }
   release_room (search);
-  arena_release (&coupled->arena, shared.entries);
+  arena_release (&coupled->arena, shared.store.entries);
   arena_release (&coupled->arena, search);
   pthread_mutex_destroy (&shared.lock);
   return code;

@@ -38,9 +38,9 @@ struct table {
 
 /* Tables that are kept: those of all rows, of the rows that answer yes to one test, and to two tests. The others follow
    by subtraction. */
-typedef _Atomic (struct table *) kept;
+typedef _Atomic (struct table *) table_pointer;
 struct tables {
-  kept root, *singles, **pairs;
+  table_pointer root, *singles, **pairs;
   size_t bytes;
 };
 
@@ -134,14 +134,19 @@ struct entry {
   int32_t literal[most_literals];
   int32_t depth, literals;
   uint64_t known;
-  int64_t bound[most_multipliers];
+  int64_t bound[]; /* for each multiplier that there is room for */
+};
+
+struct store {
+  char *entries; /* entry_room entries of entry_bytes each, with `slots` bounds */
+  size_t entry_count, entry_room, entry_bytes;
+  int slots;
 };
 
 /* What the threads of a search share. */
 struct shared {
-  pthread_mutex_t lock; /* of everything below, and of the places of kept tables */
-  struct entry *entries;
-  size_t entry_count, entry_room;
+  pthread_mutex_t lock; /* of the store, and of the places of kept tables */
+  struct store store;
 };
 
 /* The leaves of the tree that is being built, for repair.c; if there are more, only their number is known. */
@@ -244,6 +249,8 @@ int64_t tree_add_split (struct search *, struct tree *, int32_t test);
 void tree_set_side (struct search *, struct tree *, int64_t node, int32_t test, int side, int64_t child);
 /* Makes the bounds of these multipliers unknown. */
 void bounds_clear (struct search *, uint64_t mask);
+/* Makes room for the bounds of this many multipliers; what is known about them stays. */
+void bounds_make_slots (struct search *, int slots);
 void bounds_exchange (struct search *, int one, int other);
 
 /* dual.c */

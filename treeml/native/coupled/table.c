@@ -185,7 +185,7 @@ static void combine (const struct merged *merged, struct table *out, const struc
 }
 
 /* Where the table of the rows that answer yes to two tests (-1: no test) is kept; NULL if memory is short. */
-static kept *slot_of (struct search *search, int32_t first, int32_t second) {
+static table_pointer *slot_of (struct search *search, int32_t first, int32_t second) {
   struct tables *tables = &search->coupled->merged.tables;
   struct arena *arena = &search->coupled->arena;
   const size_t tests = (size_t) search->merged->tests;
@@ -204,10 +204,10 @@ static kept *slot_of (struct search *search, int32_t first, int32_t second) {
 }
 
 /* Finds the place of a table under the lock, and sets aside memory for it if it is to be made. */
-static kept *reserve_slot (struct search *search, int32_t first, int32_t second, size_t bytes) {
+static table_pointer *reserve_slot (struct search *search, int32_t first, int32_t second, size_t bytes) {
   struct tables *tables = &search->coupled->merged.tables;
   pthread_mutex_lock (&search->shared->lock);
-  kept *slot = slot_of (search, first, second);
+  table_pointer *slot = slot_of (search, first, second);
   if (slot && !atomic_load_explicit (slot, memory_order_relaxed)) {
     if (first >= 0 && (int64_t) (tables->bytes + bytes) > search->coupled->options.table_memory)
       slot = NULL;
@@ -228,7 +228,7 @@ static void return_bytes (struct search *search, size_t bytes) {
 static const struct table *kept_table (struct search *search, int32_t first, int32_t second) {
   const struct merged *merged = search->merged;
   const size_t bytes = times (table_numbers (merged), sum_bytes (merged));
-  kept *slot = reserve_slot (search, first, second, bytes);
+  table_pointer *slot = reserve_slot (search, first, second, bytes);
   struct table *table = slot ? atomic_load_explicit (slot, memory_order_acquire) : NULL;
   if (!slot || table)
     return table;
