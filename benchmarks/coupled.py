@@ -160,8 +160,8 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         seconds = perf_counter() - began
         best, spent = min(best, seconds), spent + seconds
     proved = result.verified and result.status is tml.Status.OPTIMAL
-    value = -1 if result.objective is None else round(float(result.objective))
-    return {"seconds": best, "errors": value, "proved": proved}
+    errors = -1 if result.tree is None else round(float(result.measures["errors"]))
+    return {"seconds": best, "errors": errors, "proved": proved}
 
 
 def text_of(depth: int, kinds: list[str], limit: str, options: argparse.Namespace) -> str:

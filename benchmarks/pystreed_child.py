@@ -20,7 +20,11 @@ def main(path: str, task: str, limit: str, depth: str, seconds: str) -> None:
     best, spent = float("inf"), 0.0
     while best == float("inf") or spent < WHILE:
         model = STreeDGroupFairnessClassifier(
-            task, sensitive_feature=0, discrimination_limit=float(limit), max_depth=int(depth), time_limit=float(seconds)
+            task,
+            sensitive_feature=0,
+            discrimination_limit=float(limit),
+            max_depth=int(depth),
+            time_limit=float(seconds),
         )
         began = perf_counter()
         model.fit(table, actual)

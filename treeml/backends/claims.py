@@ -111,7 +111,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             bound=[BOUND], optimal=[OPTIMAL], infeasible=[INFEASIBLE],
         ),
         "fewer requirements": _resting(
-            "with some requirements left out no tree is better, and there is one whenever there is one with all of them",
+            "requirements only exclude trees, so what holds without some of them holds with them",
             bound=[BOUND], optimal=[OPTIMAL], infeasible=[INFEASIBLE],
         ),
         "handed over": _resting(

@@ -25,7 +25,6 @@ from treeml.problem.terms import Depth, Leaves, Sum, Support, Term
 from treeml.problem.tree import Node
 from treeml.solving.request import Request
 
-
 SHARE = 0.5  # of the time that is left, for the search of `start from native` if it names no time of its own
 
 

@@ -55,7 +55,9 @@ class _Options(Mapping[str, Option]):
         low, high, initial, text = tables["binary"]["kernel"]
         return {
             "hand_over": Option(
-                bool, True, "if memory ends a search with coupled requirements, let the next back-end go on from its tree"
+                bool,
+                True,
+                "if memory ends a search with coupled requirements, let the next back-end go on from its tree",
             ),
             "kernel": Option(str, "auto", "binary: on tests; numeric: on columns as they are; auto: by size", _KERNELS),
             "instructions": Option(int, initial, text, low=low, high=high),
@@ -136,7 +138,7 @@ class NativeBackend(BackendBase):
             ) from error
         began = monotonic()
         if kernel == "coupled":
-            return solve_coupled(without_idle(problem), limits, start, on_progress)
+            return solve_coupled(without_idle(problem), limits, start, on_progress, self.solve)
         if is_coupled(problem):
             problem = without_idle(problem)
         return NativeRun(problem, limits, start, on_progress, began, kernel).answer()

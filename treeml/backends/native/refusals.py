@@ -9,6 +9,7 @@ import numpy as np
 from treeml.backends.contract import Refusal
 from treeml.backends.native.coupled.refusals import coupled_refusals
 from treeml.backends.native.coupled.requirements import is_coupled, without_idle
+from treeml.backends.native.coupled.solve import in_turn
 from treeml.backends.native.goals import check_cost, kind, leaf_matrix, limit_of, objective_of, scaled_cost
 from treeml.problem.problem import Bound, Goal, Problem
 from treeml.problem.terms import Custom, LeafErrors, Leaves, Loss, Predicted, Purity, Support, TestCost, Used
@@ -26,7 +27,10 @@ def refusals(problem: Problem) -> Iterator[Refusal]:
     if len(problem.goals) > 1 and any({"Loss", "Custom"} & goal.sum.kinds() for goal in problem.goals):
         yield Refusal("several goals", "native handles several goals only if all of them are integers")
     elif coupled:
-        yield from coupled_refusals(problem)
+        found = list(coupled_refusals(problem))
+        if found and len(problem.goals) > 1:
+            found = [refusal for stage in in_turn(problem) for refusal in refusals(stage)]
+        yield from found
     elif not list(_shape_refusals(problem)):
         yield from _size_refusals(problem)
     yield from _shape_refusals(problem)

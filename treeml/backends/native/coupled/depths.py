@@ -131,9 +131,7 @@ class _Depths:
         self.tree, self.cost = tree_of(found, self.problem), int(found.value)
         if not self.problem.goals:
             return True
-        moment = Progress(
-            monotonic() - self.run.began, self.values[:1], self.bound, self.tree, evidence=self.bound_by
-        )
+        moment = Progress(monotonic() - self.run.began, self.values[:1], self.bound, self.tree, evidence=self.bound_by)
         self.run.trace.append(moment)
         return self.run.on_progress is None or self.run.on_progress(moment) is not False
 

@@ -152,4 +152,3 @@ def _limit_of_goal(objective: NativeObjective, cost: Whole, found: dict[bytes, L
 def _check_size(reach: int) -> None:
     if reach > MOST:
         raise OverflowError("a sum over the predictions is too large for the coupled search")
-
