@@ -118,7 +118,7 @@ def search_settings(problem: Problem, objective: NativeObjective, limits: Limits
     chosen = {name: int(value) for name, value in limits.options.items() if name != "kernel"}
     if "instructions" in chosen:
         chosen["kernel"] = chosen.pop("instructions")
-    settings["options"] = chosen if kernel == "numeric" else {"seed": limits.seed, **chosen}
+    settings["options"] = {"seed": limits.seed, **chosen} if kernel == "binary" else chosen
     return settings
 
 

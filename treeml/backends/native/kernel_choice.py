@@ -111,4 +111,4 @@ def prefer_numeric(problem: Problem) -> tuple[bool, str]:
 def option_tables() -> dict[str, dict[str, tuple[int, int, int, str]]]:
     from treeml.native import coupled, numeric, solver  # imported here: start-up time
 
-    return {"binary": solver.options(), "numeric": numeric.options(), "coupled": coupled.options()}
+    return {"binary": solver.options(), "numeric": numeric.options(), "coupled": coupled.options_of_coupled()}

@@ -77,11 +77,11 @@ class CoupledRun(NativeRun):
         upper: int | None = None,
         lower: int | None = None,
     ) -> Found:
-        """One search; only trees that cost less than `upper` are of interest, and none costs less than `lower`."""
+        """One search; only trees that cost at most `upper` are of interest, and none costs less than `lower`."""
         from treeml.native.solver import Found  # imported here: start-up time
 
         if task.most is not None:
-            upper = task.most + 1 if upper is None else min(upper, task.most + 1)
+            upper = task.most if upper is None else min(upper, task.most)
         begin = None
         if start is not None and meets_all(self.problem, start):
             begin = (*flat_tree(start), labels_of(start))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Whole = NDArray[np.int64]
 
-MOST = 2**50  # no cost and no limited sum of any tree may be larger, so that bounds in floating point stay exact
+MOST = 2**56  # no cost and no limited sum of any tree may be larger: the search multiplies and adds them in 64 bits
 
 
 @dataclass(eq=False, slots=True)
