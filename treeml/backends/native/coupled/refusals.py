@@ -9,6 +9,7 @@ from treeml.backends.native.coupled.task import read_coupled
 from treeml.problem.problem import Problem
 from treeml.problem.terms import Custom, Loss, TestCost
 
+MOST_SUMS, MOST_CLASSES = 8, 32  # as in treeml/native/coupled/search.h
 WHAT = {
     TestCost: "costs of tests",
     Loss: "a loss of numbers",
@@ -24,7 +25,19 @@ def coupled_refusals(problem: Problem) -> Iterator[Refusal]:
                 if isinstance(term, kind):
                     yield Refusal(feature, f"native does not minimize {words} beside a requirement on all predictions")
                     return
+    if problem.classes > MOST_CLASSES:
+        yield Refusal(
+            f"{problem.classes} classes", f"the coupled search of native takes up to {MOST_CLASSES} of them"
+        )
+        return
     try:
-        read_coupled(problem)
+        sums = read_coupled(problem).sums
     except OverflowError as error:
         yield Refusal("the size of the numbers", str(error), "round the weights or costs to fewer digits")
+        return
+    if sums > MOST_SUMS:
+        yield Refusal(
+            f"{sums} limited sums over the predictions",
+            f"the coupled search of native takes up to {MOST_SUMS} of them",
+            "join small groups in a new column, and compare those",
+        )

@@ -15,7 +15,7 @@ import numpy as np
 
 from treeml.backends.native.coupled.requirements import limits_predictions
 from treeml.backends.native.goals import NativeObjective, objective_of, scaled_cost
-from treeml.problem.magnitudes import added, common_divisor, largest, row_ends
+from treeml.problem.magnitudes import added, common_divisor, largest, row_ends, row_reach
 from treeml.problem.problem import Bound, Problem
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def read_coupled(problem: Problem) -> CoupledTask:
     """The task of a problem with requirements on predictions; OverflowError if its numbers are too large."""
     objective = objective_of(problem)
     cost = np.zeros((problem.rows, problem.classes), np.int64) if objective.cost is None else objective.cost
-    _check_size(added(np.abs(cost).max(axis=1, initial=0)) + abs(int(objective.price)) * max(1, problem.rows))
+    _check_size(row_reach(cost) + abs(int(objective.price)) * max(1, problem.rows))
     found: dict[bytes, LimitedSum] = {}
     excluded = None
     for bound in problem.bounds:
@@ -126,7 +126,7 @@ def normal_form(cost: Whole) -> tuple[Whole, int, int]:
     if plain.flat[np.flatnonzero(plain)[0]] < 0:
         steps = -steps
     plain = np.ascontiguousarray(plain // steps)
-    _check_size(added(np.abs(plain).max(axis=1)))
+    _check_size(row_reach(plain))
     return plain, steps, shift
 
 
