@@ -33,9 +33,10 @@ from treeml.problem.tree import Node
 # Options of the C library that follow from the problem and the limits, so users cannot set them.
 _SET_ELSEWHERE = frozenset(
     {"depth", "support", "leaves", "leaf_price", "upper", "enough", "milliseconds", "memory", "threads", "seed"}
-    | {"fail_allocation", "poll_milliseconds", "microseconds", "cell", "kernel"}
+    | {"lower", "fail_allocation", "poll_milliseconds", "microseconds", "cell", "kernel"}
 )
 _MOST_BITS = 2**31  # tests times rows, at most, for the binary kernel
+HAND_OVER = "1: if memory ends a search with coupled requirements, the next back-end goes on from its tree and bound"
 _KERNELS = ("auto", "binary", "numeric")
 
 
@@ -54,11 +55,7 @@ class _Options(Mapping[str, Option]):
         }
         low, high, initial, text = tables["binary"]["kernel"]
         return {
-            "hand_over": Option(
-                bool,
-                True,
-                "if memory ends a search with coupled requirements, let the next back-end go on from its tree",
-            ),
+            "hand_over": Option(int, 1, HAND_OVER, low=0, high=1),
             "kernel": Option(str, "auto", "binary: on tests; numeric: on columns as they are; auto: by size", _KERNELS),
             "instructions": Option(int, initial, text, low=low, high=high),
             **own,

@@ -57,8 +57,7 @@ def _coupled_kernel(problem: Problem, options: Mapping[str, Any]) -> tuple[str, 
     if options.get("kernel", "auto") == "numeric":
         raise ValueError("the numeric kernel cannot take this problem: it has requirements that couple the leaves")
     tables = option_tables()
-    known = set(tables["coupled"]) | OF_COUPLED | {"kernel", "instructions"}
-    foreign = sorted(set(options) & (set(tables["binary"]) | set(tables["numeric"])) - known)
+    foreign = sorted(set(options) - set(tables["coupled"]) - OF_COUPLED - {"kernel"})
     if foreign:
         raise ValueError(f"`{foreign[0]}` is not an option of the coupled kernel, which this problem needs")
     names = dict.fromkeys(bound.name for bound in problem.bounds if limits_predictions(bound) and bound.name)

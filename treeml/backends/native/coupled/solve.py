@@ -30,7 +30,7 @@ def solve_coupled(
     options = {name: value for name, value in limits.options.items() if name != "hand_over"}
     run = CoupledRun(problem, replace(limits, options=options), start, on_progress, monotonic())
     answer = run.answer()
-    if answer.stop is Stop.MEMORY and limits.options.get("hand_over", True):
+    if answer.stop is Stop.MEMORY and limits.options.get("hand_over", 1):
         return hand_over(problem, limits, answer, on_progress)
     return answer
 
