@@ -12,6 +12,9 @@ from collections.abc import Iterator, Mapping
 from time import monotonic
 from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from treeml.backends.contract import (
     NO_LIMITS,
     NO_OPTIONS,
@@ -23,6 +26,7 @@ from treeml.backends.contract import (
     OnProgress,
     Option,
     Refusal,
+    Reprice,
 )
 from treeml.backends.native.kernel_choice import choose_kernel, option_tables
 from treeml.lang.diagnostic import Diagnostic, RefusedError
@@ -87,6 +91,10 @@ class NativeBackend(BackendBase):
         threads=True,
         keeps_memory=True,
         carries=Carries(sums=2**58, goals=2**58, shares=2**120),
+        quick=True,
+        shallow_search=True,
+        variants=("kernel = binary", "kernel = numeric", "threads = 2"),
+        aliases=("dl85", "murtree", "gosdt", "streed"),
     )
     options: ClassVar[Mapping[str, Option]] = _Options()
 
@@ -114,6 +122,12 @@ class NativeBackend(BackendBase):
 
         said = (choose_kernel(stage, options)[1] for stage in stages(problem, self.can))
         return "; then ".join(dict.fromkeys(said))
+
+    def repricing(self, problem: Problem, limits: Limits, rows: NDArray[np.intp]) -> Reprice | None:
+        # imported here: start-up time
+        from treeml.backends.native.repricing import repricing
+
+        return repricing(problem, limits, rows)
 
     def solve(
         self,
