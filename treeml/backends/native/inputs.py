@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from treeml.native.solver import Solver
     from treeml.native.solver_input import Conditions, LeafCosts
 
+ELSEWHERE = ("kernel", "hand_over")  # options that are not those of a search in C
 DEEPEST = 1_000_000  # the depth limit of the solver where the problem has none
 
 
@@ -134,7 +135,7 @@ def search_settings(problem: Problem, objective: NativeObjective, limits: Limits
         settings["support"] = in_64_bits(max(1, -floor(-support)))
     if limits.memory is not None:
         settings["memory"] = limits.memory
-    chosen = {name: int(value) for name, value in limits.options.items() if name != "kernel"}
+    chosen = {name: int(value) for name, value in limits.options.items() if name not in ELSEWHERE}
     if "instructions" in chosen:
         chosen["kernel"] = chosen.pop("instructions")
     settings["options"] = {"seed": limits.seed, **chosen} if kernel == "binary" else chosen

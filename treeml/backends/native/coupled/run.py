@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from treeml.native.solver import Found
 
 DEEPEST_AT_ONCE = 4  # up to this depth that follows from the rows, one search is made; beyond it, one for every depth
-DEEP = 4  # from this depth on, smaller depths are searched first: they take a fraction of the time
+DEEP = 3  # from this depth on, smaller depths are searched first: they take a fraction of the time
 
 
 @dataclass
