@@ -123,7 +123,7 @@ void multiplier_of (const struct search *search, const double *lambda, int pure,
     size += fabs (lambda[r]) * cost;
   /* Scores are at most `size` times the scale, and a power of two is an exact weight. */
   double scale = 1, shrink = 1;
-  const double room = (double) LARGEST_SCORE / 2;
+  const double room = (double) (search->merged->narrow ? LARGEST_NARROW_SCORE : LARGEST_SCORE) / 2;
   while (scale * size * 2 < room && (scale < 0x1p10 || scale * size < 0x1p48))
     scale *= 2;
   if (scale * size > room && size > cost) {
