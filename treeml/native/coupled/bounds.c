@@ -156,6 +156,8 @@ static int64_t add_leaf (struct search *search, int multiplier, const int64_t *s
   const int64_t node = tree_add (&search->coupled->arena, tree, -1, label);
   if (node < 0)
     search_out_of_memory (search);
+  else
+    collect_leaf (search, node, sums);
   return node;
 }
 

@@ -203,9 +203,12 @@ static int evaluate (struct search *search, const struct place *root, int64_t *v
   } else
     *score = -INFINITY;
   struct tree tree = {0};
+  struct box box;
   memset (vector, 0, (1 + vector_most_sums) * sizeof *vector);
+  search->leaves.count = 0;
   const int64_t node = bounds_tree (search, root, 1, &tree, vector);
-  if (node >= 0)
+  box_of_limits (search, search->upper, &box);
+  if (node >= 0 && (box_holds (search, &box, vector) || repair (search, &tree)))
     search_offer (search, &tree);
   tree_release (&search->coupled->arena, &tree);
   return node >= 0 && !search_poll (search, 0);

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-static int inside (const struct search *search, const struct box *box, const int64_t *vector) {
+int box_holds (const struct search *search, const struct box *box, const int64_t *vector) {
   if (vector[0] > box->most)
     return 0;
   for (int r = 0; r < search->requirements; r++)
@@ -16,13 +16,20 @@ static int inside (const struct search *search, const struct box *box, const int
   return 1;
 }
 
-/* What one side may be if the other side is this vector. */
-static void box_beside (const struct search *search, const struct box *box, const int64_t *vector, int64_t most,
-                        struct box *result) {
+void box_beside (const struct search *search, const struct box *box, const int64_t *vector, int64_t most,
+                 struct box *result) {
   result->most = most - vector[0];
   for (int r = 0; r < search->requirements; r++) {
     result->low[r] = box->low[r] == INT64_MIN ? INT64_MIN : box->low[r] - vector[1 + r];
     result->high[r] = box->high[r] - vector[1 + r];
+  }
+}
+
+void box_of_limits (const struct search *search, int64_t most, struct box *box) {
+  box->most = most;
+  for (int r = 0; r < search->requirements; r++) {
+    box->low[r] = search->requirement[r].low;
+    box->high[r] = search->requirement[r].high;
   }
 }
 
@@ -47,7 +54,7 @@ static void try_leaves (const struct search *search, const int64_t *sums, struct
   for (int32_t k = 0; k < search->coupled->classes; k++) {
     int64_t vector[1 + vector_most_sums];
     leaf_vector (search, sums, k, vector);
-    if (inside (search, box, vector)) {
+    if (box_holds (search, box, vector)) {
       take (search, choice, box, vector, -1);
       choice->label = k;
     }
@@ -70,7 +77,7 @@ static void try_stumps (struct search *search, int32_t test, int side, struct bo
         leaf_vector (search, no, b, second);
         for (int j = 0; j <= search->requirements; j++)
           first[j] += second[j];
-        if (a != b && inside (search, box, first)) {
+        if (a != b && box_holds (search, box, first)) {
           take (search, choice, box, first, other);
           choice->label = a;
           choice->other_label = b;

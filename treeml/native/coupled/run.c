@@ -126,6 +126,7 @@ static int make_room (struct search *search) {
   const size_t classes = (size_t) search->coupled->classes;
   search->room = arena_allocate (arena, stumps_most_classes + (classes + 5) * stride, sizeof *search->room);
   search->cells = arena_allocate (arena, 2 * channels + 1, sizeof *search->cells);
+  search->leaves.sums = arena_allocate (arena, most_collected * channels + 1, sizeof *search->leaves.sums);
   for (int side = 0; side < 2; side++)
     search->best[side] = arena_allocate (arena, most_multipliers * stride, sizeof *search->best[side]);
   search->all_rows = arena_allocate (arena, (size_t) merged->words, sizeof *search->all_rows);
@@ -136,8 +137,8 @@ static int make_room (struct search *search) {
     if (!search->used)
       return 0;
   }
-  if (!search->room || !search->cells || !search->best[0] || !search->best[1] || !search->all_rows ||
-      !search->some_rows || !search->scratch)
+  if (!search->room || !search->cells || !search->leaves.sums || !search->best[0] || !search->best[1] ||
+      !search->all_rows || !search->some_rows || !search->scratch)
     return 0;
   for (int64_t row = 0; row < merged->rows; row++)
     search->all_rows[row / 64] |= (uint64_t) 1 << (row % 64);
@@ -154,8 +155,9 @@ static void release_room (struct search *search) {
     arena_release (arena, level->yes);
     arena_release (arena, level->no);
   }
-  void *blocks[] = {search->room,      search->cells,   search->best[0], search->best[1], search->all_rows,
-                    search->some_rows, search->scratch, search->used,    search->entries, search->levels};
+  void *blocks[] = {search->leaves.sums, search->room,     search->cells,     search->best[0],
+                    search->best[1],     search->all_rows, search->some_rows, search->scratch,
+                    search->used,        search->entries,  search->levels};
   for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
     arena_release (arena, blocks[i]);
   if (search->work.arena)
@@ -168,18 +170,15 @@ static int64_t times_16_by_10 (int64_t slack) {
   return slack > INT64_MAX / 4 ? slack : slack + slack / 2 + slack / 10 + 1;
 }
 
+static int64_t first_slack (const struct search *search) { return larger (1, search->largest / 2048); }
+
 /* Raises the target until a tree is found or none is left. Returns a code. */
 static int raise_targets (struct search *search, const struct place *root) {
   treeml_coupled *coupled = search->coupled;
-  int64_t slack = larger (1, search->largest / 2048);
-  choose_multipliers (search);
+  int64_t slack = first_slack (search);
   while (search->bound <= search->upper && !search_stopped (search)) {
     struct box box;
-    box.most = slack > search->upper - search->bound ? search->upper : search->bound + slack - 1;
-    for (int r = 0; r < search->requirements; r++) {
-      box.low[r] = search->requirement[r].low;
-      box.high[r] = search->requirement[r].high;
-    }
+    box_of_limits (search, slack > search->upper - search->bound ? search->upper : search->bound + slack - 1, &box);
     struct tree tree = {0};
     int64_t vector[1 + vector_most_sums], node;
     const int found = find_in_box (search, root, &box, vector, &tree, &node);
@@ -203,6 +202,56 @@ static int raise_targets (struct search *search, const struct place *root) {
   return TREEML_OK;
 }
 
+/* Trees of a single leaf. */
+static void offer_leaves (struct search *search) {
+  const struct place all = {.rows = search->all_rows};
+  for (int32_t k = 0; k < search->coupled->classes; k++) {
+    int64_t vector[1 + vector_most_sums];
+    struct box box;
+    box_of_limits (search, search->upper, &box);
+    place_total (search, &all, search->cells);
+    leaf_vector (search, search->cells, k, vector);
+    struct tree tree = {0};
+    if (box_holds (search, &box, vector) && tree_add (&search->coupled->arena, &tree, -1, k) == 0)
+      search_offer (search, &tree);
+    tree_release (&search->coupled->arena, &tree);
+  }
+}
+
+/* Trees of less depth are found much faster: they are what a stopped search has to offer. Their bounds hold for them
+   alone. */
+static void dual_of_less_depth (struct search *search) {
+  const int64_t bound = search->bound;
+  for (int32_t depth = 2; depth < search->depth && !search_stopped (search); depth++) {
+    const struct place root = {.depth = depth, .rows = search->all_rows};
+    dual_run (search, &root);
+    search->bound = bound;
+  }
+}
+
+/* The best trees of less depth, if there is a wide gap to close, within a share of the time. */
+static int targets_of_less_depth (struct search *search) {
+  treeml_coupled *coupled = search->coupled;
+  const int64_t bound = search->bound;
+  const double deadline = coupled->deadline;
+  int code = TREEML_OK;
+  for (int32_t depth = 2; depth < search->depth && !code && !search_stopped (search); depth++) {
+    if (search->upper - bound <= 16 * first_slack (search))
+      break;
+    const struct place root = {.depth = depth, .rows = search->all_rows};
+    const double now = clock_seconds (), share = 0.01 + 0.5 * (now - coupled->began);
+    if (now + share < deadline)
+      coupled->deadline = now + share;
+    code = raise_targets (search, &root);
+    if (coupled->stop_reason == 1 + TREEML_TIME && clock_seconds () < deadline)
+      coupled->stop_reason = 0;
+    coupled->deadline = deadline;
+    search->bound = bound;
+  }
+  coupled->statistics.targets = 0;
+  return code;
+}
+
 static int has_enough_rows (const treeml_coupled *coupled) {
   int64_t total = 0;
   for (int64_t row = 0; row < coupled->rows; row++)
@@ -224,9 +273,16 @@ static int run (struct search *search) {
     search_offer (search, &coupled->start);
   coupled->statistics.build_microseconds = (int64_t) (1e6 * (clock_seconds () - coupled->began));
   const struct place root = {.depth = search->depth, .rows = search->all_rows};
-  if (search->bound > search->upper || search_poll (search, 0) || !dual_run (search, &root))
+  if (search->bound > search->upper || search_poll (search, 0))
     return TREEML_OK;
-  return raise_targets (search, &root);
+  offer_leaves (search);
+  if (search->depth >= 4)
+    dual_of_less_depth (search);
+  if (search_stopped (search) || !dual_run (search, &root) || search->bound > search->upper)
+    return TREEML_OK;
+  choose_multipliers (search);
+  const int code = targets_of_less_depth (search);
+  return code ? code : raise_targets (search, &root);
 }
 
 static int start_search (struct search *search) {

@@ -134,6 +134,14 @@ struct entry {
   int64_t bound[most_multipliers];
 };
 
+/* The leaves of the tree that is being built, for repair.c; if there are more, only their number is known. */
+enum { most_collected = 64 };
+struct leaves {
+  int count;
+  int64_t node[most_collected];
+  int64_t *sums; /* most_collected x channels */
+};
+
 struct search {
   treeml_coupled *coupled;
   const struct merged *merged;
@@ -165,11 +173,10 @@ struct search {
   struct entry *entries;
   size_t entry_count, entry_room;
   struct vector_work work;
-  int polls;
+  struct leaves leaves;
 
   int64_t bound; /* proved, in differences */
   int64_t upper; /* only trees up to this value are wanted, in differences */
-  int64_t reported_bound;
 };
 
 /* Whether the search must stop; called now and then. */
@@ -250,7 +257,18 @@ int enumerate_prepare (struct search *, const struct place *);
 /* Chooses the multipliers around number 0 that filter vectors. */
 void choose_multipliers (struct search *);
 
-/* rebuild.c: the best tree in a box. Returns 1, 0 if there is none, or -1 if the search must stop. */
+/* repair.c */
+void collect_leaf (struct search *, int64_t node, const int64_t *sums);
+/* Changes the classes of the collected leaves so that the tree is within the limits and better; 1 if it found such. */
+int repair (struct search *, struct tree *);
+
+/* rebuild.c */
+int box_holds (const struct search *, const struct box *, const int64_t *vector);
+/* What one side may be if the other side is this vector. */
+void box_beside (const struct search *, const struct box *, const int64_t *vector, int64_t most, struct box *result);
+/* All trees within the limits up to a value. */
+void box_of_limits (const struct search *, int64_t most, struct box *);
+/* The best tree in a box. Returns 1, 0 if there is none, or -1 if the search must stop. */
 int find_in_box (struct search *, const struct place *, const struct box *, int64_t *vector, struct tree *,
                  int64_t *node);
 
