@@ -22,7 +22,8 @@ struct description {
 #define TESTS_COUPLED(...) ROW (program_tests | program_coupled, __VA_ARGS__)
 #define NUMBERS_COUPLED(...) ROW (program_numbers | program_coupled, __VA_ARGS__)
 
-static const struct description table[] = {OPTIONS (EVERY, TESTS, NUMBERS, COUPLED, TESTS_COUPLED, NUMBERS_COUPLED, NUMBERS)};
+static const struct description table[] = {
+    OPTIONS (EVERY, TESTS, NUMBERS, COUPLED, TESTS_COUPLED, NUMBERS_COUPLED, NUMBERS_COUPLED)};
 
 enum { size = sizeof table / sizeof *table };
 
