@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,13 +25,14 @@ if TYPE_CHECKING:
     from treeml.native.coupled import Coupled
     from treeml.native.solver import Found
 
+DEEP = 3  # from this depth on, smaller depths may come first,
+SHORT = 0.3  # if a search has not ended after this many seconds
 DEEPEST_AT_ONCE = 4  # up to this depth that follows from the rows, one search is made; beyond it, one for every depth
-DEEP = 3  # from this depth on, smaller depths are searched first: they take a fraction of the time
 
 
 @dataclass
 class CoupledRun(NativeRun):
-    """One search, after short ones for smaller depths; or one for every depth where the problem limits none."""
+    """One search, or one for every depth where the problem limits none."""
 
     kernel: str = "coupled"
 
@@ -50,7 +52,7 @@ class CoupledRun(NativeRun):
         try:
             if not is_given and depth > DEEPEST_AT_ONCE:
                 return by_depths(self, solver, task, depth)
-            found = self.search(solver, task, depth, self.shallow_tree(solver, task, depth))
+            found = self.deepened(solver, task, depth)
         except MemoryError:
             return self.without_memory(task)
         finally:
@@ -69,17 +71,23 @@ class CoupledRun(NativeRun):
             return Answer(Status.UNKNOWN, Stop.MEMORY)
         return Answer(Status.FEASIBLE, Stop.MEMORY, self.start, evaluate_goals(self.problem, self.start))
 
-    def shallow_tree(self, solver: Coupled, task: CoupledTask, depth: int) -> Node | None:
-        """The best tree of smaller depths, so that a deep search that runs out of time still has a tree."""
-        tree, tells = self.start, self.tells
-        self.tells = False  # a bound for one depth does not hold for deeper trees
-        for shallow in range(2, depth) if depth >= DEEP else ():
+    def deepened(self, solver: Coupled, task: CoupledTask, depth: int) -> Found:
+        """A search of this depth. If it takes long, smaller depths come first: they take a fraction of the time, and
+        their best tree is what a search that runs out of time has to offer."""
+        if depth < DEEP:
+            return self.search(solver, task, depth, self.start)
+        first = self.search(solver, task, depth, self.start, seconds=SHORT)
+        if first.stop != "time" or self.limits.deadline.passed:
+            return first
+        tree = tree_of(first, self.problem) if len(first.test) else self.start
+        tells, self.tells = self.tells, False  # a bound for one depth does not hold for deeper trees
+        for shallow in range(2, depth):
             found = self.search(solver, task, shallow, tree)
             tree = tree_of(found, self.problem) if len(found.test) else tree
             if found.stop != "proved":
                 break
         self.tells = tells
-        return tree
+        return self.search(solver, task, depth, tree, lower=_whole(first.bound))
 
     def settings(self, task: CoupledTask) -> dict[str, Any]:
         return search_settings(self.problem, task.objective, self.limits, self.kernel)
@@ -102,16 +110,14 @@ class CoupledRun(NativeRun):
         task: CoupledTask,
         depth: int,
         start: Node | None,
-        upper: int | None = None,
         lower: int | None = None,
+        seconds: float = inf,
     ) -> Found:
-        """One search; only trees that cost at most `upper` are of interest, and none costs less than `lower`."""
+        """One search; no tree costs less than `lower`."""
         from treeml.native.solver import Found  # imported here: start-up time
 
         least = row_ends(task.values[0])[0] + int(task.objective.price)
         lower = least if lower is None else max(lower, least)
-        if task.most is not None:
-            upper = task.most if upper is None else min(upper, task.most)
         begin = None
         if start is not None and meets_all(self.problem, start):
             begin = (*flat_tree(start), labels_of(start))
@@ -119,8 +125,8 @@ class CoupledRun(NativeRun):
             task.low,
             task.high,
             **{**self.settings(task), "depth": depth},
-            seconds=self.limits.deadline.left(),
-            upper=upper,
+            seconds=min(seconds, self.limits.deadline.left()),
+            upper=task.most,
             lower=lower,
             start=begin,
             on_progress=lambda seconds, value, bound: self.progress(task.objective, value, bound),
@@ -137,6 +143,10 @@ class CoupledRun(NativeRun):
             statistics=found.statistics,
             kernel=found.kernel,
         )
+
+
+def _whole(bound: int | Fraction | None) -> int | None:
+    return None if bound is None else int(bound)
 
 
 def depth_of(problem: Problem) -> int:
