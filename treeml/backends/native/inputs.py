@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from treeml.native.solver import Solver
     from treeml.native.solver_input import Conditions, LeafCosts
 
+ELSEWHERE = ("kernel", "hand_over")  # options that are not those of a search in C
 DEEPEST = 1_000_000  # the depth limit of the solver where the problem has none
 
 
@@ -54,7 +55,7 @@ def _leaf_costs(problem: Problem, objective: NativeObjective) -> LeafCosts:
 def _conditions(problem: Problem, objective: NativeObjective) -> Conditions:
     from treeml.native.solver_input import Conditions  # imported here: start-up time
 
-    support, forbidden = problem.bound_on("Support", ">="), _forbidden(problem)
+    support, forbidden = problem.bound_on("Support", ">="), forbidden_features(problem)
     counts = (support is not None and support > 1) or objective.column_cost is not None
     return Conditions(
         columns=np.array([test.feature for test in problem.tests], dtype=np.int32),
@@ -91,7 +92,7 @@ def _purity(problem: Problem) -> tuple[NDArray[np.int64], Fraction] | None:
 def _numeric_solver(problem: Problem, objective: NativeObjective) -> ThresholdSolver:
     from treeml.backends.native.numeric_kernel import ThresholdSolver  # imported here: start-up time
 
-    loss, forbidden = objective.loss, _forbidden(problem)
+    loss, forbidden = objective.loss, forbidden_features(problem)
     if loss is not None:
         return ThresholdSolver(
             problem,
@@ -110,7 +111,7 @@ def _cost(problem: Problem, objective: NativeObjective) -> NDArray[np.int64]:
     return np.zeros((problem.rows, max(1, problem.classes)), dtype=np.int64)
 
 
-def _forbidden(problem: Problem) -> frozenset[int]:
+def forbidden_features(problem: Problem) -> frozenset[int]:
     """The features that a bound forbids to use."""
     return frozenset().union(
         *(
@@ -134,10 +135,10 @@ def search_settings(problem: Problem, objective: NativeObjective, limits: Limits
         settings["support"] = in_64_bits(max(1, -floor(-support)))
     if limits.memory is not None:
         settings["memory"] = limits.memory
-    chosen = {name: int(value) for name, value in limits.options.items() if name != "kernel"}
+    chosen = {name: int(value) for name, value in limits.options.items() if name not in ELSEWHERE}
     if "instructions" in chosen:
         chosen["kernel"] = chosen.pop("instructions")
-    settings["options"] = chosen if kernel == "numeric" else {"seed": limits.seed, **chosen}
+    settings["options"] = {"seed": limits.seed, **chosen} if kernel == "binary" else chosen
     return settings
 
 

@@ -15,9 +15,10 @@ static void stop (treeml_coupled *coupled, int why) {
 void search_out_of_memory (struct search *search) { stop (search->coupled, TREEML_MEMORY); }
 
 static int64_t reported_bound (const struct search *search) {
-  if (search->bound == INT64_MIN)
+  const int64_t own = search->is_shallower ? search->whole_bound : search->bound;
+  if (own == INT64_MIN)
     return INT64_MIN;
-  const int64_t bound = search->bound > search->upper ? search->upper + 1 : search->bound;
+  const int64_t bound = own > search->upper ? search->upper + 1 : own;
   return bound * search->merged->unit[0] + search->coupled->offset[0];
 }
 
@@ -257,20 +258,23 @@ static void offer_leaves (struct search *search) {
 /* Trees of less depth are found much faster: they are what a stopped search has to offer. Their bounds hold for them
    alone. */
 static void dual_of_less_depth (struct search *search) {
-  const int64_t bound = search->bound;
+  const int64_t bound = search->whole_bound = search->bound;
+  search->is_shallower = 1;
   for (int32_t depth = 2; depth < search->depth && !search_stopped (search); depth++) {
     const struct place root = {.depth = depth, .rows = search->all_rows};
     dual_run (search, &root);
     search->bound = bound;
   }
+  search->is_shallower = 0;
 }
 
 /* The best trees of less depth, if there is a wide gap to close, within a share of the time. */
 static int targets_of_less_depth (struct search *search) {
   treeml_coupled *coupled = search->coupled;
-  const int64_t bound = search->bound;
+  const int64_t bound = search->whole_bound = search->bound;
   const double deadline = coupled->deadline;
   int code = TREEML_OK;
+  search->is_shallower = 1;
   for (int32_t depth = 2; depth < search->depth && !code && !search_stopped (search); depth++) {
     if (search->upper - bound <= 16 * first_slack (search))
       break;
@@ -284,6 +288,7 @@ static int targets_of_less_depth (struct search *search) {
     coupled->deadline = deadline;
     search->bound = bound;
   }
+  search->is_shallower = 0;
   search->statistics.targets = 0;
   return code;
 }

@@ -192,7 +192,9 @@ struct search {
   struct vector_work work;
   struct leaves leaves;
 
-  int64_t bound; /* proved, in differences */
+  int64_t bound;       /* proved, in differences; while trees of less depth are searched, it holds for them alone */
+  int64_t whole_bound; /* then this one holds for all trees, and is reported */
+  int is_shallower;
   int64_t upper; /* only trees up to this value are wanted, in differences */
 };
 
