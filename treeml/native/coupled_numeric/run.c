@@ -1,0 +1,134 @@
+/* The course of a solve: multipliers, then targets from a likely value upwards until there is a tree.
+
+   Once all trees of at most the target have been listed, the best of them is optimal; if there are none, every tree has
+   a greater value. */
+#include "coupled_numeric/solver.h"
+
+#include <string.h>
+
+static int create_weights (threshold_solver *solver) {
+  const size_t rows = (size_t) solver->rows, classes = (size_t) solver->classes;
+  solver->weight = arena_reserve (&solver->arena, times (rows, (size_t) solver->pairs * WIDTH), sizeof (double));
+  solver->cost = arena_reserve (&solver->arena, times (rows, classes * WIDTH), sizeof (double));
+  solver->floor = arena_reserve (&solver->arena, times (rows, WIDTH), sizeof (double));
+  solver->range = arena_reserve (&solver->arena, times (rows, WIDTH), sizeof (double));
+  solver->hit_room = 1024;
+  solver->hits = arena_reserve (&solver->arena, (size_t) solver->hit_room, sizeof *solver->hits);
+  solver->work = (struct vector_work) {.arena = &solver->arena};
+  for (int32_t k = 0; k < solver->classes; k++)
+    if (threshold_split_add (solver, -1, 0, k, 0) < 0)
+      return 0;
+  return solver->weight && solver->cost && solver->floor && solver->range && solver->hits &&
+         threshold_table_create (solver);
+}
+
+static void release_weights (threshold_solver *solver) {
+  void *blocks[] = {solver->weight, solver->cost,  solver->floor,   solver->range,
+                    solver->hits,   solver->split, solver->relative};
+  for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
+    arena_release (&solver->arena, blocks[i]);
+  solver->weight = solver->cost = solver->floor = solver->range = NULL;
+  solver->hits = NULL;
+  solver->split = NULL;
+  solver->relative = NULL;
+  solver->splits = solver->split_room = 0;
+  if (solver->work.arena)
+    vector_work_release (&solver->work);
+  threshold_table_release (solver);
+}
+
+/* Tries targets until the best tree is known to be optimal, or until none can exist. */
+static void raise_target (threshold_solver *solver, const struct threshold_rows *all, struct threshold_node *node) {
+  double slack = 1 + 0.01 * (double) (solver->most_value - solver->least_value);
+  int64_t highest = solver->most_value;
+  const int64_t upper = solver->options.upper;
+  if (upper < INT64_MAX && upper - solver->base[0] - 1 < highest)
+    highest = upper - solver->base[0] - 1;
+  if (solver->target < solver->bound)
+    solver->target = solver->bound;
+  while (!solver->stopping) {
+    if (solver->best_value <= highest)
+      highest = solver->best_value - 1;
+    if (solver->bound > highest)
+      return; /* proved */
+    if (solver->target > highest)
+      solver->target = highest;
+    const int64_t target = solver->target;
+    solver->statistics.rounds++;
+    if (!threshold_enumerate_root (solver, all, node))
+      return;
+    solver->bound = solver->target < target ? solver->target + 1 : target + 1;
+    solver->target = solver->bound + (int64_t) slack;
+    slack *= 1.6;
+  }
+}
+
+static void search (threshold_solver *solver) {
+  struct threshold_rows all = {0};
+  struct threshold_node node = {0};
+  int fine = create_weights (solver) && threshold_rows_all (solver, &all);
+  if (!fine)
+    threshold_stop (solver, TREEML_MEMORY);
+  fine = fine && threshold_choose (solver, &all);
+  solver->statistics.choose_microseconds = (int64_t) (1e6 * (clock_seconds () - solver->began));
+  const int deep = solver->depth > 2 && solver->leaves > 3;
+  if (fine && deep)
+    fine = threshold_node_create (solver, &node, &all, solver->depth, solver->leaves);
+  if (fine)
+    raise_target (solver, &all, deep ? &node : NULL);
+  threshold_node_release (solver, &node);
+  threshold_rows_release (solver, &all);
+}
+
+/* Limits depth and leaves by each other and by the number of rows. */
+static void limit_shape (threshold_solver *solver) {
+  int64_t leaves = solver->total_count / solver->options.support;
+  leaves = leaves < solver->rows ? leaves : solver->rows;
+  int binding = solver->options.leaves < leaves;
+  leaves = binding ? solver->options.leaves : leaves;
+  leaves = leaves < 1 ? 1 : leaves;
+  int64_t depth = solver->options.depth < leaves - 1 ? solver->options.depth : leaves - 1;
+  if (!solver->columns)
+    depth = 0;
+  if (depth < 62 && leaves >= INT64_C (1) << depth) {
+    leaves = INT64_C (1) << depth;
+    binding = 0;
+  }
+  solver->depth = depth;
+  solver->leaves = leaves;
+  solver->leaves_matter = binding;
+}
+
+/* Returns 0 if no tree can meet the bounds; the search may be stopping. */
+int threshold_run (threshold_solver *solver) {
+  limit_shape (solver);
+  if (solver->total_count < solver->options.support)
+    return 0;
+  int possible = threshold_prepare (solver);
+  if (possible) {
+    const int64_t lower = solver->options.lower;
+    solver->bound = solver->least_value;
+    if (lower > INT64_MIN && lower - solver->base[0] > solver->bound)
+      solver->bound = lower - solver->base[0];
+    if (solver->start.nodes) {
+      struct threshold_tree copy = {0};
+      for (int64_t i = 0; i < solver->start.nodes; i++) {
+        const int64_t at = threshold_tree_add (&solver->arena, &copy, solver->start.column[i], solver->start.cut[i],
+                                               solver->start.label[i]);
+        if (at < 0) {
+          threshold_stop (solver, TREEML_MEMORY);
+          break;
+        }
+        copy.yes[at] = solver->start.yes[i];
+        copy.no[at] = solver->start.no[i];
+      }
+      if (!solver->stopping)
+        threshold_offer (solver, &copy);
+      threshold_tree_release (&solver->arena, &copy);
+    }
+    if (!solver->stopping)
+      search (solver);
+  }
+  release_weights (solver);
+  return possible || solver->stopping;
+}
