@@ -27,7 +27,7 @@ int threshold_table_create (threshold_solver *solver) {
   table->leaf = arena_reserve (arena, sides, sizeof (double));
   table->supported = arena_reserve (arena, sides, sizeof (double));
   table->relaxed = arena_reserve (arena, sides, sizeof (double));
-  table->tree = arena_allocate (arena, times (2 * size, (size_t) solver->pairs * 3 * WIDTH), sizeof (double));
+  table->tree = arena_allocate (arena, times (size, (size_t) solver->pairs * 4 * WIDTH), sizeof (double));
   table->tree_count = arena_allocate (arena, 2 * size, sizeof *table->tree_count);
   return table->level && table->end && table->levels && table->first && table->total && table->leaf &&
          table->supported && table->relaxed && table->tree && table->tree_count;

@@ -24,10 +24,11 @@ struct stump_pass {
   const double *total;  /* cuts of f x 2 sides x classes x WIDTH: the cost of the side as a leaf of a class */
   const int64_t *count; /* of every row, or NULL for 1 */
   int64_t support;      /* fewest rows of a leaf; 1 needs no check */
-  double *tree;         /* zeroed memory for 2 * size nodes x pairs x 3 x WIDTH; zero again at the end */
-  int64_t *tree_count;  /* zeroed memory for 2 * size nodes; likewise */
-  double *supported;    /* cuts x 2 sides x WIDTH: lowered to the best stump with enough rows in its leaves */
-  double *relaxed;      /* the same without a limit on the rows of a leaf */
+  double *tree; /* zeroed memory for size x pairs x 4 x WIDTH, size = levels of g up to a power of two; zero again at
+                   the end */
+  int64_t *tree_count; /* zeroed memory for 2 * size nodes; likewise */
+  double *supported;   /* cuts x 2 sides x WIDTH: lowered to the best stump with enough rows in its leaves */
+  double *relaxed;     /* the same without a limit on the rows of a leaf */
 };
 
 /* One column g swept on a part of the rows: which stumps stay within a budget? */

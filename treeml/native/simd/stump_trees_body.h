@@ -6,11 +6,20 @@
 
 #define EACH for (int i = 0; i < STUMP_WIDTH; i++)
 
-/* A node: for each pair of classes the sum, and the least and greatest running sum. */
+/* A node above the levels: for each pair of classes the sum, and the least and greatest running sum. A level has only
+   its sum, in `leaf`. */
 enum { node_sum = 0, node_least = STUMP_WIDTH, node_greatest = 2 * STUMP_WIDTH, node_size = 3 * STUMP_WIDTH };
 
 static inline double lesser (double a, double b) { return a < b ? a : b; }
 static inline double larger (double a, double b) { return a > b ? a : b; }
+
+/* The tree of a pass while it runs. */
+struct stump_tree {
+  const struct stump_pass *pass;
+  int32_t pairs, size; /* `size`: levels, rounded up to a power of two */
+  double *leaf;        /* size x pairs x WIDTH */
+  double *node;        /* size x pairs x node_size; node 0 is not used */
+};
 
 static inline void combine (double *restrict node, const double *restrict yes, const double *restrict no) {
   EACH {
@@ -21,46 +30,56 @@ static inline void combine (double *restrict node, const double *restrict yes, c
   }
 }
 
-static void refresh (const struct stump_pass *pass, int32_t pairs, int64_t node) {
-  const int64_t stride = (int64_t) pairs * node_size;
-  double *at = pass->tree + node * stride;
-  const double *yes = pass->tree + 2 * node * stride, *no = yes + stride;
+static inline void combine_levels (double *restrict node, const double *restrict yes, const double *restrict no) {
+  EACH {
+    const double before = yes[i], both = before + no[i];
+    node[node_sum + i] = both;
+    node[node_least + i] = lesser (before, both);
+    node[node_greatest + i] = larger (before, both);
+  }
+}
+
+static inline void refresh (const struct stump_tree *tree, int64_t node) {
+  const int32_t pairs = tree->pairs;
+  double *at = tree->node + node * pairs * node_size;
+  int64_t *count = tree->pass->tree_count;
+  count[node] = count[2 * node] + count[2 * node + 1];
+  if (2 * node >= tree->size) {
+    const double *yes = tree->leaf + (2 * node - tree->size) * pairs * STUMP_WIDTH, *no = yes + pairs * STUMP_WIDTH;
+    for (int32_t p = 0; p < pairs; p++)
+      combine_levels (at + p * node_size, yes + p * STUMP_WIDTH, no + p * STUMP_WIDTH);
+    return;
+  }
+  const double *yes = tree->node + 2 * node * pairs * node_size, *no = yes + pairs * node_size;
   for (int32_t p = 0; p < pairs; p++)
     combine (at + p * node_size, yes + p * node_size, no + p * node_size);
 }
 
 /* Adds the rows of one level of f to the tree, or takes them out. */
-static void move_rows (const struct stump_pass *pass, int32_t pairs, int32_t size, int32_t level, int out) {
-  const int32_t begin = level ? pass->end[level - 1] : 0, end = pass->end[level];
-  const int64_t stride = (int64_t) pairs * node_size;
-  int32_t height = 1;
+static void move_rows (const struct stump_tree *tree, int32_t level, int out) {
+  const struct stump_pass *pass = tree->pass;
+  const int32_t begin = level ? pass->end[level - 1] : 0, end = pass->end[level], size = tree->size;
+  const int32_t width = tree->pairs * STUMP_WIDTH;
+  for (int32_t r = begin; r < end; r++) {
+    const int32_t row = pass->order[r], at = pass->level[row];
+    double *restrict leaf = tree->leaf + (int64_t) at * width;
+    const double *restrict weight = pass->weight + (int64_t) row * width;
+    const int64_t many = pass->count ? pass->count[row] : 1;
+    pass->tree_count[size + at] += out ? -many : many;
+    for (int32_t p = 0; p < width; p += STUMP_WIDTH)
+      EACH leaf[p + i] += out ? -weight[p + i] : weight[p + i];
+  }
+  int32_t height = 0;
   while (1 << height < size)
     height++;
-  const int whole = (int64_t) (end - begin) * height > size;
-  for (int32_t r = begin; r < end; r++) {
-    const int32_t row = pass->order[r];
-    int64_t node = size + pass->level[row];
-    double *leaf = pass->tree + node * stride;
-    const double *weight = pass->weight + (int64_t) row * pairs * STUMP_WIDTH;
-    for (int32_t p = 0; p < pairs; p++)
-      EACH {
-        const double add = weight[p * STUMP_WIDTH + i], sum = leaf[p * node_size + i] + (out ? -add : add);
-        leaf[p * node_size + node_sum + i] = sum;
-        leaf[p * node_size + node_least + i] = sum;
-        leaf[p * node_size + node_greatest + i] = sum;
-      }
-    if (pass->support > 1) {
-      const int64_t many = pass->count ? pass->count[row] : 1;
-      for (int64_t n = node; n; n /= 2)
-        pass->tree_count[n] += out ? -many : many;
-    }
-    if (!whole)
-      for (node /= 2; node; node /= 2)
-        refresh (pass, pairs, node);
-  }
-  if (whole)
+  if ((int64_t) (end - begin) * height > size) {
     for (int64_t node = size - 1; node; node--)
-      refresh (pass, pairs, node);
+      refresh (tree, node);
+    return;
+  }
+  for (int32_t r = begin; r < end; r++)
+    for (int64_t node = (size + pass->level[pass->order[r]]) / 2; node; node /= 2)
+      refresh (tree, node);
 }
 
 /* The first level up to which the tree holds at least so many rows. */
@@ -74,10 +93,13 @@ static int32_t reaches (const struct stump_pass *pass, int32_t size, int64_t man
   return (int32_t) (node - size);
 }
 
-/* Least and greatest running sums at the levels low .. high. */
-static void between (const struct stump_pass *pass, int32_t pairs, int32_t p, int32_t size, int32_t low, int32_t high,
-                     double *restrict least, double *restrict greatest) {
-  const int64_t stride = (int64_t) pairs * node_size;
+/* Least and greatest running sums of a pair of classes at the levels low .. high. */
+static void between (const struct stump_tree *tree, int32_t p, int32_t low, int32_t high, double *restrict least,
+                     double *restrict greatest) {
+  const int32_t size = tree->size;
+  const int64_t stride = (int64_t) tree->pairs * node_size;
+  const double *nodes = tree->node + p * node_size, *leaves = tree->leaf + p * STUMP_WIDTH;
+  const int64_t width = (int64_t) tree->pairs * STUMP_WIDTH;
   double before[STUMP_WIDTH] = {0};
   EACH {
     least[i] = INFINITY;
@@ -85,18 +107,27 @@ static void between (const struct stump_pass *pass, int32_t pairs, int32_t p, in
   }
   for (int64_t node = size + low; node > 1; node /= 2)
     if (node & 1) {
-      const double *at = pass->tree + (node - 1) * stride + p * node_size;
-      EACH before[i] += at[node_sum + i];
+      const double *at = node >= size ? leaves + (node - 1 - size) * width : nodes + (node - 1) * stride;
+      EACH before[i] += at[i];
     }
   for (int32_t level = low; level <= high;) {
     int32_t block = level ? level & -level : size;
     while (level + block - 1 > high)
       block /= 2;
-    const double *at = pass->tree + ((int64_t) size + level) / block * stride + p * node_size;
-    EACH {
-      least[i] = lesser (least[i], before[i] + at[node_least + i]);
-      greatest[i] = larger (greatest[i], before[i] + at[node_greatest + i]);
-      before[i] += at[node_sum + i];
+    if (block == 1) {
+      const double *at = leaves + level * width;
+      EACH {
+        before[i] += at[i];
+        least[i] = lesser (least[i], before[i]);
+        greatest[i] = larger (greatest[i], before[i]);
+      }
+    } else {
+      const double *at = nodes + ((int64_t) size + level) / block * stride;
+      EACH {
+        least[i] = lesser (least[i], before[i] + at[node_least + i]);
+        greatest[i] = larger (greatest[i], before[i] + at[node_greatest + i]);
+        before[i] += at[node_sum + i];
+      }
     }
     level += block;
   }
@@ -111,40 +142,57 @@ static inline void lower (double *restrict cost, const double *restrict total_a,
   }
 }
 
-/* Reads off the best stump on the rows in the tree, which are one side of a cut. */
-static void read_side (const struct stump_pass *pass, int32_t pairs, int32_t size, int32_t cut, int side) {
-  const int64_t place = 2 * (int64_t) cut + side;
-  const double *total = pass->total + place * pass->classes * STUMP_WIDTH;
+/* Lowers the costs with support of a side, unless no stump of this column can. */
+static void read_supported (const struct stump_tree *tree, const double *total, const double *relaxed,
+                            double *supported) {
+  const struct stump_pass *pass = tree->pass;
   const int64_t all = pass->tree_count[1];
-  int32_t low = 0, high = -1;
-  if (pass->support > 1 && all >= 2 * pass->support) {
-    low = reaches (pass, size, pass->support);
-    high = reaches (pass, size, all - pass->support + 1) - 1;
-  }
+  int better = 0;
+  EACH better |= relaxed[i] < supported[i];
+  if (!better || all < 2 * pass->support)
+    return;
+  const int32_t low = reaches (pass, tree->size, pass->support);
+  const int32_t high = reaches (pass, tree->size, all - pass->support + 1) - 1;
+  if (low > high)
+    return;
   int32_t p = 0;
   for (int32_t a = 0; a < pass->classes; a++)
     for (int32_t b = a + 1; b < pass->classes; b++, p++) {
-      const double *total_a = total + a * STUMP_WIDTH, *total_b = total + b * STUMP_WIDTH;
-      const double *root = pass->tree + (pairs + p) * node_size;
-      lower (pass->relaxed + place * STUMP_WIDTH, total_a, total_b, root + node_least, root + node_greatest);
-      if (low > high)
-        continue;
       double least[STUMP_WIDTH], greatest[STUMP_WIDTH];
-      between (pass, pairs, p, size, low, high, least, greatest);
-      lower (pass->supported + place * STUMP_WIDTH, total_a, total_b, least, greatest);
+      between (tree, p, low, high, least, greatest);
+      lower (supported, total + a * STUMP_WIDTH, total + b * STUMP_WIDTH, least, greatest);
     }
+}
+
+/* Reads off the best stump on the rows in the tree, which are one side of a cut. */
+static void read_side (const struct stump_tree *tree, int32_t cut, int side) {
+  const struct stump_pass *pass = tree->pass;
+  const int64_t place = 2 * (int64_t) cut + side;
+  const double *total = pass->total + place * pass->classes * STUMP_WIDTH;
+  double cost[STUMP_WIDTH], *relaxed = pass->relaxed + place * STUMP_WIDTH;
+  EACH cost[i] = INFINITY;
+  int32_t p = 0;
+  for (int32_t a = 0; a < pass->classes; a++)
+    for (int32_t b = a + 1; b < pass->classes; b++, p++) {
+      const double *root = tree->node + (tree->pairs + p) * node_size;
+      lower (cost, total + a * STUMP_WIDTH, total + b * STUMP_WIDTH, root + node_least, root + node_greatest);
+    }
+  EACH relaxed[i] = lesser (relaxed[i], cost[i]);
+  if (pass->support > 1)
+    read_supported (tree, total, cost, pass->supported + place * STUMP_WIDTH);
 }
 
 static void stump_pass (const struct stump_pass *pass) {
   const int32_t pairs = pass->classes * (pass->classes - 1) / 2;
-  int32_t size = 2;
-  while (size < pass->inner_levels)
-    size *= 2;
+  struct stump_tree tree = {.pass = pass, .pairs = pairs, .size = 2, .leaf = pass->tree};
+  while (tree.size < pass->inner_levels)
+    tree.size *= 2;
+  tree.node = pass->tree + (int64_t) tree.size * pairs * STUMP_WIDTH;
   for (int out = 0; out < 2; out++)
     for (int32_t level = 0; level < pass->levels; level++) {
-      move_rows (pass, pairs, size, level, out);
+      move_rows (&tree, level, out);
       if (level + 1 < pass->levels)
-        read_side (pass, pairs, size, level, out);
+        read_side (&tree, level, out);
     }
 }
 
