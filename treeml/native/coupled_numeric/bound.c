@@ -190,14 +190,13 @@ static int evaluate (threshold_solver *solver, struct threshold_node *node, int3
 
 /* Evaluates the middle of every stretch of open cuts of a column; counts them in `evaluated`. */
 static int explore_column (threshold_solver *solver, struct threshold_node *node, int32_t f, double *limit, int every,
-                           int32_t wanted, int64_t *evaluated) {
+                           int64_t *evaluated) {
   struct threshold_column *column = &node->column[f];
-  const int32_t step = wanted && column->cuts > wanted ? column->cuts / wanted : 1;
   int32_t before = -1, after = 0, stretch = -1;
   for (int32_t cut = 0; cut <= column->cuts; cut++) {
     int open = 0;
     const int known = cut < column->cuts && column->known[cut];
-    if (cut < column->cuts && !known && cut >= column->first && cut <= column->last && cut % step == 0) {
+    if (cut < column->cuts && !known && cut >= column->first && cut <= column->last) {
       double value[WIDTH];
       if (after <= cut)
         for (after = cut + 1; after < column->cuts && !column->known[after];)
@@ -207,8 +206,8 @@ static int explore_column (threshold_solver *solver, struct threshold_node *node
     }
     if (open && stretch < 0)
       stretch = cut;
-    if (!open && stretch >= 0 && (known || cut % step == 0 || cut >= column->cuts)) {
-      const int32_t last = (cut - 1) / step * step, middle = (stretch / step + (last - stretch) / step / 2) * step;
+    if (!open && stretch >= 0) {
+      const int32_t middle = (stretch + cut - 1) / 2;
       stretch = -1;
       if (!evaluate (solver, node, f, middle, limit, every))
         return 0;
@@ -220,12 +219,56 @@ static int explore_column (threshold_solver *solver, struct threshold_node *node
   return 1;
 }
 
-int threshold_explore (threshold_solver *solver, struct threshold_node *node, double *limit, int every,
-                       int32_t wanted) {
+/* Chooses the cut that promises most by its stumps, away from the cuts that are known, or none. */
+static int choose_cut (const threshold_solver *solver, const struct threshold_node *node, int32_t *f, int32_t *at) {
+  double best = INFINITY;
+  for (int32_t c = 0; c < solver->columns; c++) {
+    const struct threshold_column *column = &node->column[c];
+    const int32_t apart = column->cuts / 10;
+    for (int32_t cut = column->first; cut <= column->last && cut < column->cuts; cut++) {
+      const int64_t place = solver->table.first[c] + cut;
+      double value[WIDTH];
+      threshold_join_sides (solver, place, 4, solver->table.supported + place * 2 * WIDTH, value);
+      int near = 0;
+      for (int32_t k = cut - apart; k <= cut + apart && value[0] < best; k++)
+        near |= k >= 0 && k < column->cuts && column->known[k];
+      if (value[0] < best && !near) {
+        best = value[0];
+        *f = c;
+        *at = cut;
+      }
+    }
+  }
+  return best < INFINITY;
+}
+
+/* The narrow search: only a few cuts are considered. They are chosen before any is evaluated, because evaluating one
+   overwrites the table. */
+static int explore_narrowly (threshold_solver *solver, struct threshold_node *node, double *limit, int every) {
+  enum { most_chosen = 64 };
+  int32_t f[most_chosen], cut[most_chosen], chosen = 0;
+  if (node->explored)
+    return 1;
+  if (!threshold_table_fill (solver, &node->set))
+    return 0;
+  while (chosen < solver->narrow && chosen < most_chosen && choose_cut (solver, node, &f[chosen], &cut[chosen])) {
+    node->column[f[chosen]].known[cut[chosen]] = 1;
+    chosen++;
+  }
+  for (int32_t c = 0; c < chosen; c++)
+    if (!evaluate (solver, node, f[c], cut[c], limit, every))
+      return 0;
+  node->explored = 1;
+  return 1;
+}
+
+int threshold_explore (threshold_solver *solver, struct threshold_node *node, double *limit, int every) {
+  if (solver->narrow)
+    return explore_narrowly (solver, node, limit, every);
   for (int64_t evaluated = 1; evaluated;) {
     evaluated = 0;
     for (int32_t f = 0; f < solver->columns; f++)
-      if (!explore_column (solver, node, f, limit, every, wanted, &evaluated))
+      if (!explore_column (solver, node, f, limit, every, &evaluated))
         return 0;
   }
   return 1;
@@ -248,6 +291,8 @@ static void collect (threshold_solver *solver, const struct threshold_node *node
         before = cut;
         continue;
       }
+      if (solver->narrow)
+        continue;
       if (after <= cut)
         for (after = cut + 1; after < column->cuts && !column->known[after];)
           after++;
@@ -266,7 +311,7 @@ static int deep (threshold_solver *solver, const struct threshold_rows *set, int
   for (int i = 0; i < WIDTH; i++)
     limit[i] = fmin (most[i] + 1, least->supported[i]);
   const int fine =
-      threshold_node_create (solver, &node, set, depth, leaves) && threshold_explore (solver, &node, limit, 1, 0);
+      threshold_node_create (solver, &node, set, depth, leaves) && threshold_explore (solver, &node, limit, 1);
   if (fine)
     collect (solver, &node, least);
   threshold_node_release (solver, &node);

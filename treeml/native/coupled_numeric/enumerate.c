@@ -365,7 +365,7 @@ static int list_deep (threshold_solver *solver, const struct threshold_rows *set
   memcpy (most, limit, sizeof most);
   int fine = list_stumps (solver, &all, 0, limit, list) && threshold_node_create (solver, &node, set, depth, leaves);
   if (fine) {
-    fine = threshold_explore (solver, &node, most, 0, 0);
+    fine = threshold_explore (solver, &node, most, 0);
     const int64_t count = fine ? candidates (solver, &node, limit, &candidate) : -1;
     fine = count >= 0;
     for (int64_t c = 0; fine && c < count; c++)
@@ -448,7 +448,7 @@ static int enumerate_node (threshold_solver *solver, struct threshold_node *node
   struct sides sides = {0};
   double limit[WIDTH];
   threshold_limits (solver, limit);
-  int fine = threshold_explore (solver, node, limit, 0, 0);
+  int fine = threshold_explore (solver, node, limit, 0);
   const int64_t count = fine ? candidates (solver, node, limit, &candidate) : -1;
   fine = count >= 0;
   for (int64_t c = 0; fine && c < count; c++) {

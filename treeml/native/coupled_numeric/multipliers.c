@@ -1,14 +1,14 @@
 /* Chooses the multipliers of the bounded sums: those at which the dual bound is greatest, and others around them.
 
    Any multipliers are right; good ones make the lists short. So they are chosen by the bound for trees of depth two,
-   and then, if deeper trees are wanted, by the best of a few cuts only. One sum after the other is varied while the
+   and then, if deeper trees are wanted, by depth three below a few cuts. One sum after the other is varied while the
    others stay, WIDTH values at a time. */
 #include "coupled_numeric/solver.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { coarse_cuts = 8 };
+enum { narrow_cuts = 6 }; /* of all rows, for the estimate of deeper trees */
 
 /* Multipliers of the sums 1, 2 ... as multiples of `scale`; `value` is the weight of the value, 0 or 1. */
 struct choice {
@@ -18,10 +18,11 @@ struct choice {
 struct chooser {
   threshold_solver *solver;
   const struct threshold_rows *set;
-  double extent[most_sums];   /* how much each sum can vary over all trees */
+  double extent[most_sums]; /* how much each sum can vary over all trees */
   double scale[most_sums];
   struct choice best;
-  double bound; /* of `best` */
+  double bound;   /* of `best` */
+  double shallow; /* the bound of the best choice for depth two */
 };
 
 int threshold_weights (threshold_solver *solver) {
@@ -83,9 +84,10 @@ static int estimate (struct chooser *chooser, const struct choice *choices, int 
     limit[i] = INFINITY;
   if (deep) {
     struct threshold_node node = {0};
-    const int fine =
-        threshold_node_create (solver, &node, chooser->set, solver->depth < 3 ? solver->depth : 3, solver->leaves) &&
-        threshold_explore (solver, &node, limit, 1, coarse_cuts);
+    solver->narrow = narrow_cuts;
+    const int fine = threshold_node_create (solver, &node, chooser->set, 3, solver->leaves) &&
+                     threshold_explore (solver, &node, limit, 1);
+    solver->narrow = 0;
     threshold_node_release (solver, &node);
     if (!fine)
       return 0;
@@ -151,6 +153,7 @@ static int search_choice (struct chooser *chooser) {
       if (!vary_nearby (chooser, j, 4, 0) || !vary_nearby (chooser, j, 1.5, 0))
         return 0;
     }
+  chooser->shallow = chooser->bound;
   if (solver->depth < 3 || solver->leaves < 4)
     return 1;
   /* The estimate for deeper trees is lower. */
@@ -159,6 +162,17 @@ static int search_choice (struct chooser *chooser) {
     if (!vary_nearby (chooser, j, 4, 1))
       return 0;
   return 1;
+}
+
+/* Without bounded sums there is nothing to choose. */
+static int estimate_value (struct chooser *chooser) {
+  struct choice choices[WIDTH];
+  double bound[WIDTH];
+  for (int i = 0; i < WIDTH; i++)
+    choices[i] = (struct choice) {.value = 1};
+  const int fine = estimate (chooser, choices, 0, bound);
+  chooser->shallow = chooser->bound;
+  return fine;
 }
 
 /* The best choice, choices around it, and such that consider the value, or one of the sums, alone. */
@@ -186,7 +200,13 @@ static void spread_choices (struct chooser *chooser, struct choice *choices) {
   }
 }
 
-int threshold_choose (threshold_solver *solver, const struct threshold_rows *set) {
+/* A whole number between the least and the greatest value of a tree. */
+static int64_t likely (const threshold_solver *solver, double bound) {
+  const double value = fmax (ceil (bound - 1e-6), (double) solver->least_value);
+  return (int64_t) fmin (value, (double) solver->most_value);
+}
+
+int threshold_choose (threshold_solver *solver, const struct threshold_rows *set, int64_t start[2]) {
   struct chooser chooser = {.solver = solver, .set = set, .best = {.value = 1}, .bound = -INFINITY};
   struct choice choices[WIDTH];
   for (int32_t j = 0; j < solver->active; j++) {
@@ -206,11 +226,11 @@ int threshold_choose (threshold_solver *solver, const struct threshold_rows *set
     else
       chooser.extent[j] += fabs ((double) solver->most_value) + fabs ((double) solver->least_value);
   }
-  if (!search_choice (&chooser))
+  if (solver->active > 1 ? !search_choice (&chooser) : !estimate_value (&chooser))
     return 0;
   spread_choices (&chooser, choices);
   set_choices (&chooser, choices);
-  double start = fmin (fmax (ceil (chooser.bound - 1e-6), (double) solver->least_value), (double) solver->most_value);
-  solver->target = (int64_t) start;
+  start[0] = likely (solver, chooser.shallow);
+  start[1] = likely (solver, chooser.bound);
   return threshold_weights (solver);
 }

@@ -31,6 +31,7 @@
   ROW (improvements, "better trees found") \
   ROW (peak_memory, "most bytes allocated") \
   ROW (choose_microseconds, "time until the multipliers were chosen") \
+  ROW (first_microseconds, "time until the search for a proof began") \
   ROW (solve_microseconds, "time of the whole search")
 
 struct threshold_options {

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+enum { first_work = 1000000000 }; /* for first trees of one depth, in nanoseconds or so */
+
 static int create_weights (threshold_solver *solver) {
   const size_t rows = (size_t) solver->rows, classes = (size_t) solver->classes;
   solver->weight = arena_reserve (&solver->arena, times (rows, (size_t) solver->pairs * WIDTH), sizeof (double));
@@ -37,45 +39,77 @@ static void release_weights (threshold_solver *solver) {
   threshold_table_release (solver);
 }
 
-/* Tries targets until the best tree is known to be optimal, or until none can exist. */
-static void raise_target (threshold_solver *solver, const struct threshold_rows *all, struct threshold_node *node) {
-  double slack = 1 + 0.01 * (double) (solver->most_value - solver->least_value);
+/* The greatest value of the trees that are still wanted. */
+static int64_t highest_value (const threshold_solver *solver) {
   int64_t highest = solver->most_value;
   const int64_t upper = solver->options.upper;
   if (upper < INT64_MAX && upper - solver->base[0] - 1 < highest)
     highest = upper - solver->base[0] - 1;
-  if (solver->target < solver->bound)
-    solver->target = solver->bound;
-  while (!solver->stopping) {
-    if (solver->best_value <= highest)
-      highest = solver->best_value - 1;
-    if (solver->bound > highest)
-      return; /* proved */
-    if (solver->target > highest)
-      solver->target = highest;
-    const int64_t target = solver->target;
+  return solver->best_value <= highest ? solver->best_value - 1 : highest;
+}
+
+/* Tries targets from `bound` and `start` on, until no better tree is wanted. Returns the proved bound. */
+static int64_t raise_target (threshold_solver *solver, const struct threshold_rows *all, struct threshold_node *node,
+                             int64_t bound, int64_t start) {
+  double slack = 1 + 0.005 * (double) (solver->most_value - solver->least_value);
+  int64_t target = start > bound ? start : bound;
+  while (!solver->stopping && bound <= highest_value (solver)) {
+    const int64_t highest = highest_value (solver);
+    solver->target = target < highest ? target : highest;
     solver->statistics.rounds++;
     if (!threshold_enumerate_root (solver, all, node))
-      return;
-    solver->bound = solver->target < target ? solver->target + 1 : target + 1;
-    solver->target = solver->bound + (int64_t) slack;
+      break;
+    bound = solver->target + 1; /* a better tree has lowered the target */
+    if (!solver->narrow)
+      solver->bound = bound > solver->bound ? bound : solver->bound;
+    target = bound + (int64_t) slack;
     slack *= 1.6;
   }
+  return bound;
+}
+
+/* First trees: all trees of depth two, and deeper ones with few cuts at every node. Nothing is proved. */
+static void first_trees (threshold_solver *solver, const struct threshold_rows *all, const int64_t start[2]) {
+  static const int32_t narrow[] = {0, 0, 0, 8, 4, 3, 2};
+  const int64_t depth = solver->depth, leaves = solver->leaves, bound = solver->bound;
+  for (int64_t stage = 2; stage <= depth && stage <= 6 && !solver->stopping; stage++) {
+    struct threshold_node node = {0};
+    const int64_t most = INT64_C (1) << stage;
+    solver->depth = stage;
+    solver->leaves = leaves < most ? leaves : most;
+    solver->narrow = stage > 2 ? narrow[stage] : 1;
+    solver->allowance = first_work;
+    const int deep = stage > 2 && solver->leaves > 3;
+    if (!deep || threshold_node_create (solver, &node, all, stage, solver->leaves))
+      raise_target (solver, all, deep ? &node : NULL, solver->least_value, start[stage > 2]);
+    threshold_node_release (solver, &node);
+    if (solver->stopping == 1 + threshold_paused)
+      solver->stopping = 0;
+  }
+  solver->allowance = INT64_MAX;
+  solver->narrow = 0;
+  solver->depth = depth;
+  solver->leaves = leaves;
+  solver->bound = bound;
 }
 
 static void search (threshold_solver *solver) {
   struct threshold_rows all = {0};
   struct threshold_node node = {0};
+  int64_t start[2];
   int fine = create_weights (solver) && threshold_rows_all (solver, &all);
   if (!fine)
     threshold_stop (solver, TREEML_MEMORY);
-  fine = fine && threshold_choose (solver, &all);
+  fine = fine && threshold_choose (solver, &all, start);
   solver->statistics.choose_microseconds = (int64_t) (1e6 * (clock_seconds () - solver->began));
   const int deep = solver->depth > 2 && solver->leaves > 3;
   if (fine && deep)
-    fine = threshold_node_create (solver, &node, &all, solver->depth, solver->leaves);
+    first_trees (solver, &all, start);
+  solver->statistics.first_microseconds = (int64_t) (1e6 * (clock_seconds () - solver->began));
+  if (fine && deep)
+    fine = !solver->stopping && threshold_node_create (solver, &node, &all, solver->depth, solver->leaves);
   if (fine)
-    raise_target (solver, &all, deep ? &node : NULL);
+    raise_target (solver, &all, deep ? &node : NULL, solver->bound, start[deep]);
   threshold_node_release (solver, &node);
   threshold_rows_release (solver, &all);
 }

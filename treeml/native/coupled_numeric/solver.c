@@ -144,6 +144,8 @@ static void begin_solve (threshold_solver *solver) {
   solver->status = TREEML_UNKNOWN;
   solver->stop = TREEML_PROVED;
   solver->stopping = 0;
+  solver->narrow = 0;
+  solver->allowance = INT64_MAX;
   solver->better = 0;
   solver->until_clock = work_between_clocks;
   solver->deadline =

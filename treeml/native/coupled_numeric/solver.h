@@ -25,6 +25,9 @@
 enum { WIDTH = STUMP_WIDTH };
 enum { most_classes = 12, most_sums = vector_most_sums };
 
+/* A further reason to stop: a search for a first tree has done its share of the work. */
+enum { threshold_paused = 100 };
+
 #define THRESHOLD_NONE (INT64_MAX / 4) /* the value if there is no tree */
 
 /* A tree over kept columns and ranks: column -1 marks a leaf; or, as an answer, over given columns and codes. */
@@ -89,6 +92,8 @@ struct treeml_coupled_numeric {
   /* The search that is running. */
   const struct stump_trees *kernel;
   int64_t depth, leaves;
+  int32_t narrow;    /* how many cuts of a node are considered; 0 for all: only then are bounds proved */
+  int64_t allowance; /* work after which a narrow search gives up */
   int leaves_matter; /* whether the limit on leaves cuts off trees of this depth */
   /* The value and the sums whose bounds matter are numbered 0 .. active - 1; those with a lower bound only change their
      sign. Values of class 0 are subtracted, so that a leaf of class 0 adds nothing. */
@@ -137,6 +142,9 @@ int threshold_poll (threshold_solver *);
 /* Counts work, about a nanosecond each. A non-zero result means: return. */
 static inline int threshold_spent (threshold_solver *solver, int64_t work) {
   solver->until_clock -= work;
+  solver->allowance -= work;
+  if (solver->allowance < 0)
+    threshold_stop (solver, threshold_paused);
   return solver->until_clock <= 0 ? threshold_poll (solver) : solver->stopping;
 }
 
@@ -193,14 +201,15 @@ struct threshold_node {
   int64_t depth, leaves;
   double floor[WIDTH];
   struct threshold_column *column;
+  int explored; /* by a narrow search */
 };
 int threshold_node_create (threshold_solver *, struct threshold_node *, const struct threshold_rows *, int64_t depth,
                            int64_t leaves); /* takes no ownership of the rows */
 void threshold_node_release (threshold_solver *, struct threshold_node *);
 /* Evaluates cuts until all others are known to exceed the limit for some multiplier (every = 0), or for all. With
-   `every`, limits are lowered to the least values found. If `wanted` is not 0, only about so many cuts
-   of each column are considered. */
-int threshold_explore (threshold_solver *, struct threshold_node *, double *limit, int every, int32_t wanted);
+   `every`, limits are lowered to the least values found. In a narrow search, a few
+   promising cuts are evaluated instead. */
+int threshold_explore (threshold_solver *, struct threshold_node *, double *limit, int every);
 
 /* Vectors of a list: value, sums, leaves if they matter, and the node of the tree. */
 static inline void threshold_list_start (threshold_solver *solver, struct vector_list *list) {
@@ -225,7 +234,8 @@ int threshold_enumerate_root (threshold_solver *, const struct threshold_rows *,
 void threshold_limits (const threshold_solver *, double *limit);
 
 /* Multipliers. */
-int threshold_choose (threshold_solver *, const struct threshold_rows *);
+/* Sets the coefficients; `start` are likely least values for depth two and for greater depths. */
+int threshold_choose (threshold_solver *, const struct threshold_rows *, int64_t start[2]);
 int threshold_weights (threshold_solver *); /* fills weight, cost, floor and range */
 
 /* Trees. */
