@@ -22,6 +22,7 @@ ON_FILES = {
     "encodings": ".",
     "improvement": "slim",
     "least": ".",
+    "coupled": "fair",
 }
 
 

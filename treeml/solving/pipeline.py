@@ -19,6 +19,7 @@ from dataclasses import replace
 from time import monotonic
 from typing import Any
 
+from treeml.backends.continuation import continued
 from treeml.backends.contract import Answer, OnProgress, Status
 from treeml.backends.run import run
 from treeml.data.limits import UNLIMITED, ReadingLimits
@@ -33,7 +34,7 @@ from treeml.solving.options import DEFAULT_OPTIONS, RunOptions
 from treeml.solving.request import Request, make_request
 from treeml.solving.result import Clock, Result, assemble, refuted
 from treeml.solving.rows import bind, load
-from treeml.solving.starting_tree import starting_tree
+from treeml.solving.starting_tree import starting_answer, starting_tree
 from treeml.solving.validation import validated
 from treeml.solving.verify_answer import verify_answer
 from treeml.trees.raising import raise_tree
@@ -93,7 +94,11 @@ def solve_dataset(
     if explains and not files and (ruled_out := impossible(chosen.lowered)) is not None:
         return refuted(ruled_out, chosen, request, begun)
     limits = request.limits(begun, chosen.method)
-    answer = run(chosen.plan, limits, start, on_progress)
+    known = starting_answer(request, chosen.lowered, limits)
+    if known is not None and chosen.plan.backend.can.proves:
+        answer = continued(chosen.plan, limits, known, on_progress)
+    else:
+        answer = run(chosen.plan, limits, start if known is None else known.tree, on_progress)
     if explains and answer.status is Status.INFEASIBLE and not answer.conflict:
         answer = replace(answer, conflict=smallest_conflict(chosen, limits, SECONDS_TO_EXPLAIN))
     answer = _with_notes_on_files(answer, request, files)

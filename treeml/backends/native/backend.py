@@ -54,6 +54,11 @@ class _Options(Mapping[str, Option]):
         }
         low, high, initial, text = tables["binary"]["kernel"]
         return {
+            "hand_over": Option(
+                bool,
+                True,
+                "if memory ends a search with coupled requirements, let the next back-end go on from its tree",
+            ),
             "kernel": Option(str, "auto", "binary: on tests; numeric: on columns as they are; auto: by size", _KERNELS),
             "instructions": Option(int, initial, text, low=low, high=high),
             **own,
@@ -71,7 +76,7 @@ class _Options(Mapping[str, Option]):
 
 class NativeBackend(BackendBase):
     name: ClassVar[str] = "native"
-    summary: ClassVar[str] = "branch and bound with a cache, in C; for every additive goal"
+    summary: ClassVar[str] = "branch and bound with a cache, in C; for additive goals, also with coupled requirements"
     can: ClassVar[Capabilities] = Capabilities(
         goals=frozenset({"Predicted", "Leaves", "TestCost", "Loss", "Custom"}),
         bounds=frozenset({"Depth", "Leaves", "Support", "Purity", "LeafErrors", "Predicted", "Used"}),
@@ -121,6 +126,8 @@ class NativeBackend(BackendBase):
         on_progress: OnProgress | None = None,
     ) -> Answer:
         # imported here: start-up time
+        from treeml.backends.native.coupled.requirements import is_coupled, without_idle
+        from treeml.backends.native.coupled.solve import solve_coupled
         from treeml.backends.native.run import NativeRun
 
         try:
@@ -129,7 +136,12 @@ class NativeBackend(BackendBase):
             raise RefusedError(
                 Diagnostic("B501", "native cannot combine these options with this problem", notes=(str(error),))
             ) from error
-        return NativeRun(problem, limits, start, on_progress, monotonic(), kernel).answer()
+        began = monotonic()
+        if kernel == "coupled":
+            return solve_coupled(without_idle(problem), limits, start, on_progress, self.solve)
+        if is_coupled(problem):
+            problem = without_idle(problem)
+        return NativeRun(problem, limits, start, on_progress, began, kernel).answer()
 
 
 def _kernel_refusals(problem: Problem, options: Mapping[str, Any]) -> Iterator[Refusal]:
@@ -139,7 +151,7 @@ def _kernel_refusals(problem: Problem, options: Mapping[str, Any]) -> Iterator[R
         yield Refusal("the kernel asked for", str(error))
         return
     size = len(problem.tests) * problem.rows
-    if kernel == "binary" and problem.given_bits is None and size > _MOST_BITS:
+    if kernel != "numeric" and problem.given_bits is None and size > _MOST_BITS:
         yield Refusal(
             f"{len(problem.tests):,} tests on {problem.rows:,} rows",
             f"{reason}, and their answers do not fit in memory",

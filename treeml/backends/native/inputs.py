@@ -38,7 +38,7 @@ def _binary_solver(problem: Problem, objective: NativeObjective) -> Solver:
         given["count"] = problem.count
     if objective.column_cost is not None:
         given["column_cost"] = objective.column_cost
-    forbidden = _forbidden(problem)
+    forbidden = forbidden_features(problem)
     if forbidden:
         given["forbidden"] = np.array([test.feature in forbidden for test in problem.tests], dtype=np.uint8)
     given |= _leaf_conditions(problem)
@@ -72,7 +72,7 @@ def _leaf_conditions(problem: Problem) -> dict[str, Any]:
 def _numeric_solver(problem: Problem, objective: NativeObjective) -> ThresholdSolver:
     from treeml.backends.native.numeric_kernel import ThresholdSolver  # imported here: start-up time
 
-    loss, forbidden = objective.loss, _forbidden(problem)
+    loss, forbidden = objective.loss, forbidden_features(problem)
     if loss is not None:
         return ThresholdSolver(
             problem,
@@ -91,7 +91,7 @@ def _cost(problem: Problem, objective: NativeObjective) -> NDArray[np.int64]:
     return np.zeros((problem.rows, max(1, problem.classes)), dtype=np.int64)
 
 
-def _forbidden(problem: Problem) -> frozenset[int]:
+def forbidden_features(problem: Problem) -> frozenset[int]:
     """The features that a bound forbids to use."""
     return frozenset().union(
         *(
@@ -118,7 +118,7 @@ def search_settings(problem: Problem, objective: NativeObjective, limits: Limits
     chosen = {name: int(value) for name, value in limits.options.items() if name != "kernel"}
     if "instructions" in chosen:
         chosen["kernel"] = chosen.pop("instructions")
-    settings["options"] = chosen if kernel == "numeric" else {"seed": limits.seed, **chosen}
+    settings["options"] = {"seed": limits.seed, **chosen} if kernel == "binary" else chosen
     return settings
 
 

@@ -1,6 +1,7 @@
 """Problem, options -> which kernel of the C solver runs, and the sentence that says why.
 
-The binary kernel works on tests, the numeric kernel on ordered columns directly.
+The binary kernel works on tests, the numeric kernel on ordered columns directly. Requirements that couple the leaves
+need the coupled kernel, which works on tests.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from treeml.backends.native.coupled.requirements import is_coupled, limits_predictions, without_idle
 from treeml.problem.problem import Problem
 from treeml.problem.terms import Leaves, Loss, Predicted
 
@@ -15,16 +17,21 @@ FEW_TESTS = 300  # up to this many, a table of all pairs of tests is small
 FEW_CUTS = 32  # per column: up to this many, counting all pairs measured faster than searching every column
 
 _BOUNDS = frozenset({"Depth", "Leaves", "Support", "Used", "Predicted"})
+OF_COUPLED = frozenset({"hand_over"})  # options that concern the coupled search, whatever the kernel
 MOST_COLUMNS = 4096  # of the numeric kernel; its work grows with their square
 
 
 def choose_kernel(problem: Problem, options: Mapping[str, Any]) -> tuple[str, str]:
     """The kernel, and the sentence that says why; raises ValueError if the options contradict the problem."""
+    if is_coupled(problem) and is_coupled(without_idle(problem)):
+        return _coupled_kernel(problem, options)
+    options = {name: value for name, value in options.items() if name not in OF_COUPLED}
     if not options:
         numeric, reason = prefer_numeric(problem)
         return ("numeric" if numeric else "binary"), reason
     wanted = options.get("kernel", "auto")
-    binary_table, numeric_table = option_tables().values()
+    tables = option_tables()
+    binary_table, numeric_table = tables["binary"], tables["numeric"]
     only = {
         "binary": sorted(set(options) & (set(binary_table) - set(numeric_table))),
         "numeric": sorted(set(options) & (set(numeric_table) - set(binary_table))),
@@ -43,6 +50,20 @@ def choose_kernel(problem: Problem, options: Mapping[str, Any]) -> tuple[str, st
         return "binary", f"the binary kernel runs: `{only['binary'][0]}` is an option of it"
     numeric, reason = prefer_numeric(problem)
     return ("numeric" if numeric else "binary"), reason
+
+
+def _coupled_kernel(problem: Problem, options: Mapping[str, Any]) -> tuple[str, str]:
+    """The coupled kernel on tests; `kernel = numeric` is refused, and so are options that only other kernels have."""
+    if options.get("kernel", "auto") == "numeric":
+        raise ValueError("the numeric kernel cannot take this problem: it has requirements that couple the leaves")
+    tables = option_tables()
+    known = set(tables["coupled"]) | OF_COUPLED | {"kernel", "instructions"}
+    foreign = sorted(set(options) & (set(tables["binary"]) | set(tables["numeric"])) - known)
+    if foreign:
+        raise ValueError(f"`{foreign[0]}` is not an option of the coupled kernel, which this problem needs")
+    names = dict.fromkeys(bound.name for bound in problem.bounds if limits_predictions(bound) and bound.name)
+    which = f" ({', '.join(names)})" if names else ""
+    return "coupled", f"the coupled kernel runs: requirements on the predictions of all rows couple the leaves{which}"
 
 
 def can_take(problem: Problem) -> str | None:
@@ -88,6 +109,6 @@ def prefer_numeric(problem: Problem) -> tuple[bool, str]:
 
 
 def option_tables() -> dict[str, dict[str, tuple[int, int, int, str]]]:
-    from treeml.native import numeric, solver  # imported here: start-up time
+    from treeml.native import coupled, numeric, solver  # imported here: start-up time
 
-    return {"binary": solver.options(), "numeric": numeric.options()}
+    return {"binary": solver.options(), "numeric": numeric.options(), "coupled": coupled.options_of_coupled()}

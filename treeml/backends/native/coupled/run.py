@@ -1,0 +1,130 @@
+"""Problem with coupled requirements, limits -> Answer, by the coupled search in C."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treeml.backends.claims import Evidence
+from treeml.backends.contract import Answer, Status, Stop
+from treeml.backends.native.coupled.task import CoupledTask, read_coupled
+from treeml.backends.native.flat_tree import flat_tree, labels_of
+from treeml.backends.native.goals import floor
+from treeml.backends.native.inputs import forbidden_features, is_impossible, search_settings
+from treeml.backends.native.run import NativeRun
+from treeml.problem.evaluate import evaluate_goals, meets_all
+from treeml.problem.problem import Problem
+from treeml.problem.shapes import deepest
+from treeml.problem.tree import Leaf, Node
+
+if TYPE_CHECKING:
+    from treeml.native.coupled import Coupled
+    from treeml.native.solver import Found
+
+DEEPEST_AT_ONCE = 4  # up to this depth that follows from the rows, one search is made; beyond it, one for every depth
+
+
+@dataclass
+class CoupledRun(NativeRun):
+    """One search, or one for every depth where the problem limits none."""
+
+    kernel: str = "coupled"
+
+    def answer(self) -> Answer:
+        from treeml.backends.native.coupled.depths import by_depths  # imported here: it uses this class
+
+        task = read_coupled(self.problem)
+        settings = self.settings(task)
+        if task.excluded is not None or is_impossible(self.problem, settings):
+            return self.answered(None, task.objective)
+        if not self.problem.rows:
+            return self.single_leaf()
+        depth = depth_of(self.problem)
+        is_given = self.problem.max_depth is not None
+        solver = self.solver(task)
+        try:
+            if not is_given and depth > DEEPEST_AT_ONCE:
+                return by_depths(self, solver, task, depth)
+            found = self.search(solver, task, depth, self.start)
+        finally:
+            solver.close()
+        return self.answered(found, task.objective)
+
+    def settings(self, task: CoupledTask) -> dict[str, Any]:
+        return search_settings(self.problem, task.objective, self.limits, self.kernel)
+
+    def solver(self, task: CoupledTask) -> Coupled:
+        from treeml.native.coupled import Coupled  # imported here: start-up time
+
+        problem, forbidden = self.problem, forbidden_features(self.problem)
+        return Coupled(
+            problem.bits,
+            task.values,
+            count=problem.count,
+            columns=np.array([test.feature for test in problem.tests], dtype=np.int32),
+            forbidden=np.array([test.feature in forbidden for test in problem.tests], dtype=np.uint8),
+        )
+
+    def search(
+        self,
+        solver: Coupled,
+        task: CoupledTask,
+        depth: int,
+        start: Node | None,
+        upper: int | None = None,
+        lower: int | None = None,
+    ) -> Found:
+        """One search; only trees that cost at most `upper` are of interest, and none costs less than `lower`."""
+        from treeml.native.solver import Found  # imported here: start-up time
+
+        if task.most is not None:
+            upper = task.most if upper is None else min(upper, task.most)
+        begin = None
+        if start is not None and meets_all(self.problem, start):
+            begin = (*flat_tree(start), labels_of(start))
+        found = solver.solve(
+            task.low,
+            task.high,
+            **{**self.settings(task), "depth": depth},
+            seconds=self.limits.deadline.left(),
+            upper=upper,
+            lower=lower,
+            start=begin,
+            on_progress=lambda seconds, value, bound: self.progress(task.objective, value, bound),
+        )
+        return Found(
+            status=found.status,
+            stop=found.stop,
+            value=found.value,
+            bound=found.bound,
+            test=found.test,
+            left=found.left,
+            right=found.right,
+            label=found.label,
+            statistics=found.statistics,
+            kernel=found.kernel,
+        )
+
+    def single_leaf(self) -> Answer:
+        """The answer for no rows: the only tree without an empty branch is a leaf."""
+        leaf = Leaf(0)
+        evidence = (Evidence("enumeration", "a single leaf"),)
+        if not meets_all(self.problem, leaf):
+            return Answer(Status.INFEASIBLE, Stop.PROVED, evidence=evidence)
+        goals = evaluate_goals(self.problem, leaf)
+        bound: Fraction | None = goals[-1] if goals else None
+        return Answer(Status.OPTIMAL, Stop.PROVED, leaf, goals, bound, evidence=evidence)
+
+
+def depth_of(problem: Problem) -> int:
+    """The depth limit of the problem, or else one that follows from its rows, tests and other limits."""
+    if problem.max_depth is None:
+        return deepest(problem)
+    limits = [problem.max_depth, len(problem.tests)]
+    leaves = problem.bound_on("Leaves", "<=")
+    if leaves is not None:
+        limits.append(floor(leaves) - 1)
+    return max(0, min(limits))

@@ -1,0 +1,216 @@
+/* The best tree whose value and sums lie in a box. The whole problem is such a question at the root; when the first
+   test and the vectors of both sides are known, each side is the same question with a smaller box, so trees need not be
+   stored while vectors are enumerated. */
+#include "coupled/search.h"
+
+#include "common/sort_by_score.h"
+
+#include <string.h>
+
+static int inside (const struct search *search, const struct box *box, const int64_t *vector) {
+  if (vector[0] > box->most)
+    return 0;
+  for (int r = 0; r < search->requirements; r++)
+    if (vector[1 + r] < box->low[r] || vector[1 + r] > box->high[r])
+      return 0;
+  return 1;
+}
+
+/* What one side may be if the other side is this vector. */
+static void box_beside (const struct search *search, const struct box *box, const int64_t *vector, int64_t most,
+                        struct box *result) {
+  result->most = most - vector[0];
+  for (int r = 0; r < search->requirements; r++) {
+    result->low[r] = box->low[r] == INT64_MIN ? INT64_MIN : box->low[r] - vector[1 + r];
+    result->high[r] = box->high[r] - vector[1 + r];
+  }
+}
+
+/* The best choice at a place so far: a leaf (test -1) or a test with the vectors of its sides. */
+struct choice {
+  int found;
+  int32_t test, label, other_label;
+  int64_t vector[1 + vector_most_sums], yes[1 + vector_most_sums], no[1 + vector_most_sums];
+};
+
+static void take (const struct search *search, struct choice *choice, struct box *box, const int64_t *vector,
+                  int32_t test) {
+  choice->found = 1;
+  choice->test = test;
+  memcpy (choice->vector, vector, (1 + (size_t) search->requirements) * sizeof *vector);
+  box->most = vector[0] - 1;
+}
+
+static void try_leaves (const struct search *search, const int64_t *sums, struct box *box, struct choice *choice) {
+  if (!cell_allowed (search, sums))
+    return;
+  for (int32_t k = 0; k < search->coupled->classes; k++) {
+    int64_t vector[1 + vector_most_sums];
+    leaf_vector (search, sums, k, vector);
+    if (inside (search, box, vector)) {
+      take (search, choice, box, vector, -1);
+      choice->label = k;
+    }
+  }
+}
+
+static void try_stumps (struct search *search, struct box *box, struct choice *choice) {
+  int64_t *yes = search->scores, *no = yes + search->merged->channels;
+  for (int32_t test = 0; test < search->merged->tests; test++) {
+    if (!test_allowed (search, test))
+      continue;
+    table_cells (search, -1, 0, test, yes, no);
+    if (!cell_allowed (search, yes) || !cell_allowed (search, no))
+      continue;
+    for (int32_t a = 0; a < search->coupled->classes; a++)
+      for (int32_t b = 0; b < search->coupled->classes; b++) {
+        int64_t first[1 + vector_most_sums], second[1 + vector_most_sums];
+        leaf_vector (search, yes, a, first);
+        leaf_vector (search, no, b, second);
+        for (int j = 0; j <= search->requirements; j++)
+          first[j] += second[j];
+        if (a != b && inside (search, box, first)) {
+          take (search, choice, box, first, test);
+          choice->label = a;
+          choice->other_label = b;
+        }
+      }
+  }
+}
+
+/* Tests in the order of their bounds at the first multiplier. */
+static int order_tests (struct search *search, const struct place *place, int32_t *order, double *score) {
+  struct level *level = &search->levels[place->depth];
+  const int32_t tests = search->merged->tests;
+  for (int32_t test = 0; test < tests; test++) {
+    int64_t yes[most_multipliers] = {0}, no[most_multipliers] = {0};
+    order[test] = test;
+    if (place->depth == 2) {
+      yes[0] = search->best[1][test];
+      no[0] = search->best[0][test];
+    } else if (test_allowed (search, test)) {
+      struct place sides[2];
+      place_child (search, place, test, 1, level->yes, &sides[1]);
+      place_child (search, place, test, 0, level->no, &sides[0]);
+      if (place_splits (search, level->yes, level->no)) {
+        path_push (search, test);
+        const int done = bounds_at (search, &sides[1], 1, yes) && bounds_at (search, &sides[0], 1, no);
+        path_pop (search, test);
+        if (!done)
+          return 0;
+      }
+    }
+    score[test] = (double) yes[0] + (double) no[0];
+  }
+  sort_by_score (order, score, tests);
+  return 1;
+}
+
+static int try_splits (struct search *search, const struct place *place, struct box *box, struct choice *choice,
+                       const int32_t *order) {
+  struct level *level = &search->levels[place->depth];
+  int64_t budgets[most_multipliers];
+  for (int32_t i = 0; i < search->merged->tests; i++) {
+    struct place sides[2];
+    box_budgets (search, box, budgets);
+    const int both = enumerate_sides (search, place, order[i], budgets, sides, &level->yes_list, &level->no_list);
+    if (both < 0)
+      return 0;
+    if (!both)
+      continue;
+    size_t at_yes, at_no;
+    const int found = vector_list_best_pair (&level->yes_list, &level->no_list, box->low, box->high, box->most,
+                                             &search->work, &at_yes, &at_no);
+    if (found < 0) {
+      search_out_of_memory (search);
+      return 0;
+    }
+    if (!found)
+      continue;
+    int64_t total[1 + vector_most_sums];
+    const size_t width = 1 + (size_t) search->requirements;
+    memcpy (choice->yes, vector_at (&level->yes_list, at_yes), width * sizeof *total);
+    memcpy (choice->no, vector_at (&level->no_list, at_no), width * sizeof *total);
+    for (size_t j = 0; j < width; j++)
+      total[j] = choice->yes[j] + choice->no[j];
+    take (search, choice, box, total, order[i]);
+  }
+  return 1;
+}
+
+static int choose (struct search *search, const struct place *place, struct box *box, struct choice *choice) {
+  if (!table_fill (search, place, place->depth == 2))
+    return 0;
+  try_leaves (search, search->table.total, box, choice);
+  if (place->depth == 1)
+    try_stumps (search, box, choice);
+  if (place->depth <= 1 || !search->merged->tests)
+    return 1;
+  if (!enumerate_prepare (search, place))
+    return 0;
+  const size_t tests = (size_t) search->merged->tests;
+  double *score = arena_reserve (&search->coupled->arena, tests, sizeof *score + sizeof (int32_t));
+  if (!score) {
+    search_out_of_memory (search);
+    return 0;
+  }
+  int32_t *order = (int32_t *) (score + tests);
+  const int done = order_tests (search, place, order, score) && try_splits (search, place, box, choice, order);
+  arena_release (&search->coupled->arena, score);
+  return done;
+}
+
+static int64_t add_leaf (struct search *search, struct tree *tree, int32_t label) {
+  const int64_t node = tree_add (&search->coupled->arena, tree, -1, label);
+  if (node < 0)
+    search_out_of_memory (search);
+  return node;
+}
+
+/* Adds the sides of a chosen test to the tree; the vector becomes their sum. */
+static int build_sides (struct search *search, const struct place *place, const struct box *box,
+                        const struct choice *choice, int64_t *vector, struct tree *tree, int64_t node) {
+  struct level *level = &search->levels[place->depth];
+  int64_t parts[2][1 + vector_most_sums], child;
+  const size_t width = 1 + (size_t) search->requirements;
+  memcpy (parts[0], choice->no, width * sizeof *parts[0]);
+  for (int side = 1; side >= 0; side--) {
+    struct box below;
+    struct place part;
+    box_beside (search, box, parts[!side], choice->vector[0], &below);
+    place_child (search, place, choice->test, side, side ? level->yes : level->no, &part);
+    path_push (search, choice->test);
+    const int found = find_in_box (search, &part, &below, parts[side], tree, &child);
+    path_pop (search, choice->test);
+    if (found <= 0)
+      return found;
+    tree_set_side (search, tree, node, choice->test, side, child);
+  }
+  for (size_t j = 0; j < width; j++)
+    vector[j] = parts[0][j] + parts[1][j];
+  return 1;
+}
+
+int find_in_box (struct search *search, const struct place *place, const struct box *box, int64_t *vector,
+                 struct tree *tree, int64_t *node) {
+  struct choice choice = {0};
+  struct box rest = *box;
+  if (!choose (search, place, &rest, &choice))
+    return -1;
+  if (!choice.found)
+    return 0;
+  memcpy (vector, choice.vector, (1 + (size_t) search->requirements) * sizeof *vector);
+  if (choice.test < 0)
+    return (*node = add_leaf (search, tree, choice.label)) < 0 ? -1 : 1;
+  if ((*node = tree_add_split (search, tree, choice.test)) < 0)
+    return -1;
+  if (place->depth > 1)
+    return build_sides (search, place, box, &choice, vector, tree, *node);
+  for (int side = 1; side >= 0; side--) {
+    const int64_t leaf = add_leaf (search, tree, side ? choice.label : choice.other_label);
+    if (leaf < 0)
+      return -1;
+    tree_set_side (search, tree, *node, choice.test, side, leaf);
+  }
+  return 1;
+}
