@@ -181,7 +181,7 @@ static int evaluate (threshold_solver *solver, struct threshold_node *node, int3
     for (int i = 0; i < WIDTH; i++)
       most[i] -= side[0].supported[i];
   }
-  solver->statistics.cuts++;
+  solver->statistics.nodes += 2;
   column->known[cut] = 1;
   for (int i = 0; every && i < WIDTH && cut >= column->first && cut <= column->last; i++)
     limit[i] = fmin (limit[i], side[0].supported[i] + side[1].supported[i]);

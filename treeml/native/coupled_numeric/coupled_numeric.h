@@ -63,5 +63,6 @@ TREEML_PUBLIC int treeml_coupled_numeric_tree (const treeml_coupled_numeric *, i
 TREEML_PUBLIC int32_t treeml_coupled_numeric_statistics (void);
 TREEML_PUBLIC int treeml_coupled_numeric_statistic (const treeml_coupled_numeric *, int32_t index, const char **name,
                                                     double *value, const char **help);
+TREEML_PUBLIC const char *treeml_coupled_numeric_kernel (const treeml_coupled_numeric *);
 
 #endif

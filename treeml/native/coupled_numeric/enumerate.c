@@ -28,7 +28,6 @@ static int add (threshold_solver *solver, struct vector_list *list, int64_t *vec
   if (solver->leaves_matter)
     vector[solver->active] = leaves;
   vector[solver->compared + 1] = node;
-  solver->statistics.vectors++;
   if (node >= 0 && vector_list_add (list, vector) && vector_list_reduce_if_long (list, solver->window, &solver->work))
     return 1;
   threshold_stop (solver, TREEML_MEMORY);
@@ -41,8 +40,9 @@ static int finish (threshold_solver *solver, struct vector_list *list) {
     return 0;
   }
   solver->statistics.lists++;
-  if ((int64_t) list->count > solver->statistics.longest)
-    solver->statistics.longest = (int64_t) list->count;
+  solver->statistics.failures += !list->count;
+  if ((int64_t) list->count > solver->statistics.longest_list)
+    solver->statistics.longest_list = (int64_t) list->count;
   return !solver->stopping;
 }
 
@@ -242,7 +242,6 @@ static int list_cut (threshold_solver *solver, const struct threshold_rows *set,
   threshold_join_sides (solver, at, leaves, supported, value);
   if (!threshold_within (value, limit))
     return 1;
-  solver->statistics.pairs++;
   clear_sides (solver, sides);
   sides->column = f;
   sides->cut = threshold_table_rank (solver, set, f, cut);

@@ -78,6 +78,7 @@ static int estimate (struct chooser *chooser, const struct choice *choices, int 
   threshold_solver *solver = chooser->solver;
   double limit[WIDTH];
   set_choices (chooser, choices);
+  solver->statistics.evaluations += WIDTH;
   if (!threshold_weights (solver))
     return 0;
   for (int i = 0; i < WIDTH; i++)

@@ -42,9 +42,8 @@ static void release_weights (threshold_solver *solver) {
 /* The greatest value of the trees that are still wanted. */
 static int64_t highest_value (const threshold_solver *solver) {
   int64_t highest = solver->most_value;
-  const int64_t upper = solver->options.upper;
-  if (upper < INT64_MAX && upper - solver->base[0] - 1 < highest)
-    highest = upper - solver->base[0] - 1;
+  const int64_t upper = threshold_relative (solver, solver->options.upper) - 1;
+  highest = upper < highest ? upper : highest;
   return solver->best_value <= highest ? solver->best_value - 1 : highest;
 }
 
@@ -56,12 +55,13 @@ static int64_t raise_target (threshold_solver *solver, const struct threshold_ro
   while (!solver->stopping && bound <= highest_value (solver)) {
     const int64_t highest = highest_value (solver);
     solver->target = target < highest ? target : highest;
-    solver->statistics.rounds++;
     if (!threshold_enumerate_root (solver, all, node))
       break;
     bound = solver->target + 1; /* a better tree has lowered the target */
-    if (!solver->narrow)
+    if (!solver->narrow) {
+      solver->statistics.targets++;
       solver->bound = bound > solver->bound ? bound : solver->bound;
+    }
     target = bound + (int64_t) slack;
     slack *= 1.6;
   }
@@ -101,11 +101,10 @@ static void search (threshold_solver *solver) {
   if (!fine)
     threshold_stop (solver, TREEML_MEMORY);
   fine = fine && threshold_choose (solver, &all, start);
-  solver->statistics.choose_microseconds = (int64_t) (1e6 * (clock_seconds () - solver->began));
   const int deep = solver->depth > 2 && solver->leaves > 3;
   if (fine && deep)
     first_trees (solver, &all, start);
-  solver->statistics.first_microseconds = (int64_t) (1e6 * (clock_seconds () - solver->began));
+  solver->statistics.build_microseconds = (int64_t) (1e6 * (clock_seconds () - solver->began));
   if (fine && deep)
     fine = !solver->stopping && threshold_node_create (solver, &node, &all, solver->depth, solver->leaves);
   if (fine)
@@ -140,10 +139,8 @@ int threshold_run (threshold_solver *solver) {
     return 0;
   int possible = threshold_prepare (solver);
   if (possible) {
-    const int64_t lower = solver->options.lower;
-    solver->bound = solver->least_value;
-    if (lower > INT64_MIN && lower - solver->base[0] > solver->bound)
-      solver->bound = lower - solver->base[0];
+    const int64_t lower = threshold_relative (solver, solver->options.lower);
+    solver->bound = lower > solver->least_value ? lower : solver->least_value;
     if (solver->start.nodes) {
       struct threshold_tree copy = {0};
       for (int64_t i = 0; i < solver->start.nodes; i++) {

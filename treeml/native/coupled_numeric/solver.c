@@ -22,7 +22,7 @@ treeml_coupled_numeric *treeml_coupled_numeric_create (void) {
     return NULL;
   solver->arena.limit = SIZE_MAX;
   solver->best_value = THRESHOLD_NONE;
-  threshold_options_initialize (&solver->options);
+  options_initialize (&solver->options, program_coupled_numbers);
   return solver;
 }
 
@@ -40,7 +40,27 @@ const char *treeml_coupled_numeric_message (const treeml_coupled_numeric *solver
 int treeml_coupled_numeric_set (treeml_coupled_numeric *solver, const char *option, int64_t value) {
   if (!solver)
     return TREEML_BAD_ARGUMENT;
-  return threshold_options_set (&solver->options, option, value, solver->message, sizeof solver->message);
+  return options_set (&solver->options, program_coupled_numbers, option, value, solver->message,
+                      sizeof solver->message);
+}
+
+int32_t treeml_coupled_numeric_options (void) { return options_count (program_coupled_numbers); }
+
+int treeml_coupled_numeric_option (int32_t index, const char **name, int64_t *low, int64_t *high, int64_t *initial,
+                                   const char **help) {
+  return options_describe (program_coupled_numbers, index, name, low, high, initial, help);
+}
+
+int32_t treeml_coupled_numeric_statistics (void) { return statistics_count (program_coupled_numbers); }
+
+int treeml_coupled_numeric_statistic (const treeml_coupled_numeric *solver, int32_t index, const char **name,
+                                      double *value, const char **help) {
+  return solver ? statistics_read (&solver->statistics, program_coupled_numbers, index, name, value, help)
+                : TREEML_BAD_ARGUMENT;
+}
+
+const char *treeml_coupled_numeric_kernel (const treeml_coupled_numeric *solver) {
+  return solver && solver->kernel ? solver->kernel->name : "";
 }
 
 int treeml_coupled_numeric_watch (treeml_coupled_numeric *solver, treeml_coupled_numeric_progress watch, void *state) {
@@ -183,7 +203,6 @@ int treeml_coupled_numeric_solve (treeml_coupled_numeric *solver) {
   conclude (solver);
   if (solver->watch && solver->better)
     call_back (solver, clock_seconds ());
-  solver->statistics.columns = solver->columns;
   solver->statistics.peak_memory = (int64_t) atomic_load (&solver->arena.peak);
   solver->statistics.solve_microseconds = (int64_t) (1e6 * (clock_seconds () - solver->began));
   if (solver->status == TREEML_UNKNOWN && solver->stop == TREEML_MEMORY)

@@ -13,10 +13,11 @@
 #include "common/arena.h"
 #include "common/clock.h"
 #include "common/memory.h"
+#include "common/options.h"
 #include "common/sizes.h"
+#include "common/statistics.h"
 #include "coupled/vector_list.h"
 #include "coupled_numeric/coupled_numeric.h"
-#include "coupled_numeric/options.h"
 #include "simd/stump_trees.h"
 
 #include <stdatomic.h>
@@ -69,8 +70,8 @@ struct threshold_table {
 
 struct treeml_coupled_numeric {
   struct arena arena;
-  struct threshold_options options;
-  struct threshold_statistics statistics;
+  struct options options;
+  struct statistics statistics;
   char message[256];
   int code;
 
@@ -146,6 +147,11 @@ static inline int threshold_spent (threshold_solver *solver, int64_t work) {
   if (solver->allowance < 0)
     threshold_stop (solver, threshold_paused);
   return solver->until_clock <= 0 ? threshold_poll (solver) : solver->stopping;
+}
+
+/* A limit on the value as the search sees it. */
+static inline int64_t threshold_relative (const threshold_solver *solver, int64_t limit) {
+  return limit > THRESHOLD_NONE ? THRESHOLD_NONE : limit < -THRESHOLD_NONE ? -THRESHOLD_NONE : limit - solver->base[0];
 }
 
 /* Data. */

@@ -113,7 +113,7 @@ int threshold_offer (threshold_solver *solver, struct threshold_tree *tree) {
   for (int32_t j = 1; j < solver->sums; j++)
     fits = fits && totals[j] >= solver->low[j] && totals[j] <= solver->high[j];
   const int64_t value = totals[0] - solver->base[0] + leaves * solver->options.leaf_price;
-  if (!fits || value >= solver->best_value || value + solver->base[0] >= solver->options.upper)
+  if (!fits || value >= solver->best_value || value >= threshold_relative (solver, solver->options.upper))
     return 0;
   struct threshold_tree old = solver->best;
   solver->best = *tree;
@@ -124,6 +124,8 @@ int threshold_offer (threshold_solver *solver, struct threshold_tree *tree) {
   solver->statistics.improvements++;
   if (solver->target >= value)
     solver->target = value - 1;
+  if (value < threshold_relative (solver, solver->options.enough))
+    threshold_stop (solver, TREEML_ENOUGH);
   return 1;
 }
 
@@ -132,7 +134,7 @@ int threshold_offer_split (threshold_solver *solver, int64_t node, int64_t expec
   const int64_t root = flatten (solver, node, &tree);
   if (root < 0)
     threshold_stop (solver, TREEML_MEMORY);
-  else if (!threshold_offer (solver, &tree) || solver->best_value != expected) {
+  else if ((!threshold_offer (solver, &tree) && !solver->stopping) || solver->best_value != expected) {
     if (!solver->stopping)
       threshold_fail (solver, TREEML_INTERNAL, "a tree does not have the sums that the search computed");
     threshold_stop (solver, TREEML_INTERRUPTED);
