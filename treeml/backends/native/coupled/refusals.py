@@ -26,9 +26,7 @@ def coupled_refusals(problem: Problem) -> Iterator[Refusal]:
                     yield Refusal(feature, f"native does not minimize {words} beside a requirement on all predictions")
                     return
     if problem.classes > MOST_CLASSES:
-        yield Refusal(
-            f"{problem.classes} classes", f"the coupled search of native takes up to {MOST_CLASSES} of them"
-        )
+        yield Refusal(f"{problem.classes} classes", f"the coupled search of native takes up to {MOST_CLASSES} of them")
         return
     try:
         sums = read_coupled(problem).sums

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from treeml.problem.shapes import deepest
 from treeml.problem.tree import Leaf, Node
 
 if TYPE_CHECKING:
+    from treeml.backends.native.coupled.thresholds import CoupledThresholds
     from treeml.native.coupled import Coupled
     from treeml.native.solver import Found
 
@@ -56,10 +58,14 @@ class CoupledRun(NativeRun):
     def settings(self, task: CoupledTask) -> dict[str, Any]:
         return search_settings(self.problem, task.objective, self.limits, self.kernel)
 
-    def solver(self, task: CoupledTask) -> Coupled:
+    def solver(self, task: CoupledTask) -> Coupled | CoupledThresholds:
+        problem, forbidden = self.problem, forbidden_features(self.problem)
+        if self.kernel == "coupled numeric":
+            from treeml.backends.native.coupled.thresholds import CoupledThresholds  # imported here: start-up time
+
+            return CoupledThresholds(problem, task.values, forbidden)
         from treeml.native.coupled import Coupled  # imported here: start-up time
 
-        problem, forbidden = self.problem, forbidden_features(self.problem)
         return Coupled(
             problem.bits,
             task.values,
@@ -70,12 +76,13 @@ class CoupledRun(NativeRun):
 
     def search(
         self,
-        solver: Coupled,
+        solver: Coupled | CoupledThresholds,
         task: CoupledTask,
         depth: int,
         start: Node | None,
         upper: int | None = None,
         lower: int | None = None,
+        seconds: float = inf,
     ) -> Found:
         """One search; only trees that cost at most `upper` are of interest, and none costs less than `lower`."""
         from treeml.native.solver import Found  # imported here: start-up time
@@ -89,7 +96,7 @@ class CoupledRun(NativeRun):
             task.low,
             task.high,
             **{**self.settings(task), "depth": depth},
-            seconds=self.limits.deadline.left(),
+            seconds=min(seconds, self.limits.deadline.left()),
             upper=upper,
             lower=lower,
             start=begin,

@@ -20,7 +20,12 @@ from treeml.problem.tree import Node
 
 
 def solve_coupled(
-    problem: Problem, limits: Limits, start: Node | None, on_progress: OnProgress | None, one_goal: Solve
+    problem: Problem,
+    limits: Limits,
+    start: Node | None,
+    on_progress: OnProgress | None,
+    one_goal: Solve,
+    kernel: str = "coupled",
 ) -> Answer:
     """`one_goal` solves a problem with a single goal, whatever its requirements."""
     if len(problem.goals) > 1 and not fits_at_once(problem):
@@ -28,7 +33,7 @@ def solve_coupled(
 
         return lexicographic(one_goal)(problem, limits, start, on_progress)
     options = {name: value for name, value in limits.options.items() if name != "hand_over"}
-    run = CoupledRun(problem, replace(limits, options=options), start, on_progress, monotonic())
+    run = CoupledRun(problem, replace(limits, options=options), start, on_progress, monotonic(), kernel)
     answer = run.answer()
     if answer.stop is Stop.MEMORY and limits.options.get("hand_over", True):
         return hand_over(problem, limits, answer, on_progress)
