@@ -16,16 +16,19 @@ import pytest
 
 import treeml as tml
 from treeml.testing.attack import (
-    LARGE_BACKENDS,
     LIMITS,
     AttackClaim,
     AttackTally,
     attack,
+    backends_for_forests,
+    backends_for_large_worlds,
     claim_of,
     faults,
     runs_of,
     shrunk,
     store,
+    usual_backends,
+    variants,
     worlds,
 )
 from treeml.testing.random_worlds import CELLS, forest_world, large_world, random_world
@@ -204,4 +207,12 @@ def test_a_pair_that_is_a_mistake_is_drawn_again() -> None:
 def test_short_limits_are_held_against_a_long_run() -> None:
     runs = runs_of(large_world(Random(1)), Random(2), (), 33.0)
     assert [seconds for _, seconds in runs if seconds > max(LIMITS)] == [33.0]
-    assert {name for name, seconds in runs if seconds <= 2} == set(LARGE_BACKENDS)
+    assert {name for name, seconds in runs if seconds <= 2} == set(backends_for_large_worlds())
+
+
+def test_the_back_ends_to_attack_are_those_of_the_registry() -> None:
+    proving = {"native", "cpsat", "mip", "maxsat", "sat", "oracle", "parameterized"}
+    assert set(usual_backends()) == {"", *proving}
+    assert {"native(kernel = numeric)", "mip(solver = scip)", "cart", "race(native, cpsat)"} <= set(variants())
+    assert set(backends_for_forests()) == {"", *proving - {"oracle", "parameterized"}}
+    assert "native(threads = 2)" in backends_for_large_worlds()

@@ -179,6 +179,11 @@ def test_what_is_claimed_after_few_rounds(seed: int) -> None:
         hold(case(seed), "native", rounds)
 
 
+def test_the_second_solver_ends_where_its_method_cycles() -> None:
+    """With these weights the quadratic solver that checks the forest steps back and forth at the optimum forever."""
+    assert hold(case(1223), "native") is Status.OPTIMAL
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(1000, 1300))
 def test_what_everybody_claims(seed: int) -> None:

@@ -183,7 +183,7 @@ def test_same_seed_same_forest() -> None:
         assert one == other
 
 
-def test_the_first_tree_is_enough_where_one_is_faultless() -> None:
+def test_the_first_tree_is_enough_where_one_is_perfect() -> None:
     x, y = world(9, rows=20)
     x[:, 0] = y
     result = model("lpboost", 1, penalty=0.1).solve(x, y)

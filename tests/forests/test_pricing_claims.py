@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 import treeml as tml
 from treeml.backends.claims import Evidence, UnfoundedClaim
 from treeml.backends.contract import Answer, Deadline, Limits, Refusal, Status, Stop
+from treeml.backends.native import repricing
 from treeml.backends.oracle.backend import OracleBackend
 from treeml.backends.task.integer_task import form_range
 from treeml.backends.task.read_problem import read_problem
-from treeml.forests import native_pricing
 from treeml.forests.column_generation import Generated, GenerationSettings, PricedTrees, Restricted, generate
 from treeml.forests.examples import Examples, in_whole_numbers
 from treeml.forests.lpboost import LPBoost
@@ -201,7 +201,7 @@ LIES: dict[str, tuple[str, Any]] = {
 @pytest.mark.parametrize("lie", LIES)
 def test_the_native_solver_is_not_believed_either(monkeypatch: pytest.MonkeyPatch, lie: str) -> None:
     code, turned = LIES[lie]
-    honest = native_pricing.Repriced.solve
+    honest = repricing.Repriced.solve
 
     def solve(self: Any, **asked: Any) -> Found:
         if turned is None:
@@ -210,7 +210,7 @@ def test_the_native_solver_is_not_believed_either(monkeypatch: pytest.MonkeyPatc
         lying: Found = turned(found)
         return lying
 
-    monkeypatch.setattr(native_pricing.Repriced, "solve", solve)
+    monkeypatch.setattr(repricing.Repriced, "solve", solve)
     x, y = world(3, rows=30)
     asked = model("lpboost", 2, penalty=0.1, columns=1)
     asked.require(tml.leaves <= 3)
@@ -224,7 +224,7 @@ def test_a_search_of_native_that_is_cut_short_leaves_a_bound_or_none(monkeypatch
     asked = model("lpboost", 2, penalty=0.1, columns=1)
     exact = asked.solve(x, y).exact
     assert exact is not None
-    honest, calls = native_pricing.Repriced.solve, 0
+    honest, calls = repricing.Repriced.solve, 0
 
     def solve(self: Any, **given: Any) -> Found:
         nonlocal calls
@@ -233,7 +233,7 @@ def test_a_search_of_native_that_is_cut_short_leaves_a_bound_or_none(monkeypatch
         assert found.value is not None
         return found if calls < 3 else replace(found, status="feasible", stop="memory", bound=int(found.value) - 2**38)
 
-    monkeypatch.setattr(native_pricing.Repriced, "solve", solve)
+    monkeypatch.setattr(repricing.Repriced, "solve", solve)
     result = asked.solve(x, y, backend="native")
     assert (result.status, result.stop) == (Status.FEASIBLE, Stop.MEMORY)
     assert result.bound is not None

@@ -125,7 +125,7 @@ maximize accuracy
 require depth <= 3
 """,
     perfect: """
-# perfect.tml: the shallowest faultless tree, and the smallest of those
+# perfect.tml: the shallowest perfect tree, and the smallest of those
 data "monk1.csv"
 predict class
 minimize depth

@@ -20,7 +20,7 @@ def solve(*requirements: object) -> tml.Result:
     return model.solve(X, Y, backend="oracle")
 
 
-def test_two_rows_show_why_no_tree_is_faultless() -> None:
+def test_two_rows_show_why_no_tree_is_perfect() -> None:
     result = solve(tml.errors == 0)
     assert result.status is tml.Status.INFEASIBLE
     assert result.conflict == ("errors = 0",)

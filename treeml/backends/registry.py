@@ -65,6 +65,11 @@ def automatic() -> tuple[Backend, ...]:
     return tuple(backend for backend in all() if backend.can.automatic)
 
 
+def default_name() -> str:
+    """The back-end that is tried first."""
+    return PREFERENCE[0]
+
+
 def names_of_single() -> tuple[str, ...]:
     """The names of all back-ends except those that run others; one that does not load is among them."""
     loaded = ((name, _load(name, entry)) for name, entry in _sorted_entries())

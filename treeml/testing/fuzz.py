@@ -214,7 +214,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = parser.parse_args(arguments)
     sizes = Sizes(rows=asked.rows, columns=asked.columns, is_extreme=asked.extreme)
     wrong = 0
-    for name in asked.backend or [name for name in registry.names() if name != "oracle"]:
+    for name in asked.backend or [name for name in registry.names() if name != OracleBackend.name]:
         tally, ends = FuzzTally(), monotonic() + asked.seconds
         for found in fuzz(registry.get(name), _until(asked.seed, ends), sizes, tally=tally):
             wrong += 1

@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from deep_worlds import chain, faultless, labels_of
+from deep_worlds import chain, labels_of, perfect
 
 from treeml.backends.improve import support
 from treeml.backends.improve.instance import LocalInstance, Reach, cut_instance, whole_instance
@@ -21,7 +21,7 @@ FAR = Reach(100, lambda _: 10_000)
 
 
 def world(seed: int) -> tuple[Problem, Vertex, np.ndarray]:
-    problem = faultless(seed)
+    problem = perfect(seed)
     labels = labels_of(problem)
     return problem, grow(chain(problem, labels), problem, np.arange(problem.rows)), np.array(labels, dtype=np.int32)
 
@@ -109,7 +109,7 @@ def test_replacing_changes_heights_above_and_nothing_else() -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_support_sets_support_and_cannot_lose_a_test(seed: int) -> None:
-    problem = faultless(seed)
+    problem = perfect(seed)
     labels = np.array(labels_of(problem), dtype=np.int32)
     bits = problem.bits
 

@@ -12,6 +12,9 @@ from collections.abc import Iterator, Mapping
 from time import monotonic
 from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from treeml.backends.contract import (
     NO_LIMITS,
     NO_OPTIONS,
@@ -23,6 +26,7 @@ from treeml.backends.contract import (
     OnProgress,
     Option,
     Refusal,
+    Reprice,
 )
 from treeml.backends.native.kernel_choice import COUPLED_KERNELS, choose_kernel, option_tables
 from treeml.lang.diagnostic import Diagnostic, RefusedError
@@ -33,9 +37,10 @@ from treeml.problem.tree import Node
 # Options of the C library that follow from the problem and the limits, so users cannot set them.
 _SET_ELSEWHERE = frozenset(
     {"depth", "support", "leaves", "leaf_price", "upper", "enough", "milliseconds", "memory", "threads", "seed"}
-    | {"fail_allocation", "poll_milliseconds", "microseconds", "cell", "kernel"}
+    | {"lower", "fail_allocation", "poll_milliseconds", "microseconds", "cell", "kernel"}
 )
 _MOST_BITS = 2**31  # tests times rows, at most, for the binary kernel
+HAND_OVER = "1: if memory ends a search with coupled requirements, the next back-end goes on from its tree and bound"
 _KERNELS = ("auto", "binary", "numeric")
 
 
@@ -54,11 +59,7 @@ class _Options(Mapping[str, Option]):
         }
         low, high, initial, text = tables["binary"]["kernel"]
         return {
-            "hand_over": Option(
-                bool,
-                True,
-                "if memory ends a search with coupled requirements, let the next back-end go on from its tree",
-            ),
+            "hand_over": Option(int, 1, HAND_OVER, low=0, high=1),
             "kernel": Option(str, "auto", "binary: on tests; numeric: on columns as they are; auto: by size", _KERNELS),
             "instructions": Option(int, initial, text, low=low, high=high),
             **own,
@@ -90,6 +91,10 @@ class NativeBackend(BackendBase):
         threads=True,
         keeps_memory=True,
         carries=Carries(sums=2**58, goals=2**58, shares=2**120),
+        quick=True,
+        shallow_search=True,
+        variants=("kernel = binary", "kernel = numeric", "threads = 2"),
+        aliases=("dl85", "murtree", "gosdt", "streed"),
     )
     options: ClassVar[Mapping[str, Option]] = _Options()
 
@@ -117,6 +122,12 @@ class NativeBackend(BackendBase):
 
         said = (choose_kernel(stage, options)[1] for stage in stages(problem, self.can))
         return "; then ".join(dict.fromkeys(said))
+
+    def repricing(self, problem: Problem, limits: Limits, rows: NDArray[np.intp]) -> Reprice | None:
+        # imported here: start-up time
+        from treeml.backends.native.repricing import repricing
+
+        return repricing(problem, limits, rows)
 
     def solve(
         self,

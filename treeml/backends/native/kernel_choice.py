@@ -58,27 +58,24 @@ def choose_kernel(problem: Problem, options: Mapping[str, Any]) -> tuple[str, st
 
 def _coupled_kernel(problem: Problem, options: Mapping[str, Any]) -> tuple[str, str]:
     """One of the coupled kernels; options that only other kernels have are refused."""
-    tables, wanted = option_tables(), options.get("kernel", "auto")
-    own = {kernel: set(tables[kernel]) | OF_COUPLED | {"kernel", "instructions"} for kernel in COUPLED_KERNELS}
-    others = set(options) & set().union(*tables.values())
-    fit = [kernel for kernel in COUPLED_KERNELS if others <= own[kernel]]
-    obstacle = coupled_obstacle(problem)
-    if not fit:
-        foreign = sorted(others - own["coupled"])
-        raise ValueError(f"`{foreign[0]}` is not an option of the coupled kernel, which this problem needs")
+    tables, own = option_tables(), OF_COUPLED | {"kernel", "instructions"}
+    wanted, obstacle = options.get("kernel", "auto"), coupled_obstacle(problem)
+    foreign = {kernel: sorted(set(options) - set(tables[kernel]) - own) for kernel in COUPLED_KERNELS}
     if wanted == "numeric" and obstacle is not None:
         raise ValueError(f"the numeric kernel cannot take this problem: {obstacle}")
-    for kernel, name in zip(COUPLED_KERNELS, ("binary", "numeric"), strict=True):
-        if wanted == name and kernel not in fit:
-            foreign = sorted(others - own[kernel])
-            raise ValueError(f"`{foreign[0]}` is not an option of the {kernel} kernel")
+    if wanted == "auto":
+        numeric = obstacle is None and not foreign["coupled numeric"] and _has_many_cuts(problem)
+    else:
+        numeric = wanted == "numeric"
+    kernel = COUPLED_KERNELS[numeric]
+    if foreign[kernel]:
+        raise ValueError(f"`{foreign[kernel][0]}` is not an option of the {kernel} kernel, which this problem needs")
     names = dict.fromkeys(bound.name for bound in problem.bounds if limits_predictions(bound) and bound.name)
     which = f" ({', '.join(names)})" if names else ""
     because = f"requirements on the predictions of all rows couple the leaves{which}"
-    numeric = wanted == "numeric" or (wanted == "auto" and "coupled numeric" in fit and obstacle is None)
-    if numeric and (wanted == "numeric" or "coupled" not in fit or _has_many_cuts(problem)):
-        return "coupled numeric", f"the coupled numeric kernel runs, on columns as they are: {because}"
-    return "coupled", f"the coupled kernel runs: {because}"
+    if numeric:
+        return kernel, f"the coupled numeric kernel runs, on columns as they are: {because}"
+    return kernel, f"the coupled kernel runs: {because}"
 
 
 def _has_many_cuts(problem: Problem) -> bool:

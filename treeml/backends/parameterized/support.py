@@ -1,6 +1,6 @@
-"""Instance -> sets of columns that a faultless tree can use (Ordyniak and Szeider 2021).
+"""Instance -> sets of columns that a perfect tree can use (Ordyniak and Szeider 2021).
 
-A support set distinguishes any two rows of different classes. The columns of every faultless tree form a support set,
+A support set distinguishes any two rows of different classes. The columns of every perfect tree form a support set,
 so they contain a minimal one. All minimal support sets up to a size are found by bounded search: for two rows that are
 not distinguished yet, one of the columns in which they differ must be added (Corollary 9). The other columns of a
 smallest tree are found one by one: at least one of them is in a branching set (Lemmas 11 to 14).

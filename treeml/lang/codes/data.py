@@ -465,14 +465,14 @@ DATA = (
     CodeEntry(
         "D497",
         "parameters are requested for data without classes",
-        "`explain --parameters` reports what decides how hard a faultless tree is to find, and that needs classes.",
+        "`explain --parameters` reports what decides how hard a perfect tree is to find, and that needs classes.",
         "predict price\nminimize squared_loss",
         "Predict a column of classes.",
     ),
     CodeEntry(
         "D498",
         "parameters are requested for rows that contradict each other",
-        "Two rows agree on every feature and not on their class, so that no tree is faultless. The message names two of"
+        "Two rows agree on every feature and not on their class, so that no tree is perfect. The message names two of"
         " them, and the fewest errors that any tree has.",
         "x,label\n1,yes\n1,no",
         "Clean the rows, or use finer cuts.",

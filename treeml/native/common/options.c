@@ -21,10 +21,9 @@ struct description {
 #define COUPLED(...) ROW (program_coupled | program_coupled_numbers, __VA_ARGS__)
 #define TESTS_COUPLED(...) ROW (program_tests | program_coupled, __VA_ARGS__)
 #define NUMBERS_COUPLED(...) ROW (program_numbers | program_coupled | program_coupled_numbers, __VA_ARGS__)
-#define NUMBERS_RANGE(...) ROW (program_numbers | program_coupled_numbers, __VA_ARGS__)
 
 static const struct description table[] = {
-    OPTIONS (EVERY, TESTS, NUMBERS, COUPLED, TESTS_COUPLED, NUMBERS_COUPLED, NUMBERS_RANGE)};
+    OPTIONS (EVERY, TESTS, NUMBERS, COUPLED, TESTS_COUPLED, NUMBERS_COUPLED, NUMBERS_COUPLED)};
 
 enum { size = sizeof table / sizeof *table };
 

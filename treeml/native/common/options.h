@@ -3,10 +3,10 @@
 
    This is the table of the options of all programs. Each row gives a name, the lowest, highest and initial value, and a
    help text; from it come the fields of `struct options`, the defaults, the checks and what Python reads. EVERY marks
-   options of all searches; TESTS, NUMBERS and COUPLED those of the search over tests (treeml.h), over columns of numbers
-   (numeric/numeric.h) and for coupled requirements (coupled/coupled.h over tests, coupled_numeric/coupled_numeric.h over
-   columns of numbers), or of two of them. NUMBERS_RANGE gives an option of TESTS to both searches over numbers as well,
-   with another range.
+   options of all searches; TESTS, NUMBERS and COUPLED those of the search over tests (treeml.h), over columns of
+   numbers (numeric/numeric.h) and for coupled requirements (coupled/coupled.h over tests,
+   coupled_numeric/coupled_numeric.h over columns of numbers), or of two of them. NUMBERS_RANGE gives an option of TESTS
+   to all others as well, with another range.
  */
 #ifndef TREEML_OPTIONS_H
 #define TREEML_OPTIONS_H
@@ -23,6 +23,7 @@
   EVERY (leaf_price, 0, UNLIMITED, 0, "added to the value for every leaf, in units of the value") \
   EVERY (upper, INT64_MIN, UNLIMITED, UNLIMITED, "only trees of a value below this are wanted") \
   EVERY (enough, INT64_MIN, UNLIMITED, INT64_MIN, "stop at the first tree of a value below this") \
+  COUPLED (table_memory, 0, UNLIMITED, 1 << 27, "most bytes of pair sums that are kept") \
   COUPLED (lower, INT64_MIN, UNLIMITED, INT64_MIN, "a bound on the value that is already proved") \
   TESTS_COUPLED (once, 0, 1, 0, "test a column at most once on a path") \
   TESTS (milliseconds, 0, UNLIMITED, UNLIMITED, "time limit") \

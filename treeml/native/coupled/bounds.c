@@ -63,47 +63,29 @@ static struct entry *entry_of (struct search *search, const struct place *place)
 
 static inline int64_t less (int64_t a, int64_t b) { return a < b ? a : b; }
 
-static int64_t stump_score (struct search *search, const struct multiplier *multiplier, int32_t *best) {
-  int64_t *yes = search->scores, *no = yes + search->merged->channels, least;
-  table_side (search, -1, 0, yes);
-  least = leaf_score (search, multiplier, yes, NULL);
-  *best = -1;
-  for (int32_t test = 0; test < search->merged->tests; test++) {
-    if (!test_allowed (search, test))
-      continue;
-    table_cells (search, -1, 0, test, yes, no);
-    const int64_t score = leaf_score (search, multiplier, yes, NULL) + leaf_score (search, multiplier, no, NULL);
-    if (score < least) {
-      least = score;
-      *best = test;
-    }
-  }
-  return least;
-}
-
-static int leaf_scores (struct search *search, const struct place *place, uint64_t mask, int64_t *bounds) {
-  if (!table_fill (search, place, 0))
-    return 0;
+static void leaf_scores (struct search *search, const struct place *place, uint64_t mask, int64_t *bounds) {
+  place_total (search, place, search->cells);
   for (int l = 0; l < search->multipliers; l++)
     if (mask >> l & 1)
-      bounds[l] = leaf_score (search, &search->multiplier[l], search->table.total, NULL);
-  return 1;
+      bounds[l] = leaf_score (search, &search->multiplier[l], search->cells, NULL);
 }
 
 static int compute (struct search *search, const struct place *place, uint64_t mask, int64_t *bounds) {
-  if (place->depth <= 0)
-    return leaf_scores (search, place, mask, bounds);
+  if (place->depth <= 0) {
+    leaf_scores (search, place, mask, bounds);
+    return !search_poll (search, 0);
+  }
   if (place->depth <= 2) {
-    if (!table_fill (search, place, place->depth == 2))
+    if (!table_at (search, place))
       return 0;
     int32_t test;
     for (int l = 0; l < search->multipliers; l++)
       if (mask >> l & 1)
-        bounds[l] = place->depth == 2 ? table_pass (search, l) : stump_score (search, &search->multiplier[l], &test);
+        bounds[l] =
+            place->depth == 2 ? table_pass (search, l) : stump_score (search, &search->multiplier[l], -1, 0, &test);
     return 1;
   }
-  if (!leaf_scores (search, place, mask, bounds))
-    return 0;
+  leaf_scores (search, place, mask, bounds);
   struct level *level = &search->levels[place->depth];
   int64_t yes[most_multipliers], no[most_multipliers];
   for (int32_t test = 0; test < search->merged->tests; test++) {
@@ -174,6 +156,8 @@ static int64_t add_leaf (struct search *search, int multiplier, const int64_t *s
   const int64_t node = tree_add (&search->coupled->arena, tree, -1, label);
   if (node < 0)
     search_out_of_memory (search);
+  else
+    collect_leaf (search, node, sums);
   return node;
 }
 
@@ -194,8 +178,7 @@ static int best_test (struct search *search, const struct place *place, int mult
   const uint64_t mask = (uint64_t) 1 << multiplier;
   int64_t bounds[most_multipliers], yes[most_multipliers], no[most_multipliers];
   *best = -1;
-  if (!leaf_scores (search, place, mask, bounds))
-    return 0;
+  leaf_scores (search, place, mask, bounds);
   int64_t least = bounds[multiplier];
   for (int32_t test = 0; test < search->merged->tests; test++) {
     struct place sides[2];
@@ -220,10 +203,10 @@ static int best_test (struct search *search, const struct place *place, int mult
 
 /* The best first test of a tree of depth two, or -1 for a leaf. */
 static int best_of_two (struct search *search, const struct place *place, int multiplier, int32_t *best) {
-  if (!table_fill (search, place, 1))
+  if (!table_at (search, place))
     return 0;
   table_pass (search, multiplier);
-  int64_t least = leaf_score (search, &search->multiplier[multiplier], search->table.total, NULL);
+  int64_t least = leaf_score (search, &search->multiplier[multiplier], search->table->total, NULL);
   *best = -1;
   const int64_t *yes = search->best[1] + (int64_t) multiplier * search->merged->stride;
   const int64_t *no = search->best[0] + (int64_t) multiplier * search->merged->stride;
@@ -235,19 +218,41 @@ static int best_of_two (struct search *search, const struct place *place, int mu
   return 1;
 }
 
+/* The best leaf or stump on a side of a test of the table (all of it if the test is -1). */
+static int64_t add_stump (struct search *search, int32_t test, int side, int multiplier, struct tree *tree,
+                          int64_t *vector) {
+  int64_t *yes = search->cells, *no = yes + search->merged->channels;
+  int32_t other;
+  stump_score (search, &search->multiplier[multiplier], test, side, &other);
+  if (other < 0) {
+    table_side (search, test, side, yes);
+    return add_leaf (search, multiplier, yes, tree, vector);
+  }
+  const int64_t node = tree_add_split (search, tree, other);
+  if (node < 0)
+    return -1;
+  table_cells (search, test, side, other, yes, no);
+  const int64_t first = add_leaf (search, multiplier, yes, tree, vector);
+  const int64_t second = first < 0 ? -1 : add_leaf (search, multiplier, no, tree, vector);
+  if (second < 0)
+    return -1;
+  tree_set_side (search, tree, node, other, 1, first);
+  tree_set_side (search, tree, node, other, 0, second);
+  return node;
+}
+
 int64_t bounds_tree (struct search *search, const struct place *place, int multiplier, struct tree *tree,
                      int64_t *vector) {
   int32_t best = -1;
-  if (place->depth > 2    ? !best_test (search, place, multiplier, &best)
-      : place->depth == 2 ? !best_of_two (search, place, multiplier, &best)
-                          : !table_fill (search, place, 0))
-    return -1;
   if (place->depth == 1)
-    stump_score (search, &search->multiplier[multiplier], &best);
+    return table_at (search, place) ? add_stump (search, -1, 0, multiplier, tree, vector) : -1;
+  if (place->depth > 2 && !best_test (search, place, multiplier, &best))
+    return -1;
+  if (place->depth == 2 && !best_of_two (search, place, multiplier, &best))
+    return -1;
   if (best < 0) {
-    if (!table_fill (search, place, 0))
-      return -1;
-    return add_leaf (search, multiplier, search->table.total, tree, vector);
+    place_total (search, place, search->cells);
+    return add_leaf (search, multiplier, search->cells, tree, vector);
   }
   const int64_t node = tree_add_split (search, tree, best);
   if (node < 0)
@@ -255,9 +260,14 @@ int64_t bounds_tree (struct search *search, const struct place *place, int multi
   struct level *level = &search->levels[place->depth];
   path_push (search, best);
   for (int side = 1; side >= 0; side--) {
-    struct place child;
-    place_child (search, place, best, side, side ? level->yes : level->no, &child);
-    const int64_t below = bounds_tree (search, &child, multiplier, tree, vector);
+    int64_t below;
+    if (place->depth == 2)
+      below = add_stump (search, best, side, multiplier, tree, vector);
+    else {
+      struct place child;
+      place_child (search, place, best, side, side ? level->yes : level->no, &child);
+      below = bounds_tree (search, &child, multiplier, tree, vector);
+    }
     if (below < 0)
       return -1;
     tree_set_side (search, tree, node, best, side, below);

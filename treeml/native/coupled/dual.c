@@ -123,7 +123,7 @@ void multiplier_of (const struct search *search, const double *lambda, int pure,
     size += fabs (lambda[r]) * cost;
   /* Scores are at most `size` times the scale, and a power of two is an exact weight. */
   double scale = 1, shrink = 1;
-  const double room = (double) LARGEST_SCORE / 2;
+  const double room = (double) (search->merged->narrow ? LARGEST_NARROW_SCORE : LARGEST_SCORE) / 2;
   while (scale * size * 2 < room && (scale < 0x1p10 || scale * size < 0x1p48))
     scale *= 2;
   if (scale * size > room && size > cost) {
@@ -203,9 +203,12 @@ static int evaluate (struct search *search, const struct place *root, int64_t *v
   } else
     *score = -INFINITY;
   struct tree tree = {0};
+  struct box box;
   memset (vector, 0, (1 + vector_most_sums) * sizeof *vector);
+  search->leaves.count = 0;
   const int64_t node = bounds_tree (search, root, 1, &tree, vector);
-  if (node >= 0)
+  box_of_limits (search, search->upper, &box);
+  if (node >= 0 && (box_holds (search, &box, vector) || repair (search, &tree)))
     search_offer (search, &tree);
   tree_release (&search->coupled->arena, &tree);
   return node >= 0 && !search_poll (search, 0);

@@ -106,15 +106,13 @@ static int enumerate_stumps (struct search *search, int32_t test, int side, cons
                              struct vector_list *list) {
   const struct merged *merged = search->merged;
   const struct vector_filter filter = {search->multipliers, search->weights, budgets};
-  int64_t *yes = search->scores, *no = yes + merged->channels;
+  int64_t *yes = search->cells, *no = yes + merged->channels;
   vector_list_clear (list);
   table_side (search, test, side, yes);
   if (!add_leaves (search, yes, &filter, list))
     return 0;
   for (int32_t other = 0; other < merged->tests; other++) {
-    if (other == test || !test_allowed (search, other))
-      continue;
-    if (search->used && test >= 0 && merged->column[other] == merged->column[test])
+    if (!may_follow (search, test, other))
       continue;
     table_cells (search, test, side, other, yes, no);
     if (!cell_allowed (search, yes) || !cell_allowed (search, no))
@@ -128,7 +126,7 @@ static int enumerate_stumps (struct search *search, int32_t test, int side, cons
 int enumerate_prepare (struct search *search, const struct place *place) {
   if (place->depth != 2)
     return 1;
-  if (!table_fill (search, place, 1))
+  if (!table_at (search, place))
     return 0;
   for (int l = 0; l < search->multipliers; l++)
     table_pass (search, l);
@@ -217,13 +215,14 @@ int enumerate_sides (struct search *search, const struct place *place, int32_t t
 int enumerate_at (struct search *search, const struct place *place, const int64_t *budgets, struct vector_list *list) {
   const struct vector_filter filter = {search->multipliers, search->weights, budgets};
   vector_list_clear (list);
-  if (!table_fill (search, place, place->depth == 2))
+  if (place->depth == 1)
+    return table_at (search, place) && enumerate_stumps (search, -1, 0, budgets, list);
+  place_total (search, place, search->cells);
+  if (!add_leaves (search, search->cells, &filter, list))
     return 0;
   if (place->depth <= 0)
-    return add_leaves (search, search->table.total, &filter, list) && reduce (search, list, 0);
-  if (place->depth == 1)
-    return enumerate_stumps (search, -1, 0, budgets, list);
-  if (!add_leaves (search, search->table.total, &filter, list) || !enumerate_prepare (search, place))
+    return reduce (search, list, 0);
+  if (!enumerate_prepare (search, place))
     return 0;
   struct level *level = &search->levels[place->depth];
   for (int32_t test = 0; test < search->merged->tests; test++) {

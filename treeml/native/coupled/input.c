@@ -25,6 +25,7 @@ void coupled_release_answer (treeml_coupled *coupled) {
 
 void coupled_release_merged (treeml_coupled *coupled) {
   struct merged *merged = &coupled->merged;
+  tables_release (coupled);
   void *blocks[] = {merged->kept,    merged->flipped, merged->column, merged->row_of,
                     merged->columns, merged->first,   merged->items,  merged->values};
   for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
@@ -379,30 +380,73 @@ static int merge_tests_and_rows (treeml_coupled *coupled) {
   return done;
 }
 
-static int merge_values (treeml_coupled *coupled, int counted) {
+/* The greatest common divisor of two numbers that are not negative. */
+static int64_t common (int64_t a, int64_t b) {
+  while (b) {
+    const int64_t rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
+
+/* What all differences of a sum are multiples of; 1 if they are all 0. */
+static int64_t unit_of (const treeml_coupled *coupled, int32_t sum, int64_t unit) {
+  const int32_t classes = coupled->classes;
+  const int64_t *value = coupled->values + sum * coupled->rows * classes;
+  for (int64_t row = 0; row < coupled->rows && unit != 1; row++, value += classes)
+    for (int32_t k = 1; k < classes; k++)
+      if (value[k] != value[0] && magnitude (value[k] - value[0]) != unit)
+        unit = common (unit, magnitude (value[k] - value[0]));
+  return unit ? unit : 1;
+}
+
+static void add_values (const treeml_coupled *coupled, struct merged *merged) {
+  const int32_t classes = coupled->classes, width = 1 + coupled->sums, channels = merged->channels;
+  for (int32_t sum = 0; sum < width; sum++) {
+    const int64_t *value = coupled->values + sum * coupled->rows * classes, unit = merged->unit[sum];
+    int64_t *to = merged->values + sum;
+    for (int64_t row = 0; row < coupled->rows; row++, value += classes)
+      for (int32_t k = 1; k < classes; k++)
+        to[merged->row_of[row] * (int64_t) channels + (k - 1) * width] += value[k] - value[0];
+    for (int64_t row = 0; unit != 1 && row < merged->rows; row++)
+      for (int32_t k = 1; k < classes; k++)
+        to[row * channels + (k - 1) * width] /= unit;
+  }
+  for (int64_t row = 0; merged->counted && row < coupled->rows; row++)
+    merged->values[(int64_t) merged->row_of[row] * channels + channels - 1] += coupled->count[row];
+}
+
+static int merge_values (treeml_coupled *coupled, int counted, int64_t price, int64_t leaves) {
   struct merged *merged = &coupled->merged;
-  const int32_t classes = coupled->classes, width = 1 + coupled->sums;
+  int64_t unit = unit_of (coupled, 0, price);
+  if (merged->values_valid && merged->counted == counted && merged->unit[0] == unit &&
+      (!merged->narrow || price / unit * leaves <= LARGEST_NARROW_PRICE))
+    return 1;
+  tables_release (coupled);
   arena_release (&coupled->arena, merged->values);
+  merged->values_valid = 0;
   merged->counted = counted;
-  merged->channels = (classes - 1) * width + counted;
+  merged->channels = (coupled->classes - 1) * (1 + coupled->sums) + counted;
+  merged->narrow = price / unit * leaves <= LARGEST_NARROW_PRICE;
+  for (int32_t sum = 0; sum <= coupled->sums; sum++) {
+    merged->unit[sum] = sum ? unit_of (coupled, sum, 0) : unit;
+    merged->narrow &= coupled->largest[sum] / merged->unit[sum] < (int64_t) 1 << 30;
+  }
+  int64_t count = 0;
+  for (int64_t row = 0; counted && row < coupled->rows; row++)
+    count += coupled->count[row];
+  merged->narrow &= count < (int64_t) 1 << 30;
   const size_t size = times ((size_t) merged->rows, (size_t) merged->channels);
   merged->values = arena_allocate (&coupled->arena, size, sizeof *merged->values);
   if (!merged->values)
     return 0;
-  for (int32_t sum = 0; sum < width; sum++)
-    for (int64_t row = 0; row < coupled->rows; row++) {
-      const int64_t *value = coupled->values + (sum * coupled->rows + row) * classes;
-      int64_t *to = merged->values + (int64_t) merged->row_of[row] * merged->channels;
-      for (int32_t k = 1; k < classes; k++)
-        to[(k - 1) * width + sum] += value[k] - value[0];
-    }
-  for (int64_t row = 0; counted && row < coupled->rows; row++)
-    merged->values[(int64_t) merged->row_of[row] * merged->channels + merged->channels - 1] += coupled->count[row];
+  add_values (coupled, merged);
   merged->values_valid = 1;
   return 1;
 }
 
-int coupled_merge (treeml_coupled *coupled, int once, int counted) {
+int coupled_merge (treeml_coupled *coupled, int once, int counted, int64_t price, int64_t leaves) {
   struct merged *merged = &coupled->merged;
   if (merged->valid && merged->once != once)
     coupled_release_merged (coupled);
@@ -414,8 +458,5 @@ int coupled_merge (treeml_coupled *coupled, int once, int counted) {
       return 0;
     }
   }
-  if (merged->values_valid && merged->counted == counted)
-    return 1;
-  merged->values_valid = 0;
-  return merge_values (coupled, counted);
+  return merge_values (coupled, counted, price, leaves);
 }

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-static int inside (const struct search *search, const struct box *box, const int64_t *vector) {
+int box_holds (const struct search *search, const struct box *box, const int64_t *vector) {
   if (vector[0] > box->most)
     return 0;
   for (int r = 0; r < search->requirements; r++)
@@ -16,13 +16,20 @@ static int inside (const struct search *search, const struct box *box, const int
   return 1;
 }
 
-/* What one side may be if the other side is this vector. */
-static void box_beside (const struct search *search, const struct box *box, const int64_t *vector, int64_t most,
-                        struct box *result) {
+void box_beside (const struct search *search, const struct box *box, const int64_t *vector, int64_t most,
+                 struct box *result) {
   result->most = most - vector[0];
   for (int r = 0; r < search->requirements; r++) {
     result->low[r] = box->low[r] == INT64_MIN ? INT64_MIN : box->low[r] - vector[1 + r];
     result->high[r] = box->high[r] - vector[1 + r];
+  }
+}
+
+void box_of_limits (const struct search *search, int64_t most, struct box *box) {
+  box->most = most;
+  for (int r = 0; r < search->requirements; r++) {
+    box->low[r] = search->requirement[r].low;
+    box->high[r] = search->requirement[r].high;
   }
 }
 
@@ -47,19 +54,20 @@ static void try_leaves (const struct search *search, const int64_t *sums, struct
   for (int32_t k = 0; k < search->coupled->classes; k++) {
     int64_t vector[1 + vector_most_sums];
     leaf_vector (search, sums, k, vector);
-    if (inside (search, box, vector)) {
+    if (box_holds (search, box, vector)) {
       take (search, choice, box, vector, -1);
       choice->label = k;
     }
   }
 }
 
-static void try_stumps (struct search *search, struct box *box, struct choice *choice) {
-  int64_t *yes = search->scores, *no = yes + search->merged->channels;
-  for (int32_t test = 0; test < search->merged->tests; test++) {
-    if (!test_allowed (search, test))
+/* Stumps on a side of a test of the table. */
+static void try_stumps (struct search *search, int32_t test, int side, struct box *box, struct choice *choice) {
+  int64_t *yes = search->cells, *no = yes + search->merged->channels;
+  for (int32_t other = 0; other < search->merged->tests; other++) {
+    if (!may_follow (search, test, other))
       continue;
-    table_cells (search, -1, 0, test, yes, no);
+    table_cells (search, test, side, other, yes, no);
     if (!cell_allowed (search, yes) || !cell_allowed (search, no))
       continue;
     for (int32_t a = 0; a < search->coupled->classes; a++)
@@ -69,8 +77,8 @@ static void try_stumps (struct search *search, struct box *box, struct choice *c
         leaf_vector (search, no, b, second);
         for (int j = 0; j <= search->requirements; j++)
           first[j] += second[j];
-        if (a != b && inside (search, box, first)) {
-          take (search, choice, box, first, test);
+        if (a != b && box_holds (search, box, first)) {
+          take (search, choice, box, first, other);
           choice->label = a;
           choice->other_label = b;
         }
@@ -139,12 +147,11 @@ static int try_splits (struct search *search, const struct place *place, struct 
 }
 
 static int choose (struct search *search, const struct place *place, struct box *box, struct choice *choice) {
-  if (!table_fill (search, place, place->depth == 2))
+  if (search_poll (search, 0))
     return 0;
-  try_leaves (search, search->table.total, box, choice);
-  if (place->depth == 1)
-    try_stumps (search, box, choice);
-  if (place->depth <= 1 || !search->merged->tests)
+  place_total (search, place, search->cells);
+  try_leaves (search, search->cells, box, choice);
+  if (place->depth <= 0 || !search->merged->tests)
     return 1;
   if (!enumerate_prepare (search, place))
     return 0;
@@ -167,21 +174,53 @@ static int64_t add_leaf (struct search *search, struct tree *tree, int32_t label
   return node;
 }
 
-/* Adds the sides of a chosen test to the tree; the vector becomes their sum. */
-static int build_sides (struct search *search, const struct place *place, const struct box *box,
-                        const struct choice *choice, int64_t *vector, struct tree *tree, int64_t node) {
+/* The best leaf or stump in a box on a side of a test of the table (all of it if the test is -1). */
+static int find_stump (struct search *search, int32_t test, int side, const struct box *box, int64_t *vector,
+                       struct tree *tree, int64_t *node) {
+  struct choice choice = {0};
+  struct box rest = *box;
+  table_side (search, test, side, search->cells);
+  try_leaves (search, search->cells, &rest, &choice);
+  try_stumps (search, test, side, &rest, &choice);
+  if (!choice.found)
+    return 0;
+  memcpy (vector, choice.vector, (1 + (size_t) search->requirements) * sizeof *vector);
+  if (choice.test < 0)
+    return (*node = add_leaf (search, tree, choice.label)) < 0 ? -1 : 1;
+  if ((*node = tree_add_split (search, tree, choice.test)) < 0)
+    return -1;
+  for (int answer = 1; answer >= 0; answer--) {
+    const int64_t leaf = add_leaf (search, tree, answer ? choice.label : choice.other_label);
+    if (leaf < 0)
+      return -1;
+    tree_set_side (search, tree, *node, choice.test, answer, leaf);
+  }
+  return 1;
+}
+
+static int find_side (struct search *search, const struct place *place, int32_t test, int side, const struct box *box,
+                      int64_t *vector, struct tree *tree, int64_t *node) {
+  if (place->depth == 2)
+    return table_at (search, place) ? find_stump (search, test, side, box, vector, tree, node) : -1;
   struct level *level = &search->levels[place->depth];
+  struct place part;
+  place_child (search, place, test, side, side ? level->yes : level->no, &part);
+  path_push (search, test);
+  const int found = find_in_box (search, &part, box, vector, tree, node);
+  path_pop (search, test);
+  return found;
+}
+
+/* Adds the sides of a chosen test to the tree; the vector becomes their sum. */
+static int find_sides (struct search *search, const struct place *place, const struct box *box,
+                       const struct choice *choice, int64_t *vector, struct tree *tree, int64_t node) {
   int64_t parts[2][1 + vector_most_sums], child;
   const size_t width = 1 + (size_t) search->requirements;
   memcpy (parts[0], choice->no, width * sizeof *parts[0]);
   for (int side = 1; side >= 0; side--) {
     struct box below;
-    struct place part;
     box_beside (search, box, parts[!side], choice->vector[0], &below);
-    place_child (search, place, choice->test, side, side ? level->yes : level->no, &part);
-    path_push (search, choice->test);
-    const int found = find_in_box (search, &part, &below, parts[side], tree, &child);
-    path_pop (search, choice->test);
+    const int found = find_side (search, place, choice->test, side, &below, parts[side], tree, &child);
     if (found <= 0)
       return found;
     tree_set_side (search, tree, node, choice->test, side, child);
@@ -195,6 +234,8 @@ int find_in_box (struct search *search, const struct place *place, const struct 
                  struct tree *tree, int64_t *node) {
   struct choice choice = {0};
   struct box rest = *box;
+  if (place->depth == 1)
+    return table_at (search, place) ? find_stump (search, -1, 0, box, vector, tree, node) : -1;
   if (!choose (search, place, &rest, &choice))
     return -1;
   if (!choice.found)
@@ -204,13 +245,5 @@ int find_in_box (struct search *search, const struct place *place, const struct 
     return (*node = add_leaf (search, tree, choice.label)) < 0 ? -1 : 1;
   if ((*node = tree_add_split (search, tree, choice.test)) < 0)
     return -1;
-  if (place->depth > 1)
-    return build_sides (search, place, box, &choice, vector, tree, *node);
-  for (int side = 1; side >= 0; side--) {
-    const int64_t leaf = add_leaf (search, tree, side ? choice.label : choice.other_label);
-    if (leaf < 0)
-      return -1;
-    tree_set_side (search, tree, *node, choice.test, side, leaf);
-  }
-  return 1;
+  return find_sides (search, place, box, &choice, vector, tree, *node);
 }

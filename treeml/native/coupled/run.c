@@ -15,10 +15,11 @@ static void stop (treeml_coupled *coupled, int why) {
 void search_out_of_memory (struct search *search) { stop (search->coupled, TREEML_MEMORY); }
 
 static int64_t reported_bound (const struct search *search) {
-  if (search->bound == INT64_MIN)
+  const int64_t own = search->is_shallower ? search->whole_bound : search->bound;
+  if (own == INT64_MIN)
     return INT64_MIN;
-  const int64_t bound = search->bound > search->upper ? search->upper + 1 : search->bound;
-  return bound + search->coupled->offset[0];
+  const int64_t bound = own > search->upper ? search->upper + 1 : own;
+  return bound * search->merged->unit[0] + search->coupled->offset[0];
 }
 
 int search_poll (struct search *search, int better) {
@@ -40,7 +41,8 @@ int search_offer (struct search *search, const struct tree *tree) {
   treeml_coupled *coupled = search->coupled;
   struct tree checked = {0};
   int64_t totals[1 + most_sums];
-  if (!tree_check (search, tree, &checked, totals) || totals[0] - coupled->offset[0] > search->upper) {
+  const int64_t unit = search->merged->unit[0];
+  if (!tree_check (search, tree, &checked, totals) || (totals[0] - coupled->offset[0]) / unit > search->upper) {
     tree_release (&coupled->arena, &checked);
     return 0;
   }
@@ -48,7 +50,7 @@ int search_offer (struct search *search, const struct tree *tree) {
   coupled->answer = checked;
   coupled->value = totals[0];
   memcpy (coupled->totals, totals, sizeof totals);
-  search->upper = totals[0] - coupled->offset[0] - 1;
+  search->upper = (totals[0] - coupled->offset[0]) / unit - 1;
   coupled->statistics.improvements++;
   if (coupled->value < coupled->options.enough)
     stop (coupled, TREEML_ENOUGH);
@@ -61,13 +63,16 @@ int search_offer (struct search *search, const struct tree *tree) {
 static int64_t smaller (int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t larger (int64_t a, int64_t b) { return a > b ? a : b; }
 
+static wide divide_down (wide number, int64_t by) { return number / by - (number % by < 0); }
+
 /* The limits in differences, without those that every tree keeps. Returns 0 if no tree can keep one. */
 static int set_requirements (struct search *search) {
   const treeml_coupled *coupled = search->coupled;
   for (int32_t sum = 1; sum <= coupled->sums; sum++) {
-    const int64_t low = coupled->low[sum - 1], high = coupled->high[sum - 1], largest = coupled->largest[sum];
-    const wide below = low == INT64_MIN ? -(wide) largest : (wide) low - coupled->offset[sum];
-    const wide above = high == INT64_MAX ? (wide) largest : (wide) high - coupled->offset[sum];
+    const int64_t low = coupled->low[sum - 1], high = coupled->high[sum - 1], unit = search->merged->unit[sum];
+    const int64_t largest = coupled->largest[sum] / unit;
+    const wide below = low == INT64_MIN ? -(wide) largest : -divide_down (coupled->offset[sum] - (wide) low, unit);
+    const wide above = high == INT64_MAX ? (wide) largest : divide_down ((wide) high - coupled->offset[sum], unit);
     if (below > above || below > largest || above < -(wide) largest)
       return 0;
     const int has_low = below > -(wide) largest, has_high = above < largest;
@@ -93,8 +98,7 @@ static int set_requirements (struct search *search) {
   return 1;
 }
 
-static int64_t most_leaves (const treeml_coupled *coupled, int64_t depth, int64_t rows) {
-  (void) coupled;
+static int64_t most_leaves (int64_t depth, int64_t rows) {
   return depth < 62 ? smaller (rows, (int64_t) 1 << depth) : rows;
 }
 
@@ -121,20 +125,21 @@ static int make_room (struct search *search) {
   const struct merged *merged = search->merged;
   const size_t channels = (size_t) merged->channels, stride = (size_t) merged->stride + 8;
   const size_t classes = (size_t) search->coupled->classes;
-  search->table.total = arena_allocate (arena, channels + 1, sizeof *search->table.total);
-  search->table.sums =
-      arena_allocate (arena, times (channels + 1, times ((size_t) merged->tests, stride)), sizeof *search->table.sums);
-  search->scores = arena_allocate (arena, (5 + classes) * stride + 2 * channels, sizeof *search->scores);
+  search->room = arena_allocate (arena, stumps_most_classes + (classes + 5) * stride, sizeof *search->room);
+  search->cells = arena_allocate (arena, 2 * channels + 1, sizeof *search->cells);
+  search->leaves.sums = arena_allocate (arena, most_collected * channels + 1, sizeof *search->leaves.sums);
   for (int side = 0; side < 2; side++)
     search->best[side] = arena_allocate (arena, most_multipliers * stride, sizeof *search->best[side]);
   search->all_rows = arena_allocate (arena, (size_t) merged->words, sizeof *search->all_rows);
+  search->some_rows = arena_allocate (arena, (size_t) merged->words, sizeof *search->some_rows);
+  search->scratch = table_create (arena, merged);
   if (search->coupled->options.once) {
     search->used = arena_allocate (arena, (size_t) merged->tests, 1);
     if (!search->used)
       return 0;
   }
-  if (!search->table.total || !search->table.sums || !search->scores || !search->best[0] || !search->best[1] ||
-      !search->all_rows)
+  if (!search->room || !search->cells || !search->leaves.sums || !search->best[0] || !search->best[1] ||
+      !search->all_rows || !search->some_rows || !search->scratch)
     return 0;
   for (int64_t row = 0; row < merged->rows; row++)
     search->all_rows[row / 64] |= (uint64_t) 1 << (row % 64);
@@ -151,8 +156,9 @@ static void release_room (struct search *search) {
     arena_release (arena, level->yes);
     arena_release (arena, level->no);
   }
-  void *blocks[] = {search->table.total, search->table.sums, search->scores,  search->best[0], search->best[1],
-                    search->all_rows,    search->used,       search->entries, search->levels};
+  void *blocks[] = {search->leaves.sums, search->room,     search->cells,     search->best[0],
+                    search->best[1],     search->all_rows, search->some_rows, search->scratch,
+                    search->used,        search->entries,  search->levels};
   for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
     arena_release (arena, blocks[i]);
   if (search->work.arena)
@@ -165,18 +171,15 @@ static int64_t times_16_by_10 (int64_t slack) {
   return slack > INT64_MAX / 4 ? slack : slack + slack / 2 + slack / 10 + 1;
 }
 
+static int64_t first_slack (const struct search *search) { return larger (1, search->largest / 2048); }
+
 /* Raises the target until a tree is found or none is left. Returns a code. */
 static int raise_targets (struct search *search, const struct place *root) {
   treeml_coupled *coupled = search->coupled;
-  int64_t slack = larger (1, search->largest / 2048);
-  choose_multipliers (search);
+  int64_t slack = first_slack (search);
   while (search->bound <= search->upper && !search_stopped (search)) {
     struct box box;
-    box.most = slack > search->upper - search->bound ? search->upper : search->bound + slack - 1;
-    for (int r = 0; r < search->requirements; r++) {
-      box.low[r] = search->requirement[r].low;
-      box.high[r] = search->requirement[r].high;
-    }
+    box_of_limits (search, slack > search->upper - search->bound ? search->upper : search->bound + slack - 1, &box);
     struct tree tree = {0};
     int64_t vector[1 + vector_most_sums], node;
     const int found = find_in_box (search, root, &box, vector, &tree, &node);
@@ -200,6 +203,60 @@ static int raise_targets (struct search *search, const struct place *root) {
   return TREEML_OK;
 }
 
+/* Trees of a single leaf. */
+static void offer_leaves (struct search *search) {
+  const struct place all = {.rows = search->all_rows};
+  for (int32_t k = 0; k < search->coupled->classes; k++) {
+    int64_t vector[1 + vector_most_sums];
+    struct box box;
+    box_of_limits (search, search->upper, &box);
+    place_total (search, &all, search->cells);
+    leaf_vector (search, search->cells, k, vector);
+    struct tree tree = {0};
+    if (box_holds (search, &box, vector) && tree_add (&search->coupled->arena, &tree, -1, k) == 0)
+      search_offer (search, &tree);
+    tree_release (&search->coupled->arena, &tree);
+  }
+}
+
+/* Trees of less depth are found much faster: they are what a stopped search has to offer. Their bounds hold for them
+   alone. */
+static void dual_of_less_depth (struct search *search) {
+  const int64_t bound = search->whole_bound = search->bound;
+  search->is_shallower = 1;
+  for (int32_t depth = 2; depth < search->depth && !search_stopped (search); depth++) {
+    const struct place root = {.depth = depth, .rows = search->all_rows};
+    dual_run (search, &root);
+    search->bound = bound;
+  }
+  search->is_shallower = 0;
+}
+
+/* The best trees of less depth, if there is a wide gap to close, within a share of the time. */
+static int targets_of_less_depth (struct search *search) {
+  treeml_coupled *coupled = search->coupled;
+  const int64_t bound = search->whole_bound = search->bound;
+  const double deadline = coupled->deadline;
+  int code = TREEML_OK;
+  search->is_shallower = 1;
+  for (int32_t depth = 2; depth < search->depth && !code && !search_stopped (search); depth++) {
+    if (search->upper - bound <= 16 * first_slack (search))
+      break;
+    const struct place root = {.depth = depth, .rows = search->all_rows};
+    const double now = clock_seconds (), share = 0.01 + 0.5 * (now - coupled->began);
+    if (now + share < deadline)
+      coupled->deadline = now + share;
+    code = raise_targets (search, &root);
+    if (coupled->stop_reason == 1 + TREEML_TIME && clock_seconds () < deadline)
+      coupled->stop_reason = 0;
+    coupled->deadline = deadline;
+    search->bound = bound;
+  }
+  search->is_shallower = 0;
+  coupled->statistics.targets = 0;
+  return code;
+}
+
 static int has_enough_rows (const treeml_coupled *coupled) {
   int64_t total = 0;
   for (int64_t row = 0; row < coupled->rows; row++)
@@ -221,9 +278,16 @@ static int run (struct search *search) {
     search_offer (search, &coupled->start);
   coupled->statistics.build_microseconds = (int64_t) (1e6 * (clock_seconds () - coupled->began));
   const struct place root = {.depth = search->depth, .rows = search->all_rows};
-  if (search->bound > search->upper || search_poll (search, 0) || !dual_run (search, &root))
+  if (search->bound > search->upper || search_poll (search, 0))
     return TREEML_OK;
-  return raise_targets (search, &root);
+  offer_leaves (search);
+  if (search->depth >= 4)
+    dual_of_less_depth (search);
+  if (search_stopped (search) || !dual_run (search, &root) || search->bound > search->upper)
+    return TREEML_OK;
+  choose_multipliers (search);
+  const int code = targets_of_less_depth (search);
+  return code ? code : raise_targets (search, &root);
 }
 
 static int start_search (struct search *search) {
@@ -232,26 +296,28 @@ static int start_search (struct search *search) {
   int counted = options->support > 1;
   for (int64_t row = 0; row < coupled->rows && !counted; row++)
     counted = !coupled->count[row];
-  if (!coupled_merge (coupled, options->once != 0, counted))
+  const int64_t most = smaller (most_leaves (options->depth, coupled->rows), options->leaves);
+  if (!coupled_merge (coupled, options->once != 0, counted, options->leaf_price, most))
     return 0;
   const struct merged *merged = search->merged = &coupled->merged;
   search->depth = (int32_t) smaller (options->depth, smaller (merged->tests, merged->rows - 1));
-  search->most_leaves = most_leaves (coupled, search->depth, merged->rows);
+  search->most_leaves = most_leaves (search->depth, merged->rows);
   search->support = options->support;
-  search->price = options->leaf_price;
+  const int64_t unit = merged->unit[0];
+  search->price = options->leaf_price / unit;
   coupled->statistics.tests = merged->tests;
   coupled->statistics.rows = merged->rows;
-  const int64_t prices = smaller (search->most_leaves, options->leaves) * options->leaf_price;
-  search->largest = coupled->largest[0] + prices;
+  const int64_t prices = smaller (search->most_leaves, options->leaves) * search->price;
+  search->largest = coupled->largest[0] / unit + prices;
   search->upper = search->largest;
   if (options->upper != UNLIMITED) {
-    const wide upper = (wide) options->upper - 1 - coupled->offset[0];
+    const wide upper = divide_down ((wide) options->upper - 1 - coupled->offset[0], unit);
     if (upper < search->upper)
       search->upper = upper < -search->largest - 1 ? -search->largest - 1 : (int64_t) upper;
   }
-  search->bound = -coupled->largest[0];
+  search->bound = -coupled->largest[0] / unit;
   if (options->lower != INT64_MIN) {
-    const wide lower = (wide) options->lower - coupled->offset[0];
+    const wide lower = -divide_down (coupled->offset[0] - (wide) options->lower, unit);
     if (lower > search->bound)
       search->bound = lower > search->largest + 1 ? search->largest + 1 : (int64_t) lower;
   }
@@ -274,10 +340,12 @@ int treeml_coupled_solve (treeml_coupled *coupled) {
     return TREEML_BAD_ARGUMENT;
   if (!coupled->rows || !coupled->classes)
     return coupled_fail (coupled, TREEML_NO_DATA, "there are no tests or no values yet");
-  const int64_t leaves =
-      smaller (most_leaves (coupled, coupled->options.depth, coupled->rows), coupled->options.leaves);
+  const int64_t leaves = smaller (most_leaves (coupled->options.depth, coupled->rows), coupled->options.leaves);
   if (coupled->options.leaf_price > LARGEST_VALUE / leaves)
     return coupled_fail (coupled, TREEML_OVERFLOW, "the price of a leaf times the leaves exceeds 2^58");
+  coupled->kernel = simd_select (coupled->options.kernel, simd_avx512);
+  if (coupled->kernel == simd_none)
+    return coupled_fail (coupled, TREEML_BAD_ARGUMENT, "this processor cannot run the kernel that was asked for");
   coupled_release_answer (coupled);
   memset (&coupled->statistics, 0, sizeof coupled->statistics);
   coupled->message[0] = 0;
@@ -295,6 +363,7 @@ int treeml_coupled_solve (treeml_coupled *coupled) {
     code = coupled_fail (coupled, TREEML_OUT_OF_MEMORY, "not enough memory for the search");
   else {
     search->coupled = coupled;
+    search->stumps = simd_stumps (coupled->kernel);
     if (!start_search (search))
       code = coupled_fail (coupled, TREEML_OUT_OF_MEMORY, "not enough memory for the data");
     else {
@@ -380,4 +449,7 @@ int treeml_coupled_tree (const treeml_coupled *coupled, int32_t *test, int32_t *
   return TREEML_OK;
 }
 
-const char *treeml_coupled_kernel (const treeml_coupled *coupled) { return coupled ? "portable" : "none"; }
+const char *treeml_coupled_kernel (const treeml_coupled *coupled) {
+  static const char *const names[] = {"none", "portable", "avx2", "avx512"};
+  return names[coupled ? coupled->kernel : 0];
+}

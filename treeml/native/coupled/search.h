@@ -15,6 +15,7 @@
 #include "common/sizes.h"
 #include "common/statistics.h"
 #include "common/wide.h"
+#include "simd/select.h"
 #include "solver/solver.h"
 
 enum { most_sums = 8, most_classes = 32, most_multipliers = 24, most_literals = 8 };
@@ -23,7 +24,22 @@ enum { most_sums = 8, most_classes = 32, most_multipliers = 24, most_literals = 
    LARGEST_SCORE; IMPOSSIBLE is the score of a part that cannot be a tree. */
 #define LARGEST_VALUE ((int64_t) 1 << 58)
 #define LARGEST_SCORE ((int64_t) 1 << 60)
+#define LARGEST_NARROW_SCORE ((int64_t) 1 << 51)
+#define LARGEST_NARROW_PRICE ((int64_t) 1 << 40)
 #define IMPOSSIBLE ((int64_t) 1 << 61)
+
+/* Sums of the channels over the rows of a place that answer yes to two tests. */
+struct table {
+  int64_t *total; /* channels */
+  void *sums;     /* channels x tests x stride, of 32 or 64 bits; the diagonal has the sums of one test */
+};
+
+/* Tables that are kept: those of all rows, of the rows that answer yes to one test, and to two tests. The others follow
+   by subtraction. */
+struct tables {
+  struct table *root, **singles, ***pairs;
+  size_t bytes;
+};
 
 /* The data as the search sees them. */
 struct merged {
@@ -38,8 +54,11 @@ struct merged {
   int64_t *first;    /* rows + 1: where the tests that a row answers with yes begin in `items` */
   int32_t *items;
   int values_valid, counted;
+  int narrow;                  /* whether all sums of channels fit in 31 bits */
+  int64_t unit[1 + most_sums]; /* the differences of a sum are multiples of this, and given as such multiples */
   int32_t channels;
   int64_t *values; /* rows x channels */
+  struct tables tables;
 };
 
 struct treeml_coupled {
@@ -66,6 +85,7 @@ struct treeml_coupled {
   double began, deadline, next_watch;
   atomic_int interrupted;
   int32_t stop_reason; /* 1 + enum treeml_stop, or 0 */
+  enum simd kernel;    /* of the last search */
 
   struct tree answer;
   int64_t value, bound, totals[1 + most_sums];
@@ -76,7 +96,8 @@ int coupled_fail (treeml_coupled *, int code, const char *format, ...);
 void coupled_release_merged (treeml_coupled *);
 void coupled_release_answer (treeml_coupled *);
 /* Merges tests and rows and adds up the values, unless that was done before. */
-int coupled_merge (treeml_coupled *, int once, int counted);
+int coupled_merge (treeml_coupled *, int once, int counted, int64_t price, int64_t leaves);
+void tables_release (treeml_coupled *);
 
 /* A requirement that can be violated: low <= sign * sum <= high in differences; without `two_sided` only the upper
    limit. `sum` is 0 for the number of leaves. */
@@ -100,14 +121,6 @@ struct place {
   const uint64_t *rows;
 };
 
-/* Sums of the channels over the rows of a place that answer yes to two tests. */
-struct table {
-  struct place of;
-  int filled, pairs;
-  int64_t *total; /* channels */
-  int64_t *sums;  /* channels x tests x stride; the diagonal has the sums of one test */
-};
-
 struct level {
   uint64_t *yes, *no;
   struct vector_list yes_list, no_list;
@@ -119,6 +132,14 @@ struct entry {
   int32_t depth, literals;
   uint64_t known;
   int64_t bound[most_multipliers];
+};
+
+/* The leaves of the tree that is being built, for repair.c; if there are more, only their number is known. */
+enum { most_collected = 64 };
+struct leaves {
+  int count;
+  int64_t node[most_collected];
+  int64_t *sums; /* most_collected x channels */
 };
 
 struct search {
@@ -138,20 +159,26 @@ struct search {
   double lambda[vector_most_sums]; /* of multiplier 0, in units of the largest value and the largest sums */
   int64_t weights[most_multipliers * (1 + vector_most_sums)]; /* of those in use, for filters */
 
-  struct table table;
+  const struct table *table; /* of the last table_at */
+  struct table *scratch;     /* for tables that are not kept */
+  struct place scratch_place;
+  int scratch_filled;
+  const struct stumps *stumps;
   struct level *levels;
-  uint64_t *all_rows;
+  uint64_t *all_rows, *some_rows;
   uint8_t *used;    /* columns on the path, if each may be used once */
-  int64_t *scores;  /* room for passes: classes x stride, then cells */
+  int64_t *room;    /* for passes */
+  int64_t *cells;   /* 2 x channels */
   int64_t *best[2]; /* multipliers x tests: the best stump on the no and on the yes side of every test */
   struct entry *entries;
   size_t entry_count, entry_room;
   struct vector_work work;
-  int polls;
+  struct leaves leaves;
 
-  int64_t bound; /* proved, in differences */
+  int64_t bound;       /* proved, in differences; while trees of less depth are searched, it holds for them alone */
+  int64_t whole_bound; /* then this one holds for all trees, and is reported */
+  int is_shallower;
   int64_t upper; /* only trees up to this value are wanted, in differences */
-  int64_t reported_bound;
 };
 
 /* Whether the search must stop; called now and then. */
@@ -168,17 +195,27 @@ void path_push (struct search *, int32_t test);
 void path_pop (struct search *, int32_t test);
 
 /* table.c */
-int table_fill (struct search *, const struct place *, int pairs);
+/* Sets the table of a place; 0 if the search must stop. */
+int table_at (struct search *, const struct place *);
+struct table *table_create (struct arena *, const struct merged *);
+/* The sums of the channels over all rows of a place. */
+void place_total (const struct search *, const struct place *, int64_t *sums);
 /* The sums over the rows on one side of `test` (or all rows if it is -1) that answer yes and no to `other`. */
 void table_cells (const struct search *, int32_t test, int side, int32_t other, int64_t *yes, int64_t *no);
 void table_side (const struct search *, int32_t test, int side, int64_t *sums);
+/* Whether `other` may be tested on a side of `test`. */
+int may_follow (const struct search *, int32_t test, int32_t other);
+/* The least score of a tree of depth two on the table; fills best[side][multiplier]. */
+int64_t table_pass (struct search *, int multiplier);
+
+/* leaf.c */
 int cell_allowed (const struct search *, const int64_t *sums);
 /* The vector of a leaf of class k. */
 void leaf_vector (const struct search *, const int64_t *sums, int32_t k, int64_t *vector);
 /* The least score of a leaf, and its class. */
 int64_t leaf_score (const struct search *, const struct multiplier *, const int64_t *sums, int32_t *k);
-/* The least score of a tree of depth two on the table; fills best[side][multiplier]. */
-int64_t table_pass (struct search *, int multiplier);
+/* The best stump (or leaf, `other` -1) on a side of a test of the table, and the classes of its yes and no leaf. */
+int64_t stump_score (struct search *, const struct multiplier *, int32_t test, int side, int32_t *other);
 
 /* bounds.c */
 /* The least scores of trees at a place, for the multipliers of the mask; 0 if the search must stop. */
@@ -222,7 +259,18 @@ int enumerate_prepare (struct search *, const struct place *);
 /* Chooses the multipliers around number 0 that filter vectors. */
 void choose_multipliers (struct search *);
 
-/* rebuild.c: the best tree in a box. Returns 1, 0 if there is none, or -1 if the search must stop. */
+/* repair.c */
+void collect_leaf (struct search *, int64_t node, const int64_t *sums);
+/* Changes the classes of the collected leaves so that the tree is within the limits and better; 1 if it found such. */
+int repair (struct search *, struct tree *);
+
+/* rebuild.c */
+int box_holds (const struct search *, const struct box *, const int64_t *vector);
+/* What one side may be if the other side is this vector. */
+void box_beside (const struct search *, const struct box *, const int64_t *vector, int64_t most, struct box *result);
+/* All trees within the limits up to a value. */
+void box_of_limits (const struct search *, int64_t most, struct box *);
+/* The best tree in a box. Returns 1, 0 if there is none, or -1 if the search must stop. */
 int find_in_box (struct search *, const struct place *, const struct box *, int64_t *vector, struct tree *,
                  int64_t *node);
 

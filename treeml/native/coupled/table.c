@@ -60,246 +60,272 @@ void path_pop (struct search *search, int32_t test) {
 
 /* Tables. */
 
+static size_t sum_bytes (const struct merged *merged) { return merged->narrow ? sizeof (int32_t) : sizeof (int64_t); }
+
+static size_t table_numbers (const struct merged *merged) {
+  return times ((size_t) merged->channels, times ((size_t) merged->tests, (size_t) merged->stride));
+}
+
+struct table *table_create (struct arena *arena, const struct merged *merged) {
+  const size_t head = (sizeof (struct table) + (size_t) merged->channels * sizeof (int64_t) + 127) / 64 * 64;
+  char *block = arena_reserve (arena, 1, head + times (table_numbers (merged), sum_bytes (merged)));
+  if (!block)
+    return NULL;
+  struct table *table = (void *) block;
+  table->total = (int64_t *) (table + 1);
+  table->sums = block + head;
+  return table;
+}
+
+void tables_release (treeml_coupled *coupled) {
+  struct tables *tables = &coupled->merged.tables;
+  struct arena *arena = &coupled->arena;
+  const int32_t tests = coupled->merged.tests;
+  for (int32_t f = 0; tables->pairs && f < tests; f++) {
+    for (int32_t g = 0; tables->pairs[f] && g < tests; g++)
+      arena_release (arena, tables->pairs[f][g]);
+    arena_release (arena, tables->pairs[f]);
+  }
+  for (int32_t f = 0; tables->singles && f < tests; f++)
+    arena_release (arena, tables->singles[f]);
+  arena_release (arena, tables->root);
+  arena_release (arena, tables->singles);
+  arena_release (arena, tables->pairs);
+  *tables = (struct tables) {0};
+}
+
+/* Adds the channels of a row to all pairs of its tests, as (a, b) with a <= b. */
+#define ADD_ROW(NAME, SUM) \
+  static void NAME (const struct merged *merged, int64_t row, SUM *sums) { \
+    const int64_t *value = merged->values + row * merged->channels, stride = merged->stride; \
+    const int32_t *items = merged->items + merged->first[row]; \
+    const int32_t count = (int32_t) (merged->first[row + 1] - merged->first[row]); \
+    for (int32_t v = 0; v < merged->channels; v++, sums += merged->tests * stride) { \
+      const SUM number = (SUM) value[v]; \
+      for (int32_t a = 0; number && a < count; a++) { \
+        SUM *line = sums + items[a] * stride; \
+        for (int32_t b = a; b < count; b++) \
+          line[items[b]] += number; \
+      } \
+    } \
+  }
+
+ADD_ROW (add_narrow_row, int32_t)
+ADD_ROW (add_wide_row, int64_t)
+
+#define MIRROR(NAME, SUM) \
+  static void NAME (const struct merged *merged, SUM *sums) { \
+    const int64_t stride = merged->stride; \
+    for (int32_t v = 0; v < merged->channels; v++, sums += merged->tests * stride) \
+      for (int32_t i = 0; i < merged->tests; i++) \
+        for (int32_t j = 0; j < i; j++) \
+          sums[i * stride + j] = sums[j * stride + i]; \
+  }
+
+MIRROR (mirror_narrow, int32_t)
+MIRROR (mirror_wide, int64_t)
+
+static void sum_rows (const struct merged *merged, const uint64_t *rows, int64_t *total) {
+  memset (total, 0, (size_t) merged->channels * sizeof *total);
+  for (int64_t w = 0; w < merged->words; w++)
+    for (uint64_t rest = rows[w]; rest; rest &= rest - 1) {
+      const int64_t *value = merged->values + (64 * w + __builtin_ctzll (rest)) * merged->channels;
+      for (int32_t v = 0; v < merged->channels; v++)
+        total[v] += value[v];
+    }
+}
+
+void place_total (const struct search *search, const struct place *place, int64_t *sums) {
+  sum_rows (search->merged, place->rows, sums);
+}
+
+static void count_rows (struct search *search, const uint64_t *rows, struct table *table) {
+  const struct merged *merged = search->merged;
+  search->coupled->statistics.tables++;
+  sum_rows (merged, rows, table->total);
+  memset (table->sums, 0, table_numbers (merged) * sum_bytes (merged));
+  for (int64_t w = 0; w < merged->words; w++)
+    for (uint64_t rest = rows[w]; rest; rest &= rest - 1) {
+      const int64_t row = 64 * w + __builtin_ctzll (rest);
+      if (merged->narrow)
+        add_narrow_row (merged, row, table->sums);
+      else
+        add_wide_row (merged, row, table->sums);
+    }
+  if (merged->narrow)
+    mirror_narrow (merged, table->sums);
+  else
+    mirror_wide (merged, table->sums);
+}
+
+/* out = one - other - third + fourth; the last two may be NULL. */
+#define COMBINE(NAME, SUM) \
+  static void NAME (SUM *restrict out, const SUM *restrict one, const SUM *restrict other, const SUM *restrict third, \
+                    const SUM *restrict fourth, size_t count) { \
+    if (third) \
+      for (size_t i = 0; i < count; i++) \
+        out[i] = one[i] - other[i] - third[i] + fourth[i]; \
+    else \
+      for (size_t i = 0; i < count; i++) \
+        out[i] = one[i] - other[i]; \
+  }
+
+COMBINE (combine_narrow, int32_t)
+COMBINE (combine_wide, int64_t)
+
+static void combine (const struct merged *merged, struct table *out, const struct table *one, const struct table *other,
+                     const struct table *third, const struct table *fourth) {
+  const size_t count = table_numbers (merged);
+  combine_wide (out->total, one->total, other->total, third ? third->total : NULL, third ? fourth->total : NULL,
+                (size_t) merged->channels);
+  if (merged->narrow)
+    combine_narrow (out->sums, one->sums, other->sums, third ? third->sums : NULL, third ? fourth->sums : NULL, count);
+  else
+    combine_wide (out->sums, one->sums, other->sums, third ? third->sums : NULL, third ? fourth->sums : NULL, count);
+}
+
+/* Where the table of the rows that answer yes to two tests (-1: no test) is kept; NULL if memory is short. */
+static struct table **slot_of (struct search *search, int32_t first, int32_t second) {
+  struct tables *tables = &search->coupled->merged.tables;
+  struct arena *arena = &search->coupled->arena;
+  const size_t tests = (size_t) search->merged->tests;
+  if (first < 0)
+    return &tables->root;
+  if (second < 0) {
+    if (!tables->singles)
+      tables->singles = arena_allocate (arena, tests, sizeof *tables->singles);
+    return tables->singles ? &tables->singles[first] : NULL;
+  }
+  if (!tables->pairs)
+    tables->pairs = arena_allocate (arena, tests, sizeof *tables->pairs);
+  if (tables->pairs && !tables->pairs[first])
+    tables->pairs[first] = arena_allocate (arena, tests, sizeof **tables->pairs);
+  return tables->pairs && tables->pairs[first] ? &tables->pairs[first][second] : NULL;
+}
+
+/* The kept table of one or two tests answered with yes, made if there is room for it; otherwise NULL. */
+static const struct table *kept_table (struct search *search, int32_t first, int32_t second) {
+  const struct merged *merged = search->merged;
+  struct tables *tables = &search->coupled->merged.tables;
+  struct table **slot = slot_of (search, first, second);
+  if (!slot || *slot)
+    return slot ? *slot : NULL;
+  const size_t bytes = times (table_numbers (merged), sum_bytes (merged));
+  const int64_t limit = search->coupled->options.table_memory;
+  if (first >= 0 && (int64_t) (tables->bytes + bytes) > limit)
+    return NULL;
+  struct table *table = table_create (&search->coupled->arena, merged);
+  if (!table)
+    return NULL;
+  for (int64_t w = 0; w < merged->words; w++) {
+    search->some_rows[w] = search->all_rows[w];
+    if (first >= 0)
+      search->some_rows[w] &= merged->columns[first * merged->words + w];
+    if (second >= 0)
+      search->some_rows[w] &= merged->columns[second * merged->words + w];
+  }
+  count_rows (search, search->some_rows, table);
+  tables->bytes += bytes;
+  return *slot = table;
+}
+
+/* The table of a place with up to two literals from kept tables, or NULL. */
+static const struct table *table_from_kept (struct search *search, const struct place *place) {
+  const struct table *parts[4] = {NULL};
+  const int32_t count = place->literals;
+  const int32_t first = count > 0 ? place->literal[0] / 2 : -1, second = count > 1 ? place->literal[1] / 2 : -1;
+  const int no_first = count > 0 && !(place->literal[0] & 1), no_second = count > 1 && !(place->literal[1] & 1);
+  if (!(parts[0] = kept_table (search, first, second)))
+    return NULL;
+  if (!no_first && !no_second)
+    return parts[0];
+  if (no_first && !(parts[1] = kept_table (search, second, -1)))
+    return NULL;
+  if (no_second && !(parts[2] = kept_table (search, first, -1)))
+    return NULL;
+  if (no_first && no_second && !(parts[3] = kept_table (search, -1, -1)))
+    return NULL;
+  if (no_first && no_second)
+    combine (search->merged, search->scratch, parts[3], parts[1], parts[2], parts[0]);
+  else
+    combine (search->merged, search->scratch, parts[no_first ? 1 : 2], parts[0], NULL, NULL);
+  return search->scratch;
+}
+
 static int same_place (const struct place *one, const struct place *other) {
   if (one->literals != other->literals || one->literals > most_literals)
     return 0;
   return !memcmp (one->literal, other->literal, (size_t) one->literals * sizeof *one->literal);
 }
 
-static void add_row (struct search *search, int64_t row, int pairs) {
-  const struct merged *merged = search->merged;
-  struct table *table = &search->table;
-  const int32_t channels = merged->channels;
-  const int64_t *value = merged->values + row * channels;
-  const int32_t *items = merged->items + merged->first[row];
-  const int32_t count = (int32_t) (merged->first[row + 1] - merged->first[row]);
-  const int64_t size = (int64_t) merged->tests * merged->stride;
-  for (int32_t v = 0; v < channels; v++) {
-    table->total[v] += value[v];
-    if (!value[v])
-      continue;
-    int64_t *sums = table->sums + v * size;
-    for (int32_t a = 0; a < count; a++) {
-      int64_t *line = sums + (int64_t) items[a] * merged->stride;
-      if (pairs)
-        for (int32_t b = a; b < count; b++)
-          line[items[b]] += value[v];
-      else
-        line[items[a]] += value[v];
-    }
-  }
-}
-
-static void mirror (struct search *search) {
-  const struct merged *merged = search->merged;
-  const int64_t size = (int64_t) merged->tests * merged->stride;
-  for (int32_t v = 0; v < merged->channels; v++) {
-    int64_t *sums = search->table.sums + v * size;
-    for (int32_t i = 0; i < merged->tests; i++)
-      for (int32_t j = 0; j < i; j++)
-        sums[(int64_t) i * merged->stride + j] = sums[(int64_t) j * merged->stride + i];
-  }
-}
-
-int table_fill (struct search *search, const struct place *place, int pairs) {
-  const struct merged *merged = search->merged;
-  struct table *table = &search->table;
+int table_at (struct search *search, const struct place *place) {
   if (search_poll (search, 0))
     return 0;
-  if (table->filled && table->pairs >= pairs && same_place (&table->of, place))
+  if (search->scratch_filled && same_place (&search->scratch_place, place)) {
+    search->table = search->scratch;
     return 1;
-  search->coupled->statistics.tables++;
-  table->of = *place;
-  table->filled = 1;
-  table->pairs = pairs;
-  memset (table->total, 0, (size_t) merged->channels * sizeof *table->total);
-  memset (table->sums, 0,
-          (size_t) merged->channels * (size_t) merged->tests * (size_t) merged->stride * sizeof *table->sums);
-  for (int64_t w = 0; w < merged->words; w++)
-    for (uint64_t rest = place->rows[w]; rest; rest &= rest - 1)
-      add_row (search, 64 * w + __builtin_ctzll (rest), pairs);
-  if (pairs)
-    mirror (search);
+  }
+  search->table = place->literals <= 2 ? table_from_kept (search, place) : NULL;
+  if (search->table && search->table != search->scratch)
+    return 1;
+  if (!search->table)
+    count_rows (search, place->rows, search->scratch);
+  search->table = search->scratch;
+  search->scratch_place = *place;
+  search->scratch_filled = 1;
   return 1;
 }
 
-void table_side (const struct search *search, int32_t test, int side, int64_t *sums) {
+static inline int64_t sum_at (const struct search *search, int32_t channel, int32_t test, int32_t other) {
   const struct merged *merged = search->merged;
-  const int64_t size = (int64_t) merged->tests * merged->stride, at = (int64_t) test * merged->stride + test;
-  for (int32_t v = 0; v < merged->channels; v++) {
-    const int64_t total = search->table.total[v];
-    sums[v] = test < 0 ? total : side ? search->table.sums[v * size + at] : total - search->table.sums[v * size + at];
+  const int64_t at = ((int64_t) channel * merged->tests + test) * merged->stride + other;
+  return merged->narrow ? ((const int32_t *) search->table->sums)[at] : ((const int64_t *) search->table->sums)[at];
+}
+
+void table_side (const struct search *search, int32_t test, int side, int64_t *sums) {
+  for (int32_t v = 0; v < search->merged->channels; v++) {
+    const int64_t total = search->table->total[v];
+    sums[v] = test < 0 ? total : side ? sum_at (search, v, test, test) : total - sum_at (search, v, test, test);
   }
 }
 
 void table_cells (const struct search *search, int32_t test, int side, int32_t other, int64_t *yes, int64_t *no) {
-  const struct merged *merged = search->merged;
-  const int64_t stride = merged->stride, size = (int64_t) merged->tests * stride;
   table_side (search, test, side, no);
-  for (int32_t v = 0; v < merged->channels; v++) {
-    const int64_t *sums = search->table.sums + v * size;
-    const int64_t alone = sums[other * stride + other];
-    const int64_t both = test < 0 ? alone : sums[test * stride + other];
+  for (int32_t v = 0; v < search->merged->channels; v++) {
+    const int64_t alone = sum_at (search, v, other, other);
+    const int64_t both = test < 0 ? alone : sum_at (search, v, test, other);
     yes[v] = test < 0 || side ? both : alone - both;
     no[v] -= yes[v];
   }
 }
 
-int cell_allowed (const struct search *search, const int64_t *sums) {
-  return !search->merged->counted || sums[search->merged->channels - 1] >= search->support;
-}
-
-void leaf_vector (const struct search *search, const int64_t *sums, int32_t k, int64_t *vector) {
-  const int64_t *of_class = sums + (k - 1) * (1 + search->coupled->sums); /* not read for class 0 */
-  vector[0] = search->price + (k ? of_class[0] : 0);
-  for (int r = 0; r < search->requirements; r++) {
-    const struct requirement *requirement = &search->requirement[r];
-    vector[1 + r] = !requirement->sum ? 1 : k ? requirement->sign * of_class[requirement->sum] : 0;
-  }
-}
-
-int64_t leaf_score (const struct search *search, const struct multiplier *multiplier, const int64_t *sums,
-                    int32_t *best) {
-  const int32_t width = 1 + search->coupled->sums;
-  int64_t least = 0;
-  if (best)
-    *best = 0;
-  for (int32_t k = 1; k < search->coupled->classes; k++) {
-    int64_t score = 0;
-    for (int32_t j = 0; j < width; j++)
-      score += multiplier->by_sum[j] * sums[(k - 1) * width + j];
-    if (score < least) {
-      least = score;
-      if (best)
-        *best = k;
-    }
-  }
-  return cell_allowed (search, sums) ? least + multiplier->price : IMPOSSIBLE;
-}
-
-/* Passes. */
-
-/* The scores of class k for the pairs of a test, from the sums of the channels. */
-static void score_line (const struct search *search, const struct multiplier *multiplier, int32_t k, int64_t at,
-                        int64_t *line) {
-  const struct merged *merged = search->merged;
-  const int64_t size = (int64_t) merged->tests * merged->stride;
-  const int32_t width = 1 + search->coupled->sums;
-  memset (line, 0, (size_t) merged->stride * sizeof *line);
-  for (int32_t j = 0; j < width; j++) {
-    const int64_t weight = multiplier->by_sum[j];
-    const int64_t *sums = search->table.sums + ((k - 1) * width + j) * size + at;
-    if (weight)
-      for (int32_t other = 0; other < merged->tests; other++)
-        line[other] += weight * sums[other];
-  }
-}
-
-static void score_singles (const struct search *search, const struct multiplier *multiplier, int64_t *singles,
-                           int64_t *totals) {
-  const struct merged *merged = search->merged;
-  const int64_t size = (int64_t) merged->tests * merged->stride;
-  const int32_t width = 1 + search->coupled->sums;
-  for (int32_t k = 1; k < search->coupled->classes; k++) {
-    totals[k - 1] = 0;
-    int64_t *line = singles + (k - 1) * merged->stride;
-    memset (line, 0, (size_t) merged->stride * sizeof *line);
-    for (int32_t j = 0; j < width; j++) {
-      const int32_t v = (k - 1) * width + j;
-      totals[k - 1] += multiplier->by_sum[j] * search->table.total[v];
-      for (int32_t test = 0; test < merged->tests; test++)
-        line[test] += multiplier->by_sum[j] * search->table.sums[v * size + (int64_t) test * (merged->stride + 1)];
-    }
-  }
-}
-
-static inline int64_t less (int64_t a, int64_t b) { return a < b ? a : b; }
-
-/* Makes cells impossible that have too few rows. */
-static void apply_support (const struct search *search, int32_t test, int64_t *cells[4]) {
-  const struct merged *merged = search->merged;
-  const int64_t stride = merged->stride, size = (int64_t) merged->tests * stride;
-  const int64_t *count = search->table.sums + (merged->channels - 1) * size, *line = count + test * stride;
-  const int64_t total = search->table.total[merged->channels - 1], here = line[test], support = search->support;
-  for (int32_t other = 0; other < merged->tests; other++) {
-    const int64_t both = line[other], alone = count[other * stride + other];
-    cells[0][other] = both >= support ? cells[0][other] : IMPOSSIBLE;
-    cells[1][other] = here - both >= support ? cells[1][other] : IMPOSSIBLE;
-    cells[2][other] = alone - both >= support ? cells[2][other] : IMPOSSIBLE;
-    cells[3][other] = total - here - alone + both >= support ? cells[3][other] : IMPOSSIBLE;
-  }
-}
-
-/* The best stumps on both sides of a test, without the prices of their leaves. */
-static void best_stumps (struct search *search, const struct multiplier *multiplier, int32_t test,
-                         const int64_t *singles, const int64_t *totals, int64_t best[2]) {
-  const struct merged *merged = search->merged;
-  const int32_t tests = merged->tests, stride = merged->stride;
-  int64_t *line = search->scores;
-  int64_t *cells[4] = {line + stride, line + 2 * stride, line + 3 * stride, line + 4 * stride};
-  memset (cells[0], 0, 4 * (size_t) stride * sizeof *line);
-  for (int32_t k = 1; k < search->coupled->classes; k++) {
-    score_line (search, multiplier, k, (int64_t) test * stride, line);
-    const int64_t *alone = singles + (k - 1) * stride, here = alone[test], rest = totals[k - 1] - here;
-    int64_t *restrict both = cells[0], *restrict first = cells[1], *restrict second = cells[2],
-                      *restrict neither = cells[3];
-    for (int32_t other = 0; other < tests; other++) {
-      const int64_t score = line[other], beside = alone[other] - score;
-      both[other] = less (both[other], score);
-      first[other] = less (first[other], here - score);
-      second[other] = less (second[other], beside);
-      neither[other] = less (neither[other], rest - beside);
-    }
-  }
-  if (merged->counted)
-    apply_support (search, test, cells);
-  best[0] = best[1] = IMPOSSIBLE;
-  if (!search->used) {
-    for (int32_t other = 0; other < tests; other++) {
-      best[1] = less (best[1], cells[0][other] + cells[1][other]);
-      best[0] = less (best[0], cells[2][other] + cells[3][other]);
-    }
-    return;
-  }
-  for (int32_t other = 0; other < tests; other++)
-    if (test_allowed (search, other) && merged->column[other] != merged->column[test]) {
-      best[1] = less (best[1], cells[0][other] + cells[1][other]);
-      best[0] = less (best[0], cells[2][other] + cells[3][other]);
-    }
+int may_follow (const struct search *search, int32_t test, int32_t other) {
+  if (other == test || !test_allowed (search, other))
+    return 0;
+  return !search->used || test < 0 || search->merged->column[other] != search->merged->column[test];
 }
 
 int64_t table_pass (struct search *search, int index) {
   const struct merged *merged = search->merged;
   const struct multiplier *multiplier = &search->multiplier[index];
-  int64_t *singles = search->scores + 5 * (int64_t) merged->stride, totals[most_classes];
+  struct stumps_task task = {.tests = merged->tests,
+                             .stride = merged->stride,
+                             .classes = search->coupled->classes,
+                             .width = 1 + search->coupled->sums,
+                             .sums = search->table->sums,
+                             .total = search->table->total,
+                             .price = multiplier->price,
+                             .support = merged->counted ? search->support : 0,
+                             .column = search->used ? merged->column : NULL,
+                             .used = search->used,
+                             .room = search->room};
+  memcpy (task.weights, multiplier->by_sum, (size_t) task.width * sizeof *task.weights);
+  int64_t *const best[2] = {search->best[0] + (int64_t) index * merged->stride,
+                            search->best[1] + (int64_t) index * merged->stride};
   search->coupled->statistics.passes++;
-  score_singles (search, multiplier, singles, totals);
-  int64_t least = 0;
-  for (int32_t k = 1; k < search->coupled->classes; k++)
-    least = less (least, totals[k - 1]);
-  least = cell_allowed (search, search->table.total) ? least + multiplier->price : IMPOSSIBLE;
-  const int64_t size = (int64_t) merged->tests * merged->stride;
-  for (int32_t test = 0; test < merged->tests; test++) {
-    int64_t best[2] = {IMPOSSIBLE, IMPOSSIBLE};
-    if (test_allowed (search, test)) {
-      best_stumps (search, multiplier, test, singles, totals, best);
-      for (int side = 0; side < 2; side++) {
-        int64_t leaf = 0, count = search->support;
-        for (int32_t k = 1; k < search->coupled->classes; k++) {
-          const int64_t here = singles[(k - 1) * merged->stride + test];
-          leaf = less (leaf, side ? here : totals[k - 1] - here);
-        }
-        if (merged->counted) {
-          count = search->table.sums[(merged->channels - 1) * size + (int64_t) test * (merged->stride + 1)];
-          count = side ? count : search->table.total[merged->channels - 1] - count;
-        }
-        best[side] = best[side] < IMPOSSIBLE ? best[side] + 2 * multiplier->price : IMPOSSIBLE;
-        best[side] = less (best[side], count >= search->support ? leaf + multiplier->price : IMPOSSIBLE);
-      }
-    }
-    search->best[0][(int64_t) index * merged->stride + test] = best[0];
-    search->best[1][(int64_t) index * merged->stride + test] = best[1];
-    least = less (least, best[0] + best[1]);
-  }
-  return less (least, IMPOSSIBLE);
+  (merged->narrow ? search->stumps->narrow : search->stumps->wide) (&task, best);
+  int64_t least = leaf_score (search, multiplier, search->table->total, NULL);
+  for (int32_t test = 0; test < merged->tests; test++)
+    least = best[0][test] + best[1][test] < least ? best[0][test] + best[1][test] : least;
+  return least;
 }

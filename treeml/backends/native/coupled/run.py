@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treeml.backends.claims import Evidence
 from treeml.backends.contract import Answer, Status, Stop
 from treeml.backends.native.coupled.task import CoupledTask, read_coupled
-from treeml.backends.native.flat_tree import flat_tree, labels_of
+from treeml.backends.native.flat_tree import flat_tree, labels_of, tree_of
 from treeml.backends.native.goals import floor
 from treeml.backends.native.inputs import forbidden_features, is_impossible, search_settings
 from treeml.backends.native.run import NativeRun
 from treeml.problem.evaluate import evaluate_goals, meets_all
+from treeml.problem.magnitudes import row_ends
 from treeml.problem.problem import Problem
 from treeml.problem.shapes import deepest
-from treeml.problem.tree import Leaf, Node
+from treeml.problem.tree import Node
 
 if TYPE_CHECKING:
     from treeml.backends.native.coupled.thresholds import CoupledThresholds
@@ -27,11 +27,12 @@ if TYPE_CHECKING:
     from treeml.native.solver import Found
 
 DEEPEST_AT_ONCE = 4  # up to this depth that follows from the rows, one search is made; beyond it, one for every depth
+DEEP = 3  # from this depth on, smaller depths are searched first: they take a fraction of the time
 
 
 @dataclass
 class CoupledRun(NativeRun):
-    """One search, or one for every depth where the problem limits none."""
+    """One search, after short ones for smaller depths; or one for every depth where the problem limits none."""
 
     kernel: str = "coupled"
 
@@ -42,18 +43,45 @@ class CoupledRun(NativeRun):
         settings = self.settings(task)
         if task.excluded is not None or is_impossible(self.problem, settings):
             return self.answered(None, task.objective)
-        if not self.problem.rows:
-            return self.single_leaf()
         depth = depth_of(self.problem)
         is_given = self.problem.max_depth is not None
-        solver = self.solver(task)
+        try:
+            solver = self.solver(task)
+        except MemoryError:
+            return self.without_memory(task)
         try:
             if not is_given and depth > DEEPEST_AT_ONCE:
                 return by_depths(self, solver, task, depth)
-            found = self.search(solver, task, depth, self.start)
+            found = self.search(solver, task, depth, self.shallow_tree(solver, task, depth))
+        except MemoryError:
+            return self.without_memory(task)
         finally:
             solver.close()
-        return self.answered(found, task.objective)
+        return self.answered(found, task.objective, self.bound_of(found, task))
+
+    def bound_of(self, found: Found, task: CoupledTask) -> Fraction | None:
+        """The bound of a search that has no tree yet; `answered` reads that of the others."""
+        if found.bound is None or found.status != "unknown" or not self.problem.goals:
+            return None
+        return self.first_goal(task.objective, Fraction(found.bound), task.objective.later_most)
+
+    def without_memory(self, task: CoupledTask) -> Answer:
+        """The answer if not even the data fit in the memory allowed: the start, if it is one."""
+        if self.start is None or not meets_all(self.problem, self.start):
+            return Answer(Status.UNKNOWN, Stop.MEMORY)
+        return Answer(Status.FEASIBLE, Stop.MEMORY, self.start, evaluate_goals(self.problem, self.start))
+
+    def shallow_tree(self, solver: Coupled, task: CoupledTask, depth: int) -> Node | None:
+        """The best tree of smaller depths, so that a deep search that runs out of time still has a tree."""
+        tree, tells = self.start, self.tells
+        self.tells = False  # a bound for one depth does not hold for deeper trees
+        for shallow in range(2, depth) if depth >= DEEP else ():
+            found = self.search(solver, task, shallow, tree)
+            tree = tree_of(found, self.problem) if len(found.test) else tree
+            if found.stop != "proved":
+                break
+        self.tells = tells
+        return tree
 
     def settings(self, task: CoupledTask) -> dict[str, Any]:
         return search_settings(self.problem, task.objective, self.limits, self.kernel)
@@ -87,6 +115,8 @@ class CoupledRun(NativeRun):
         """One search; only trees that cost at most `upper` are of interest, and none costs less than `lower`."""
         from treeml.native.solver import Found  # imported here: start-up time
 
+        least = row_ends(task.values[0])[0] + int(task.objective.price)
+        lower = least if lower is None else max(lower, least)
         if task.most is not None:
             upper = task.most if upper is None else min(upper, task.most)
         begin = None
@@ -114,16 +144,6 @@ class CoupledRun(NativeRun):
             statistics=found.statistics,
             kernel=found.kernel,
         )
-
-    def single_leaf(self) -> Answer:
-        """The answer for no rows: the only tree without an empty branch is a leaf."""
-        leaf = Leaf(0)
-        evidence = (Evidence("enumeration", "a single leaf"),)
-        if not meets_all(self.problem, leaf):
-            return Answer(Status.INFEASIBLE, Stop.PROVED, evidence=evidence)
-        goals = evaluate_goals(self.problem, leaf)
-        bound: Fraction | None = goals[-1] if goals else None
-        return Answer(Status.OPTIMAL, Stop.PROVED, leaf, goals, bound, evidence=evidence)
 
 
 def depth_of(problem: Problem) -> int:

@@ -7,7 +7,6 @@ is too large for the search, the goals are solved in turn, each with the earlier
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from fractions import Fraction
 from time import monotonic
 
@@ -32,10 +31,8 @@ def solve_coupled(
         from treeml.backends.planning.lexicographic import lexicographic  # imported here: start-up time
 
         return lexicographic(one_goal)(problem, limits, start, on_progress)
-    options = {name: value for name, value in limits.options.items() if name != "hand_over"}
-    run = CoupledRun(problem, replace(limits, options=options), start, on_progress, monotonic(), kernel)
-    answer = run.answer()
-    if answer.stop is Stop.MEMORY and limits.options.get("hand_over", True):
+    answer = CoupledRun(problem, limits, start, on_progress, monotonic(), kernel).answer()
+    if answer.stop is Stop.MEMORY and limits.options.get("hand_over", 1):
         return hand_over(problem, limits, answer, on_progress)
     return answer
 

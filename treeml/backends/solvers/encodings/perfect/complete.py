@@ -1,4 +1,4 @@
-"""Question for a faultless tree -> clauses over the complete tree (Avellaneda 2020), for any number of classes.
+"""Question for a perfect tree -> clauses over the complete tree (Avellaneda 2020), for any number of classes.
 
 Nodes t of level k and leaves l are those of the complete tree, i are groups of rows, j tests, c the digits of a class.
 
@@ -22,7 +22,7 @@ import numpy as np
 from treeml.backends.contract import Deadline
 from treeml.backends.solvers.encodings.clauses.pseudo_boolean import Clauses, at_most
 from treeml.backends.solvers.encodings.complete_tree import CompleteTree
-from treeml.backends.solvers.encodings.faultless.question import Faultless
+from treeml.backends.solvers.encodings.perfect.question import PerfectTreeTask
 from treeml.backends.task.deadline import NO_DEADLINE, in_time
 from treeml.problem.tree import Leaf, Node, Split
 
@@ -36,20 +36,20 @@ if TYPE_CHECKING:
 class CompleteModel:
     """The clauses; the questions must be single tests: `read_questions(problem, binary=True)`."""
 
-    def __init__(self, faultless: Faultless, groups: Sequence[int], deadline: Deadline = NO_DEADLINE) -> None:
-        self.faultless, self.deadline = faultless, deadline
+    def __init__(self, perfect: PerfectTreeTask, groups: Sequence[int], deadline: Deadline = NO_DEADLINE) -> None:
+        self.perfect, self.deadline = perfect, deadline
         self.groups = np.asarray(groups, np.int64)
-        self.tests = distinct_tests(faultless, self.groups)
-        self.nodes = CompleteTree(faultless.depth if self.tests else 0)
+        self.tests = distinct_tests(perfect, self.groups)
+        self.nodes = CompleteTree(perfect.depth if self.tests else 0)
         self.clauses = Clauses()
         self._write()
 
     def _write(self) -> None:
         clauses, nodes, count = self.clauses, self.nodes, len(self.groups)
-        questions = self.faultless.questions
+        questions = self.perfect.questions
         self.ask = _matrix(clauses, nodes.branches, len(self.tests))
         self.side = _matrix(clauses, count, nodes.depth)
-        self.digits = max(1, (max(1, self.faultless.questions.problem.classes) - 1).bit_length())
+        self.digits = max(1, (max(1, self.perfect.questions.problem.classes) - 1).bit_length())
         self.label = _matrix(clauses, nodes.leaves, self.digits)
         says = np.zeros((count, len(self.tests)), bool)
         for place, test in enumerate(self.tests):
@@ -57,18 +57,18 @@ class CompleteModel:
         for node in range(nodes.branches):
             in_time(self.deadline)
             self._write_node(node, says)
-        wanted = self.faultless.label[self.groups]
+        wanted = self.perfect.label[self.groups]
         for leaf, path in enumerate(nodes.paths):
             away = self._away(path)
             for digit in range(self.digits):
                 sign = np.where(wanted >> digit & 1, 1, -1)
                 clauses.extend(np.concatenate([away, (sign * self.label[leaf, digit])[:, None]], axis=1).tolist())
-        if self.faultless.leaves is not None:
+        if self.perfect.leaves is not None:
             used = _matrix(clauses, nodes.leaves, 1)[:, 0]
             for leaf, path in enumerate(nodes.paths):
                 column = np.full((count, 1), used[leaf])
                 clauses.extend(np.concatenate([self._away(path), column], axis=1).tolist())
-            at_most(clauses, [(1, int(literal)) for literal in used], self.faultless.leaves)
+            at_most(clauses, [(1, int(literal)) for literal in used], self.perfect.leaves)
 
     def _write_node(self, node: int, says: Bits) -> None:
         """The clauses of one node; `says` holds the answers, groups x tests."""
@@ -76,7 +76,7 @@ class CompleteModel:
         self.clauses.add(*asks.tolist())
         self.clauses.at_most_one(asks.tolist())
         # A node below a leaf repeats a test, which separates nothing; if leaves are counted this must be possible.
-        if self.faultless.leaves is None and len(self.tests) >= self.nodes.depth:
+        if self.perfect.leaves is None and len(self.tests) >= self.nodes.depth:
             for above, _ in self.nodes.path(node):
                 self.clauses.extend(np.stack([-self.ask[above], -asks], axis=1).tolist())
         away = self._away(self.nodes.path(node))
@@ -93,8 +93,8 @@ class CompleteModel:
         return np.stack(columns, axis=1) if columns else np.zeros((len(self.groups), 0), np.int64)
 
     def decode(self, true: Bits) -> Node:
-        questions = self.faultless.questions
-        classes = self.faultless.questions.problem.classes
+        questions = self.perfect.questions
+        classes = self.perfect.questions.problem.classes
 
         def grow(node: int) -> Node:
             if node >= self.nodes.branches:
@@ -111,11 +111,11 @@ def estimate_complete(rows: int, tests: int, depth: int, classes: int) -> int:
     return (rows * tests << depth) * max(2, depth) + (rows * max(1, (classes - 1).bit_length()) << depth) * (depth + 1)
 
 
-def distinct_tests(faultless: Faultless, groups: Whole) -> list[int]:
+def distinct_tests(perfect: PerfectTreeTask, groups: Whole) -> list[int]:
     """The places of questions that split these groups, each split once: swapped sides count as the same split."""
     seen: set[bytes] = set()
     kept = []
-    for place, question in enumerate(faultless.questions):
+    for place, question in enumerate(perfect.questions):
         yes = _yes(question.yes)[groups]
         if yes.all() or not yes.any():
             continue

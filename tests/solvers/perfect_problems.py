@@ -1,4 +1,4 @@
-"""Random small problems of finding a faultless tree, with columns of every kind."""
+"""Random small problems of finding a perfect tree, with columns of every kind."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GOALS = {
 }
 
 
-def faultless_problem(seed: int, goals: tuple[Goal, ...] = (), bounds: tuple[Bound, ...] = ()) -> Problem:
+def perfect_problem(seed: int, goals: tuple[Goal, ...] = (), bounds: tuple[Bound, ...] = ()) -> Problem:
     """A problem in which no two identical rows differ in class."""
     make = np.random.default_rng(seed)
     rows, classes = int(make.integers(2, 11)), int(make.integers(2, 4))

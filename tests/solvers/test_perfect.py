@@ -1,4 +1,4 @@
-"""Least depth and least size of a faultless tree: every encoding, native and deepening against the oracle."""
+"""Least depth and least size of a perfect tree: every encoding, native and deepening against the oracle."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from faultless_problems import DEPTH, GOALS, faultless_problem
+from perfect_problems import DEPTH, GOALS, perfect_problem
 from random_problems import ONE
 
 from treeml.backends.contract import Answer, Deadline, Limits, Status, Stop
@@ -43,13 +43,13 @@ WAYS: dict[str, tuple[str, dict[str, Any]]] = {
 
 @cache
 def truth(seed: int, goals: str) -> Answer:
-    return OracleBackend().solve(faultless_problem(seed, GOALS[goals]))
+    return OracleBackend().solve(perfect_problem(seed, GOALS[goals]))
 
 
 def check(way: str, seed: int, goals: str) -> None:
     """Every answer is proved, verified by `run`, and what the oracle found."""
     name, options = WAYS[way]
-    problem = faultless_problem(seed, GOALS[goals])
+    problem = perfect_problem(seed, GOALS[goals])
     planned = plan(problem, get(name), options)
     if name in ("maxsat", "cpsat") and goals.startswith("leaves") and deepest(problem) > DEEPEST_IMPLIED:
         assert isinstance(planned, list), "these need a bound on depth"
@@ -75,7 +75,7 @@ def test_nodes_below_a_leaf_are_no_leaves(way: str) -> None:
 
 
 def asked_for(seed: int, depth: int) -> Problem:
-    return faultless_problem(seed, bounds=(Bound(DEPTH, "<=", Fraction(depth), "depth"),))
+    return perfect_problem(seed, bounds=(Bound(DEPTH, "<=", Fraction(depth), "depth"),))
 
 
 def a_level_short(seed: int) -> Problem:
@@ -104,7 +104,7 @@ def test_the_hybrid_switches_at_the_depth_given() -> None:
     assert "encoding partition" in get("sat").solve(problem, Limits(options={"switch": 3})).notes
 
 
-def test_encodings_for_faultless_trees_refuse_other_questions() -> None:
+def test_encodings_for_perfect_trees_refuse_other_questions() -> None:
     lenient = replace(asked_for(5, 2), bounds=(Bound(DEPTH, "<=", Fraction(2), "depth"),))
     loose = lenient.asking((), (*lenient.bounds, Bound(asked_for(5, 2).bounds[0].sum, "<=", Fraction(1), "errors")))
     for encoding in ("complete", "partition"):
@@ -120,7 +120,7 @@ def test_too_little_memory_is_said() -> None:
 
 
 def test_without_time_the_greedy_tree_is_there() -> None:
-    problem = faultless_problem(5, GOALS["leaves"])
+    problem = perfect_problem(5, GOALS["leaves"])
     planned = plan(problem, get("sat"))
     assert isinstance(planned, Plan)
     answer = run(planned, Limits(Deadline.after(0)))
@@ -128,7 +128,7 @@ def test_without_time_the_greedy_tree_is_there() -> None:
 
 
 def test_the_level_below_is_told() -> None:
-    planned = plan(faultless_problem(5, GOALS["depth"]), get("sat"))
+    planned = plan(perfect_problem(5, GOALS["depth"]), get("sat"))
     assert isinstance(planned, Plan)
     answer = run(planned)
     assert answer.objective is not None
@@ -149,7 +149,7 @@ def test_small_trees_over_many_tests_are_left_to_sat() -> None:
     assert first[0] == "sat"
     assert "only 2 leaves" in first[1]
     assert preferred(problem.asking(GOALS["depth"], problem.bounds)) is None
-    assert preferred(faultless_problem(5, GOALS["leaves"])) is None
+    assert preferred(perfect_problem(5, GOALS["leaves"])) is None
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Question for a faultless tree -> the encoding to use, and an answer from as few rows as possible.
+"""Question for a perfect tree -> the encoding to use, and an answer from as few rows as possible.
 
 The complete tree doubles with every level, while pairs of rows grow quadratically. So shallow trees are encoded by the
 former and deep ones by the latter (Schidler and Szeider 2021 switch at depth 10). Rows are added as needed: a tree for
@@ -17,9 +17,9 @@ from treeml.backends.contract import Deadline, Limits
 from treeml.backends.solvers.encodings.clauses.order import build_order
 from treeml.backends.solvers.encodings.clauses.order_search import encode_limits
 from treeml.backends.solvers.encodings.clauses.pseudo_boolean import Clauses
-from treeml.backends.solvers.encodings.faultless.complete import CompleteModel, estimate_complete
-from treeml.backends.solvers.encodings.faultless.partition import PartitionModel, estimate_partition
-from treeml.backends.solvers.encodings.faultless.question import Faultless
+from treeml.backends.solvers.encodings.perfect.complete import CompleteModel, estimate_complete
+from treeml.backends.solvers.encodings.perfect.partition import PartitionModel, estimate_partition
+from treeml.backends.solvers.encodings.perfect.question import PerfectTreeTask
 from treeml.backends.task.node_questions import read_questions
 from treeml.backends.task.read_problem import read_problem
 from treeml.problem.tree import Leaf, Node
@@ -36,17 +36,17 @@ MOST_LITERALS = 150_000_000  # occurrences of literals; about six gigabytes with
 BYTES_PER_LITERAL = 40
 
 
-class FaultlessModel(Protocol):
+class PerfectTreeModel(Protocol):
     clauses: Clauses
 
     def decode(self, true: Bits) -> Node: ...
 
 
-def choose(faultless: Faultless, encoding: str, switch: int) -> tuple[str, str]:
+def choose(perfect: PerfectTreeTask, encoding: str, switch: int) -> tuple[str, str]:
     """The encoding, and why."""
     if encoding != "auto":
         return encoding, "as asked"
-    depth, questions = faultless.depth, faultless.questions
+    depth, questions = perfect.depth, perfect.questions
     if depth >= switch:
         return "partition", f"depth {depth} is not below the switch at {switch}"
     tests, native = len(questions.problem.tests), any(question.kind != "test" for question in questions)
@@ -55,37 +55,37 @@ def choose(faultless: Faultless, encoding: str, switch: int) -> tuple[str, str]:
     return "complete", f"{tests:,} tests, and depth {depth} is below the switch at {switch}"
 
 
-def build(faultless: Faultless, encoding: str, groups: Sequence[int], deadline: Deadline) -> FaultlessModel:
+def build(perfect: PerfectTreeTask, encoding: str, groups: Sequence[int], deadline: Deadline) -> PerfectTreeModel:
     if encoding == "complete":
-        return CompleteModel(faultless, groups, deadline)
+        return CompleteModel(perfect, groups, deadline)
     if encoding == "partition":
-        return PartitionModel(faultless, groups, deadline)
-    part = faultless.restricted(groups)
+        return PartitionModel(perfect, groups, deadline)
+    part = perfect.restricted(groups)
     model = build_order(part, read_problem(part), read_questions(part, binary=encoding == "binary"), deadline)
     encode_limits(model, None)
     return model
 
 
-def estimate(faultless: Faultless, encoding: str, rows: int) -> int:
+def estimate(perfect: PerfectTreeTask, encoding: str, rows: int) -> int:
     """The number of occurrences of literals for this many rows."""
-    kinds, depth = len(faultless.questions), faultless.depth
+    kinds, depth = len(perfect.questions), perfect.depth
     if encoding == "partition":
         return estimate_partition(rows, kinds, depth)
     if encoding == "complete":
-        return estimate_complete(rows, kinds, depth, faultless.questions.problem.classes)
+        return estimate_complete(rows, kinds, depth, perfect.questions.problem.classes)
     return (rows * (3 * kinds + 2 * depth)) << depth
 
 
-def first_rows(faultless: Faultless, everything: bool, seed: int) -> list[int]:
+def first_rows(perfect: PerfectTreeTask, everything: bool, seed: int) -> list[int]:
     """All rows, or a random few of every class."""
-    groups = faultless.bound_groups
+    groups = perfect.bound_groups
     if everything or len(groups) <= FIRST_ROWS:
         return [int(group) for group in groups]
     chosen: list[int] = []
     make = np.random.default_rng(seed)
-    labels = np.unique(faultless.label[groups])
+    labels = np.unique(perfect.label[groups])
     for label in labels:
-        mine = make.permutation(groups[faultless.label[groups] == label])
+        mine = make.permutation(groups[perfect.label[groups] == label])
         chosen += [int(group) for group in mine[: max(2, FIRST_ROWS // len(labels))]]
     return chosen
 
@@ -99,11 +99,11 @@ def more_rows(wrong: Whole, known: int, seed: int) -> list[int]:
 
 
 def answer(
-    faultless: Faultless,
+    perfect: PerfectTreeTask,
     encoding: str,
     groups: list[int],
     limits: Limits,
-    ask: Callable[[FaultlessModel], Node | None],
+    ask: Callable[[PerfectTreeModel], Node | None],
     room: Callable[[int, int], None],
 ) -> Node | None:
     """A tree for all rows, starting with these groups of rows; None if it is proved that there is none.
@@ -113,11 +113,11 @@ def answer(
     if not groups:
         return Leaf(0)  # no row needs a particular class
     while True:
-        room(len(groups), estimate(faultless, encoding, len(groups)))
-        tree = ask(build(faultless, encoding, groups, limits.deadline))
+        room(len(groups), estimate(perfect, encoding, len(groups)))
+        tree = ask(build(perfect, encoding, groups, limits.deadline))
         if tree is None:
             return None
-        wrong = faultless.wrong(tree)
+        wrong = perfect.wrong(tree)
         if not len(wrong):
             return tree
         groups = groups + more_rows(wrong, len(groups), limits.seed)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from treeml.backends.native.run import NativeRun
 
 
-def smallest_faultless(run: NativeRun, bound: Bound) -> Answer | None:
+def smallest_perfect(run: NativeRun, bound: Bound) -> Answer | None:
     """None if the bound on predictions is above the least possible cost, or if the joint goal overflows."""
     # imported here: start-up time
     from treeml.backends.task.greedy_start import greedy_for_bound

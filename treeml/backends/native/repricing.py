@@ -1,47 +1,60 @@
-"""Prices -> the best tree, by one native solver that keeps its data from round to round.
-
-Its answers are checked like those of any back-end: the rows are routed through the tree again, and its value and every
-bound are recomputed.
-"""
+"""Problem -> a native solver that keeps its rows from call to call and takes new costs of predictions each time."""
 
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treeml.backends.claims import Evidence
-from treeml.backends.contract import Answer, Deadline, Status, Stop
+from treeml.backends.contract import Answer, Deadline, Limits, Reprice, Status, Stop
 from treeml.backends.native.flat_tree import STATUS, STOP, flat_tree, tree_of
-from treeml.backends.planning.plan import Plan
-from treeml.backends.run import checked
-from treeml.forests.best_tree import BestTree, BestTreeSolver, best_tree
-from treeml.forests.examples import Whole
 from treeml.native.solver import Found, Solver
+from treeml.native.solver_input import ClassCosts, Conditions
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Node
 
-if TYPE_CHECKING:
-    from treeml.forests.pricing import TreePricing
-
 TAKEN = {("Depth", "<="), ("Leaves", "<="), ("Support", ">=")}
+SEARCHED = (Evidence("search", "native pricing"),)
+STOPPED = (Evidence("search bound", "native pricing"),)
 
 
 class Repriced(Solver):
     """A native solver whose costs can change while its tests stay in memory."""
 
-    def reprice(self, cost: Whole) -> None:
-        self._costs(cost)
+    def reprice(self, cost: NDArray[np.int64]) -> None:
+        self._give_class_costs(cost)
 
 
-SEARCHED = (Evidence("search", "native pricing"),)
-STOPPED = (Evidence("search bound", "native pricing"),)
+def repricing(problem: Problem, limits: Limits, rows: NDArray[np.intp]) -> Reprice | None:
+    """None if the solver does not support one of the bounds directly, or if options are set."""
+    settings = _settings(problem, limits)
+    if settings is None or limits.options:
+        return None
+    counted = settings.get("support", 1) > 1
+    # Rows without costs matter only if leaves need a number of rows.
+    kept = np.arange(problem.rows) if counted else rows
+    solver: list[Repriced] = []
+
+    def solve(costs: NDArray[np.int64], deadline: Deadline, start: Node | None) -> Answer:
+        if solver:
+            solver[0].reprice(costs[kept])
+        else:
+            bits = np.ascontiguousarray(problem.bits[:, kept])
+            features = np.array([test.feature for test in problem.tests], dtype=np.int32)
+            conditions = Conditions(columns=features, count=problem.count if counted else None)
+            solver.append(Repriced(bits, ClassCosts(costs[kept]), conditions))
+        begin = None if start is None else flat_tree(start)
+        found = solver[0].solve(seconds=deadline.left(), start=begin, options={"seed": limits.seed}, **settings)
+        return answered(found, problem)
+
+    return solve
 
 
-def native_solver(pricing: TreePricing) -> BestTreeSolver | None:
-    """The native solver as a pricing solver; None if it does not support one of the bounds directly."""
-    problem, limits = pricing.problem, pricing.limits
+def _settings(problem: Problem, limits: Limits) -> dict[str, Any] | None:
+    """The limits of the search; None if the solver does not support one of the bounds directly."""
     for bound in problem.bounds:
         parts = bound.sum.parts
         if len(parts) != 1 or parts[0][0] <= 0 or (type(parts[0][1]).__name__, bound.sense) not in TAKEN:
@@ -58,26 +71,7 @@ def native_solver(pricing: TreePricing) -> BestTreeSolver | None:
         return None
     if limits.memory is not None:
         settings["memory"] = limits.memory
-    counted = settings.get("support", 1) > 1
-    # Rows that are not examples cost nothing; they matter only if leaves need a number of rows.
-    rows = np.arange(problem.rows) if counted else pricing.examples.row
-    solver: list[Repriced] = []
-
-    def solve(prices: Whole, deadline: Deadline, start: Node | None) -> BestTree:
-        whole = pricing.cost(prices)
-        cost = whole[rows]
-        if solver:
-            solver[0].reprice(cost)
-        else:
-            bits = np.ascontiguousarray(problem.bits[:, rows])
-            features = np.array([test.feature for test in problem.tests], dtype=np.int32)
-            solver.append(Repriced(bits, cost=cost, columns=features, count=problem.count if counted else None))
-        begin = None if start is None else flat_tree(start)
-        found = solver[0].solve(seconds=deadline.left(), start=begin, options={"seed": limits.seed}, **settings)
-        plan = Plan(pricing.problem_at(whole), pricing.backend, ())
-        return best_tree(checked(plan, answered(found, plan.problem)))
-
-    return solve
+    return settings
 
 
 def answered(found: Found, problem: Problem) -> Answer:

@@ -1,4 +1,4 @@
-"""Problem -> the question for a faultless tree, if it is one: every row has one class, and only depth and size count.
+"""Problem -> the question for a perfect tree, if it is one: every row has one class, and only depth and size count.
 
 This question has encodings of its own (`complete`, `partition`). A requirement on predictions determines the class of
 every row if its limit is the least value that any tree can have; `require errors = 0` does so if no two identical rows
@@ -30,7 +30,7 @@ FREE = -1  # the label of a group that may get any class
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Faultless:
+class PerfectTreeTask:
     """Is there a tree within this depth and number of leaves that gives every group of rows its class?"""
 
     questions: NodeQuestions
@@ -77,7 +77,7 @@ class Faultless:
         return Problem(features, problem.tests, count, problem.classes, (), tuple(bounds), given)
 
 
-def read_faultless(problem: Problem, task: IntegerTask, questions: NodeQuestions) -> Faultless | str:
+def read_perfect(problem: Problem, task: IntegerTask, questions: NodeQuestions) -> PerfectTreeTask | str:
     """The question, or the reason why this problem is a different one."""
     if problem.goals or not problem.classes:
         return "something is minimized" if problem.goals else "the leaves hold numbers"
@@ -99,7 +99,7 @@ def read_faultless(problem: Problem, task: IntegerTask, questions: NodeQuestions
             return "more is required than classes, depth and size"
     row = np.zeros(questions.groups, np.int64)
     row[questions.group] = np.arange(problem.rows)
-    return Faultless(questions, label, row, task.depth, leaves)
+    return PerfectTreeTask(questions, label, row, task.depth, leaves)
 
 
 def merged_labels(total: Sum, group: Whole, label: Whole) -> Whole | None:

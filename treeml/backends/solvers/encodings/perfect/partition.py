@@ -1,4 +1,4 @@
-"""Question for a faultless tree -> clauses over pairs of rows: DT_pb of Schidler and Szeider (2021), for any column.
+"""Question for a perfect tree -> clauses over pairs of rows: DT_pb of Schidler and Szeider (2021), for any column.
 
 A tree is described level by level: two rows are in one group as long as no test has separated them. The size hardly
 depends on the depth, so deep and unbalanced trees over few rows are feasible. i < j are rows, m levels, c questions.
@@ -27,7 +27,7 @@ import numpy as np
 
 from treeml.backends.contract import Deadline
 from treeml.backends.solvers.encodings.clauses.pseudo_boolean import Clauses, at_most
-from treeml.backends.solvers.encodings.faultless.question import Faultless
+from treeml.backends.solvers.encodings.perfect.question import PerfectTreeTask
 from treeml.backends.task.deadline import NO_DEADLINE, in_time
 from treeml.backends.task.node_questions import NodeQuestion
 from treeml.problem.tree import Leaf, Node, Split
@@ -40,11 +40,11 @@ if TYPE_CHECKING:
 
 
 class PartitionModel:
-    def __init__(self, faultless: Faultless, groups: Sequence[int], deadline: Deadline = NO_DEADLINE) -> None:
-        self.faultless, self.deadline = faultless, deadline
+    def __init__(self, perfect: PerfectTreeTask, groups: Sequence[int], deadline: Deadline = NO_DEADLINE) -> None:
+        self.perfect, self.deadline = perfect, deadline
         self.groups = np.asarray(groups, np.int64)
-        self.useful = [place for place, question in enumerate(faultless.questions) if _parts(question, self.groups)]
-        self.depth = faultless.depth if self.useful else 0
+        self.useful = [place for place, question in enumerate(perfect.questions) if _parts(question, self.groups)]
+        self.depth = perfect.depth if self.useful else 0
         self.clauses = Clauses()
         self._write()
 
@@ -56,14 +56,14 @@ class PartitionModel:
         self.together = _block(clauses, depth + 1, pairs)
         self.asks = _block(clauses, depth * count, kinds).reshape(depth, count, kinds)
         self.side = _block(clauses, depth, count)
-        wanted = self.faultless.label[self.groups]
+        wanted = self.perfect.label[self.groups]
         clauses.extend(self.together[0][:, None].tolist())
         differ = wanted[self.first] != wanted[self.second]
         clauses.extend((-self.together[depth][differ])[:, None].tolist())
         for level in range(depth):
             self._write_level(level)
-        if self.faultless.leaves is not None:
-            self._write_size(self.faultless.leaves)
+        if self.perfect.leaves is not None:
+            self._write_size(self.perfect.leaves)
 
     def _write_level(self, level: int) -> None:
         clauses, first, second = self.clauses, self.first, self.second
@@ -82,7 +82,7 @@ class PartitionModel:
             in_time(self.deadline)
             asks = self.asks[level][:, place]
             clauses.extend(np.stack([-here, -asks[first], asks[second]], axis=1).tolist())
-            self._write_question(self.faultless.questions[number], asks, here, side)
+            self._write_question(self.perfect.questions[number], asks, here, side)
 
     def _write_question(self, question: NodeQuestion, asks: Whole, here: Whole, side: Whole) -> None:
         clauses, first, second = self.clauses, self.first, self.second
@@ -112,7 +112,7 @@ class PartitionModel:
         at_most(clauses, [(1, head) for head in heads], leaves)
 
     def decode(self, true: Bits) -> Node:
-        labels = self.faultless.label[self.groups]
+        labels = self.perfect.label[self.groups]
 
         def grow(rows: Whole, level: int) -> Node:
             if level == self.depth:
@@ -129,7 +129,7 @@ class PartitionModel:
 
     def _test(self, number: int, rows: Whole, yes: Bits) -> tuple[int, bool]:
         """The test that separates these rows in this way; other groups go wherever a test of the column sends them."""
-        question = self.faultless.questions[number]
+        question = self.perfect.questions[number]
         if question.kind == "test":
             return question.test, False
         assert question.codes is not None
@@ -137,7 +137,7 @@ class PartitionModel:
         chosen = codes[yes]
         everywhere = question.codes <= chosen.max() if question.kind == "order" else np.isin(question.codes, chosen)
         everywhere[question.codes < 0] = bool((chosen < 0).any())
-        found = self.faultless.questions.decode(question, everywhere)
+        found = self.perfect.questions.decode(question, everywhere)
         assert found is not None, "rows that were separated are not"
         return found
 
