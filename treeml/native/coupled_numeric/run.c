@@ -132,34 +132,32 @@ static void limit_shape (threshold_solver *solver) {
   solver->leaves_matter = binding;
 }
 
-/* Returns 0 if no tree can meet the bounds; the search may be stopping. */
-int threshold_run (threshold_solver *solver) {
+/* Offers the tree given to begin with. */
+static void offer_start (threshold_solver *solver) {
+  const struct threshold_tree *start = &solver->start;
+  struct threshold_tree copy = {0};
+  for (int64_t i = 0; i < start->nodes && !solver->stopping; i++) {
+    const int64_t at = threshold_tree_add (&solver->arena, &copy, start->column[i], start->cut[i], start->label[i]);
+    if (at < 0) {
+      threshold_stop (solver, TREEML_MEMORY);
+      break;
+    }
+    copy.yes[at] = start->yes[i];
+    copy.no[at] = start->no[i];
+  }
+  if (copy.nodes && !solver->stopping)
+    threshold_offer (solver, &copy);
+  threshold_tree_release (&solver->arena, &copy);
+}
+
+void threshold_run (threshold_solver *solver) {
   limit_shape (solver);
-  if (solver->total_count < solver->options.support)
-    return 0;
-  int possible = threshold_prepare (solver);
-  if (possible) {
+  if (solver->total_count >= solver->options.support && threshold_prepare (solver)) {
     const int64_t lower = threshold_relative (solver, solver->options.lower);
     solver->bound = lower > solver->least_value ? lower : solver->least_value;
-    if (solver->start.nodes) {
-      struct threshold_tree copy = {0};
-      for (int64_t i = 0; i < solver->start.nodes; i++) {
-        const int64_t at = threshold_tree_add (&solver->arena, &copy, solver->start.column[i], solver->start.cut[i],
-                                               solver->start.label[i]);
-        if (at < 0) {
-          threshold_stop (solver, TREEML_MEMORY);
-          break;
-        }
-        copy.yes[at] = solver->start.yes[i];
-        copy.no[at] = solver->start.no[i];
-      }
-      if (!solver->stopping)
-        threshold_offer (solver, &copy);
-      threshold_tree_release (&solver->arena, &copy);
-    }
-    if (!solver->stopping)
+    offer_start (solver);
+    if (!threshold_poll (solver))
       search (solver);
   }
   release_weights (solver);
-  return possible || solver->stopping;
 }

@@ -193,7 +193,6 @@ int treeml_coupled_numeric_solve (treeml_coupled_numeric *solver) {
   begin_solve (solver);
   if (check (solver))
     return solver->code;
-  threshold_poll (solver);
   threshold_run (solver);
   atomic_store (&solver->interrupted, 0);
   atomic_store (&solver->arena.until_failure, 0);

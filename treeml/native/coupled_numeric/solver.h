@@ -253,6 +253,7 @@ int threshold_offer_split (threshold_solver *, int64_t node, int64_t expected);
 /* Offers a tree in the caller's columns and codes, if it meets all constraints; 1 if it is better. */
 int threshold_offer (threshold_solver *, struct threshold_tree *);
 
-int threshold_run (threshold_solver *);
+/* Everything between the data and the answer. */
+void threshold_run (threshold_solver *);
 
 #endif

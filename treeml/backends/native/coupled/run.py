@@ -71,7 +71,7 @@ class CoupledRun(NativeRun):
             return Answer(Status.UNKNOWN, Stop.MEMORY)
         return Answer(Status.FEASIBLE, Stop.MEMORY, self.start, evaluate_goals(self.problem, self.start))
 
-    def shallow_tree(self, solver: Coupled, task: CoupledTask, depth: int) -> Node | None:
+    def shallow_tree(self, solver: Coupled | CoupledThresholds, task: CoupledTask, depth: int) -> Node | None:
         """The best tree of smaller depths, so that a deep search that runs out of time still has a tree."""
         tree, tells = self.start, self.tells
         self.tells = False  # a bound for one depth does not hold for deeper trees
