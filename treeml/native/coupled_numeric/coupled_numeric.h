@@ -26,7 +26,7 @@ TREEML_PUBLIC const char *treeml_coupled_numeric_message (const treeml_coupled_n
 /* The data, column after column; codes are whole numbers from 0. Arrays are copied; no pointer is kept. */
 TREEML_PUBLIC int treeml_coupled_numeric_columns (treeml_coupled_numeric *, const int32_t *codes, int64_t columns,
                                                   int64_t rows);
-/* How many of the user's rows each row represents, at least 1; 1 without this call, or with NULL. */
+/* How many of the user's rows each row represents; 1 without this call, or with NULL. */
 TREEML_PUBLIC int treeml_coupled_numeric_counts (treeml_coupled_numeric *, const int64_t *count);
 /* sums x rows x classes. */
 TREEML_PUBLIC int treeml_coupled_numeric_values (treeml_coupled_numeric *, const int64_t *values, int64_t sums,

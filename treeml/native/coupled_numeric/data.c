@@ -20,6 +20,7 @@ static void forget_columns (threshold_solver *solver) {
   solver->codes = solver->source = solver->rank = solver->code_of = solver->levels = solver->order = NULL;
   arena_release (&solver->arena, solver->count);
   solver->count = NULL;
+  solver->has_zero = 0;
   arena_release (&solver->arena, solver->values);
   solver->values = NULL;
   solver->rows = solver->given = solver->sums = 0;
@@ -117,10 +118,13 @@ int treeml_coupled_numeric_counts (treeml_coupled_numeric *solver, const int64_t
     return threshold_fail (solver, TREEML_NO_DATA, "columns come before counts");
   int64_t total = 0;
   for (int64_t row = 0; count && row < solver->rows; row++)
-    if (count[row] < 1 || __builtin_add_overflow (total, count[row], &total) || total > INT64_MAX / 4)
-      return threshold_fail (solver, TREEML_BAD_ARGUMENT, "counts must be positive, with a sum below 2^61");
+    if (count[row] < 0 || __builtin_add_overflow (total, count[row], &total) || total > INT64_MAX / 4)
+      return threshold_fail (solver, TREEML_BAD_ARGUMENT, "counts must not be negative, and their sum is below 2^61");
   arena_release (&solver->arena, solver->count);
   solver->count = NULL;
+  solver->has_zero = 0;
+  for (int64_t row = 0; count && row < solver->rows; row++)
+    solver->has_zero |= !count[row];
   solver->total_count = count ? total : solver->rows;
   if (!count)
     return TREEML_OK;

@@ -84,6 +84,7 @@ struct treeml_coupled_numeric {
   int32_t *levels;
   int32_t *order; /* kept columns x rows */
   int64_t *count; /* or NULL */
+  int has_zero;   /* whether a count is 0 */
   int64_t total_count;
 
   int32_t sums, classes, pairs;
@@ -152,6 +153,11 @@ static inline int threshold_spent (threshold_solver *solver, int64_t work) {
 /* A limit on the value as the search sees it. */
 static inline int64_t threshold_relative (const threshold_solver *solver, int64_t limit) {
   return limit > THRESHOLD_NONE ? THRESHOLD_NONE : limit < -THRESHOLD_NONE ? -THRESHOLD_NONE : limit - solver->base[0];
+}
+
+/* Whether a leaf with rows can have fewer than the support. */
+static inline int threshold_checked (const threshold_solver *solver) {
+  return solver->options.support > 1 || solver->has_zero;
 }
 
 /* Data. */

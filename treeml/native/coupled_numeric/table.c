@@ -109,6 +109,7 @@ int threshold_table_fill (threshold_solver *solver, const struct threshold_rows 
                               .total = table->total,
                               .count = solver->count,
                               .support = solver->options.support,
+                              .checked = threshold_checked (solver),
                               .tree = table->tree,
                               .tree_count = table->tree_count,
                               .supported = table->supported + first,
@@ -122,7 +123,7 @@ int threshold_table_fill (threshold_solver *solver, const struct threshold_rows 
       if (threshold_spent (solver, 100 * set->rows))
         return 0;
     }
-    if (solver->options.support <= 1)
+    if (!threshold_checked (solver))
       memcpy (table->supported + first, table->relaxed + first, (size_t) (cuts * 2 * WIDTH) * sizeof (double));
   }
   return 1;

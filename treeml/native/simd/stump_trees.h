@@ -23,7 +23,8 @@ struct stump_pass {
   const double *weight; /* rows x pairs of classes (a < b) x WIDTH: the cost of b less that of a */
   const double *total;  /* cuts of f x 2 sides x classes x WIDTH: the cost of the side as a leaf of a class */
   const int64_t *count; /* of every row, or NULL for 1 */
-  int64_t support;      /* fewest rows of a leaf; 1 needs no check */
+  int64_t support;      /* fewest rows of a leaf */
+  int checked;          /* whether a leaf can have too few rows without being empty */
   double *tree; /* zeroed memory for size x pairs x 4 x WIDTH, size = levels of g up to a power of two; zero again at
                    the end */
   int64_t *tree_count; /* zeroed memory for 2 * size nodes; likewise */

@@ -178,7 +178,7 @@ static void read_side (const struct stump_tree *tree, int32_t cut, int side) {
       lower (cost, total + a * STUMP_WIDTH, total + b * STUMP_WIDTH, root + node_least, root + node_greatest);
     }
   EACH relaxed[i] = lesser (relaxed[i], cost[i]);
-  if (pass->support > 1)
+  if (pass->checked)
     read_supported (tree, total, cost, pass->supported + place * STUMP_WIDTH);
 }
 
