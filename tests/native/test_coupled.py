@@ -132,9 +132,7 @@ def case(seed: int) -> None:
         if random.integers(4) == 0 and wanted is not None:
             upper = wanted + int(random.integers(-1, 2))
             wanted = best_of(vectors, low, high, leaves, upper)
-        found = solver.solve(
-            low, high, depth=depth, support=support, leaves=leaves, leaf_price=price, upper=upper
-        )
+        found = solver.solve(low, high, depth=depth, support=support, leaves=leaves, leaf_price=price, upper=upper)
         assert found.stop == "proved"
         if wanted is None:
             assert found.status == "infeasible", (found.value, low, high)

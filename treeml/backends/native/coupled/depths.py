@@ -103,7 +103,9 @@ class _Depths:
         run.tells = False  # a bound for one depth does not hold for deeper trees
         for depth in range(deepest + 1):
             below = None if self.cost is None else self.cost - 1
-            found = run.search(solver, self.task, depth, start if self.tree is None else None, below, self.lower)
+            found = run.search(
+                solver, self.task, depth, start if self.tree is None else None, lower=self.lower, upper=below
+            )
             goes_on = self.take(found)
             if found.status not in ("optimal", "infeasible"):
                 return self.unproved(STOP[found.stop])

@@ -26,13 +26,14 @@ if TYPE_CHECKING:
     from treeml.native.coupled import Coupled
     from treeml.native.solver import Found
 
+DEEP, DEEP_ON_COLUMNS = 3, 4  # from this depth on, smaller depths may come first,
+SHORT = 0.3  # if a search has not ended after this many seconds
 DEEPEST_AT_ONCE = 4  # up to this depth that follows from the rows, one search is made; beyond it, one for every depth
-DEEP = 3  # from this depth on, smaller depths are searched first: they take a fraction of the time
 
 
 @dataclass
 class CoupledRun(NativeRun):
-    """One search, after short ones for smaller depths; or one for every depth where the problem limits none."""
+    """One search, or one for every depth where the problem limits none."""
 
     kernel: str = "coupled"
 
@@ -52,7 +53,7 @@ class CoupledRun(NativeRun):
         try:
             if not is_given and depth > DEEPEST_AT_ONCE:
                 return by_depths(self, solver, task, depth)
-            found = self.search(solver, task, depth, self.shallow_tree(solver, task, depth))
+            found = self.deepened(solver, task, depth)
         except MemoryError:
             return self.without_memory(task)
         finally:
@@ -71,17 +72,23 @@ class CoupledRun(NativeRun):
             return Answer(Status.UNKNOWN, Stop.MEMORY)
         return Answer(Status.FEASIBLE, Stop.MEMORY, self.start, evaluate_goals(self.problem, self.start))
 
-    def shallow_tree(self, solver: Coupled | CoupledThresholds, task: CoupledTask, depth: int) -> Node | None:
-        """The best tree of smaller depths, so that a deep search that runs out of time still has a tree."""
-        tree, tells = self.start, self.tells
-        self.tells = False  # a bound for one depth does not hold for deeper trees
-        for shallow in range(2, depth) if depth >= DEEP else ():
+    def deepened(self, solver: Coupled | CoupledThresholds, task: CoupledTask, depth: int) -> Found:
+        """A search of this depth. If it takes long, smaller depths come first: they take a fraction of the time, and
+        their best tree is what a search that runs out of time has to offer."""
+        if depth < (DEEP_ON_COLUMNS if self.kernel == "coupled numeric" else DEEP):
+            return self.search(solver, task, depth, self.start)
+        first = self.search(solver, task, depth, self.start, seconds=SHORT)
+        if first.stop != "time" or self.limits.deadline.passed:
+            return first
+        tree = tree_of(first, self.problem) if len(first.test) else self.start
+        tells, self.tells = self.tells, False  # a bound for one depth does not hold for deeper trees
+        for shallow in range(2, depth):
             found = self.search(solver, task, shallow, tree)
             tree = tree_of(found, self.problem) if len(found.test) else tree
             if found.stop != "proved":
                 break
         self.tells = tells
-        return tree
+        return self.search(solver, task, depth, tree, lower=_whole(first.bound))
 
     def settings(self, task: CoupledTask) -> dict[str, Any]:
         return search_settings(self.problem, task.objective, self.limits, self.kernel)
@@ -108,11 +115,11 @@ class CoupledRun(NativeRun):
         task: CoupledTask,
         depth: int,
         start: Node | None,
-        upper: int | None = None,
         lower: int | None = None,
         seconds: float = inf,
+        upper: int | None = None,
     ) -> Found:
-        """One search; only trees that cost at most `upper` are of interest, and none costs less than `lower`."""
+        """One search; no tree costs less than `lower`, and only trees that cost at most `upper` are of interest."""
         from treeml.native.solver import Found  # imported here: start-up time
 
         least = row_ends(task.values[0])[0] + int(task.objective.price)
@@ -144,6 +151,10 @@ class CoupledRun(NativeRun):
             statistics=found.statistics,
             kernel=found.kernel,
         )
+
+
+def _whole(bound: int | Fraction | None) -> int | None:
+    return None if bound is None else int(bound)
 
 
 def depth_of(problem: Problem) -> int:
