@@ -20,7 +20,7 @@ FEW_CUTS = 32  # per column: up to this many, counting all pairs measured faster
 _BOUNDS = frozenset({"Depth", "Leaves", "Support", "Used", "Predicted"})
 OF_COUPLED = frozenset({"hand_over"})  # options that concern the coupled search, whatever the kernel
 MOST_COLUMNS = 4096  # of the numeric kernel; its work grows with their square
-FEW_COUPLED_CUTS = 8  # per column: up to this many, the coupled kernel on tests measured faster
+FEW_COUPLED_CUTS = 12  # per column: up to this many, the coupled kernel on tests measured faster
 COUPLED_KERNELS = ("coupled", "coupled numeric")
 MOST_COUPLED_CLASSES = 12  # of the coupled kernel on columns, as in treeml/native/coupled_numeric/solver.h
 

@@ -143,12 +143,12 @@ int treeml_coupled_numeric_values (treeml_coupled_numeric *solver, const int64_t
   if (!values || sums < 1 || sums >= most_sums || classes < 1 || classes > most_classes)
     return threshold_fail (solver, TREEML_BAD_ARGUMENT, "there can be 1 to %d sums and 1 to %d classes", most_sums - 1,
                            most_classes);
-  const int64_t cells = solver->rows * classes;
+  const int64_t cells = solver->rows * classes, largest = INT64_C (1) << 50;
   for (int64_t j = 0; j < sums; j++) {
     int64_t total = 0;
     for (int64_t i = 0; i < cells; i++) {
-      const int64_t value = values[j * cells + i], size = value < 0 ? -value : value;
-      if (value == INT64_MIN || __builtin_add_overflow (total, size, &total) || total > INT64_C (1) << 50)
+      const int64_t value = values[j * cells + i];
+      if (value > largest || value < -largest || (total += value < 0 ? -value : value) > largest)
         return threshold_fail (solver, TREEML_OVERFLOW, "the values of a sum add up to more than 2^50");
     }
   }
