@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from treeml.backends.contract import Refusal
-from treeml.backends.native.coupled.task import read_coupled
+from treeml.backends.native.coupled.requirements import limits_predictions
+from treeml.backends.native.coupled.task import MOST, read_coupled
+from treeml.backends.native.goals import scaled_cost
+from treeml.problem.magnitudes import largest
 from treeml.problem.problem import Problem
 from treeml.problem.terms import Custom, Loss, TestCost
 
@@ -28,6 +31,8 @@ def coupled_refusals(problem: Problem) -> Iterator[Refusal]:
     if problem.classes > MOST_CLASSES:
         yield Refusal(f"{problem.classes} classes", f"the coupled search of native takes up to {MOST_CLASSES} of them")
         return
+    if _surely_fits(problem):
+        return
     try:
         sums = read_coupled(problem).sums
     except OverflowError as error:
@@ -39,3 +44,18 @@ def coupled_refusals(problem: Problem) -> Iterator[Refusal]:
             f"the coupled search of native takes up to {MOST_SUMS} of them",
             "join small groups in a new column, and compare those",
         )
+
+
+def _surely_fits(problem: Problem) -> bool:
+    """Is it plain from the largest numbers alone that the search takes all sums? Reading the task costs more."""
+    bounded = [scaled_cost(bound.sum) for bound in problem.bounds if limits_predictions(bound)]
+    if len(bounded) > MOST_SUMS or len(problem.goals) > 1:
+        return False
+    whole = 1
+    for goal in problem.goals:
+        if goal.sum.kinds() != {"Predicted"}:
+            return False
+        factor, term = goal.sum.parts[0]
+        whole = abs((factor * getattr(term, "scale", 1)).numerator)
+        bounded.append(scaled_cost(goal.sum))
+    return all(each is not None and 2 * whole * largest(each[1]) * problem.rows <= MOST for each in bounded)
