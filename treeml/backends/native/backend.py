@@ -25,7 +25,7 @@ from treeml.backends.contract import (
     Refusal,
     Reprice,
 )
-from treeml.backends.native.kernel_choice import choose_kernel, option_tables
+from treeml.backends.native.kernel_choice import COUPLED_KERNELS, choose_kernel, option_tables
 from treeml.lang.diagnostic import Diagnostic, RefusedError
 from treeml.native import loader
 from treeml.problem.problem import Problem
@@ -149,8 +149,8 @@ class NativeBackend(BackendBase):
                 Diagnostic("B501", "native cannot combine these options with this problem", notes=(str(error),))
             ) from error
         began = monotonic()
-        if kernel == "coupled":
-            return solve_coupled(without_idle(problem), limits, start, on_progress, self.solve)
+        if kernel in COUPLED_KERNELS:
+            return solve_coupled(without_idle(problem), limits, start, on_progress, self.solve, kernel)
         if is_coupled(problem):
             problem = without_idle(problem)
         return NativeRun(problem, limits, start, on_progress, began, kernel).answer()
@@ -163,7 +163,7 @@ def _kernel_refusals(problem: Problem, options: Mapping[str, Any]) -> Iterator[R
         yield Refusal("the kernel asked for", str(error))
         return
     size = len(problem.tests) * problem.rows
-    if kernel != "numeric" and problem.given_bits is None and size > _MOST_BITS:
+    if not kernel.endswith("numeric") and problem.given_bits is None and size > _MOST_BITS:
         yield Refusal(
             f"{len(problem.tests):,} tests on {problem.rows:,} rows",
             f"{reason}, and their answers do not fit in memory",

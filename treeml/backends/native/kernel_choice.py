@@ -1,7 +1,7 @@
 """Problem, options -> which kernel of the C solver runs, and the sentence that says why.
 
 The binary kernel works on tests, the numeric kernel on ordered columns directly. Requirements that couple the leaves
-need the coupled kernel, which works on tests.
+need one of two coupled kernels, which work on tests and on columns as well.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from treeml.backends.native.coupled.requirements import is_coupled, limits_predictions, without_idle
+from treeml.backends.native.coupled.task import has_small_sums
 from treeml.problem.problem import Problem
 from treeml.problem.terms import Leaves, Loss, Predicted
 
@@ -19,6 +20,9 @@ FEW_CUTS = 32  # per column: up to this many, counting all pairs measured faster
 _BOUNDS = frozenset({"Depth", "Leaves", "Support", "Used", "Predicted"})
 OF_COUPLED = frozenset({"hand_over"})  # options that concern the coupled search, whatever the kernel
 MOST_COLUMNS = 4096  # of the numeric kernel; its work grows with their square
+FEW_COUPLED_CUTS = 12  # per column: up to this many, the coupled kernel on tests measured faster
+COUPLED_KERNELS = ("coupled", "coupled numeric")
+MOST_COUPLED_CLASSES = 12  # of the coupled kernel on columns, as in treeml/native/coupled_numeric/solver.h
 
 
 def choose_kernel(problem: Problem, options: Mapping[str, Any]) -> tuple[str, str]:
@@ -53,21 +57,55 @@ def choose_kernel(problem: Problem, options: Mapping[str, Any]) -> tuple[str, st
 
 
 def _coupled_kernel(problem: Problem, options: Mapping[str, Any]) -> tuple[str, str]:
-    """The coupled kernel on tests; `kernel = numeric` is refused, and so are options that only other kernels have."""
-    if options.get("kernel", "auto") == "numeric":
-        raise ValueError("the numeric kernel cannot take this problem: it has requirements that couple the leaves")
-    tables = option_tables()
-    foreign = sorted(set(options) - set(tables["coupled"]) - OF_COUPLED - {"kernel"})
-    if foreign:
-        raise ValueError(f"`{foreign[0]}` is not an option of the coupled kernel, which this problem needs")
+    """One of the coupled kernels; options that only other kernels have are refused."""
+    tables, own = option_tables(), OF_COUPLED | {"kernel", "instructions"}
+    wanted, obstacle = options.get("kernel", "auto"), coupled_obstacle(problem)
+    foreign = {kernel: sorted(set(options) - set(tables[kernel]) - own) for kernel in COUPLED_KERNELS}
+    if wanted == "numeric" and obstacle is not None:
+        raise ValueError(f"the numeric kernel cannot take this problem: {obstacle}")
+    if wanted == "auto":
+        numeric = obstacle is None and not foreign["coupled numeric"] and _has_many_cuts(problem)
+    else:
+        numeric = wanted == "numeric"
+    kernel = COUPLED_KERNELS[numeric]
+    if foreign[kernel]:
+        raise ValueError(f"`{foreign[kernel][0]}` is not an option of the {kernel} kernel, which this problem needs")
     names = dict.fromkeys(bound.name for bound in problem.bounds if limits_predictions(bound) and bound.name)
     which = f" ({', '.join(names)})" if names else ""
-    return "coupled", f"the coupled kernel runs: requirements on the predictions of all rows couple the leaves{which}"
+    because = f"requirements on the predictions of all rows couple the leaves{which}"
+    if numeric:
+        return kernel, f"the coupled numeric kernel runs, on columns as they are: {because}"
+    return kernel, f"the coupled kernel runs: {because}"
+
+
+def _has_many_cuts(problem: Problem) -> bool:
+    """Have columns so many cuts that the coupled kernel on columns is the better one?"""
+    from treeml.backends.native.coded_columns import columns_of  # imported here: start-up time
+
+    if problem.given_bits is not None or not problem.tests:
+        return False
+    return len(problem.tests) > FEW_COUPLED_CUTS * len(columns_of(problem))
+
+
+def coupled_obstacle(problem: Problem) -> str | None:
+    """None if the coupled kernel on columns can solve the problem, otherwise why it cannot."""
+    from treeml.backends.native.coded_columns import columns_of  # imported here: start-up time
+
+    if not problem.rows:
+        return "there are no rows"
+    if problem.classes > MOST_COUPLED_CLASSES:
+        return f"{problem.classes} classes are more than its {MOST_COUPLED_CLASSES}"
+    columns = len(columns_of(problem))
+    if columns > MOST_COLUMNS:
+        return f"{columns:,} columns are more than its {MOST_COLUMNS:,}"
+    if not has_small_sums(problem):
+        return "its sums are too large for doubles that hold whole numbers"
+    return None
 
 
 def can_take(problem: Problem) -> str | None:
     """None if the numeric kernel can solve the problem, otherwise why it cannot."""
-    from treeml.backends.native.numeric_kernel import columns_of  # imported here: start-up time
+    from treeml.backends.native.coded_columns import columns_of  # imported here: start-up time
 
     if not problem.rows:
         return "there are no rows"
@@ -89,7 +127,7 @@ def can_take(problem: Problem) -> str | None:
 
 def prefer_numeric(problem: Problem) -> tuple[bool, str]:
     """Whether the numeric kernel is the better one, and the sentence that says why."""
-    from treeml.backends.native.numeric_kernel import columns_of  # imported here: start-up time
+    from treeml.backends.native.coded_columns import columns_of  # imported here: start-up time
 
     tests = len(problem.tests)
     if problem.given_bits is not None:
@@ -108,6 +146,11 @@ def prefer_numeric(problem: Problem) -> tuple[bool, str]:
 
 
 def option_tables() -> dict[str, dict[str, tuple[int, int, int, str]]]:
-    from treeml.native import coupled, numeric, solver  # imported here: start-up time
+    from treeml.native import coupled, coupled_numeric, numeric, solver  # imported here: start-up time
 
-    return {"binary": solver.options(), "numeric": numeric.options(), "coupled": coupled.options_of_coupled()}
+    return {
+        "binary": solver.options(),
+        "numeric": numeric.options(),
+        "coupled": coupled.options_of_coupled(),
+        "coupled numeric": coupled_numeric.options_of_coupled_numeric(),
+    }

@@ -4,8 +4,9 @@
    This is the table of the options of all programs. Each row gives a name, the lowest, highest and initial value, and a
    help text; from it come the fields of `struct options`, the defaults, the checks and what Python reads. EVERY marks
    options of all searches; TESTS, NUMBERS and COUPLED those of the search over tests (treeml.h), over columns of
-   numbers (numeric/numeric.h) and for coupled requirements (coupled/coupled.h), or of two of them. NUMBERS_RANGE gives
-   an option of TESTS to the other two as well, with another range.
+   numbers (numeric/numeric.h) and for coupled requirements (coupled/coupled.h over tests,
+   coupled_numeric/coupled_numeric.h over columns of numbers), or of two of them. NUMBERS_RANGE gives an option of TESTS
+   to all others as well, with another range.
  */
 #ifndef TREEML_OPTIONS_H
 #define TREEML_OPTIONS_H
@@ -75,7 +76,7 @@ struct options {
 };
 
 /* The programs that have options and statistics. */
-enum program { program_tests = 1, program_numbers = 2, program_coupled = 4 };
+enum program { program_tests = 1, program_numbers = 2, program_coupled = 4, program_coupled_numbers = 8 };
 
 void options_initialize (struct options *, enum program);
 /* 0, or an error code with the reason in `message`. */

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #define STATISTICS(EVERY, TESTS, NUMBERS, COUPLED, TESTS_COUPLED) \
-  EVERY (nodes, "sub-problems opened; the search over numbers counts those deeper than two") \
+  EVERY (nodes, "sub-problems opened; searches over numbers count those deeper than two") \
   EVERY (failures, "sub-problems that held no tree below their upper bound") \
   TESTS_COUPLED (passes, "depth-two passes") \
   TESTS (known_sides, "sides of depth-two passes that were known") \
@@ -30,7 +30,7 @@
   NUMBERS (sweeps, "columns swept for the best stump") \
   NUMBERS (columns, "columns that are not constant") \
   COUPLED (evaluations, "multipliers at which the dual bound was evaluated") \
-  COUPLED (tables, "tables of pair sums built") \
+  COUPLED (tables, "tables of pair sums, or of the stumps of all thresholds, built") \
   COUPLED (targets, "target values for which the search was completed") \
   COUPLED (lists, "lists of vectors enumerated") \
   COUPLED (longest_list, "vectors of the longest list") \

@@ -120,7 +120,7 @@ static void reduce_one_sided (struct vector_list *list) {
     const int64_t *vector = vector_at (list, i);
     if (kept && vector[1] >= vector_at (list, kept - 1)[1])
       continue;
-    memmove (vector_at (list, kept++), vector, 2 * sizeof *vector);
+    memmove (vector_at (list, kept++), vector, vector_width (list) * sizeof *vector);
   }
   list->count = kept;
 }
@@ -157,7 +157,7 @@ static int reduce_window (struct vector_list *list, int64_t window, struct vecto
   size_t kept = 0;
   for (size_t i = 0; i < count; i++)
     if (!drop[i])
-      memmove (vector_at (list, kept++), vector_at (list, i), 2 * sizeof (int64_t));
+      memmove (vector_at (list, kept++), vector_at (list, i), vector_width (list) * sizeof (int64_t));
   list->count = kept;
   return 1;
 }

@@ -3,7 +3,8 @@
 
    A vector is a value, which is to be small, followed by `sums` whole numbers; the leaves of a tree can be counted by
    one of them. Vectors lie next to each other in memory, `vector_width` numbers each. Vectors of two parts of a tree
-   add up to the vector of both.
+   add up to the vector of both. A list can carry further numbers behind each vector, such as the node of the tree that
+   it stands for; they take no part in comparisons, and `vector_list_join` works on lists without them.
 
    Every sum has a window, the distance between the limits of the whole tree: a tree is wanted only if low <= sum <=
    high, and the window is high - low. A sum with an upper limit only has the window `vector_one_sided`; give a sum with
@@ -34,10 +35,11 @@ enum { vector_most_sums = 10, vector_most_multipliers = 48 };
 
 struct vector_list {
   struct arena *arena;
-  int64_t *numbers; /* count x (1 + sums) */
+  int64_t *numbers; /* count x (1 + sums + carried) */
   size_t count, room;
   size_t reduced; /* how many vectors the last reduction left */
   int sums;
+  int carried; /* further numbers behind each vector; 0 unless the caller sets it before the first vector */
 };
 
 /* Room for sorting, shared by all lists of a thread; start with {.arena = ...}. Functions that run long call `stopped`
@@ -56,7 +58,9 @@ struct vector_filter {
   const int64_t *budgets; /* for each multiplier */
 };
 
-static inline size_t vector_width (const struct vector_list *list) { return 1 + (size_t) list->sums; }
+static inline size_t vector_width (const struct vector_list *list) {
+  return 1 + (size_t) list->sums + (size_t) list->carried;
+}
 static inline int64_t *vector_at (const struct vector_list *list, size_t index) {
   return list->numbers + index * vector_width (list);
 }

@@ -25,17 +25,34 @@ from treeml.problem.tree import Node
 if TYPE_CHECKING:
     from treeml.backends.native.coupled.run import CoupledRun
     from treeml.backends.native.coupled.task import CoupledTask
+    from treeml.backends.native.coupled.thresholds import CoupledThresholds
     from treeml.native.coupled import Coupled
     from treeml.native.solver import Found
 
 SHARE = 0.2  # of the time that is left, for the search without the requirements
 AT_MOST = 20.0  # seconds for it
+FIRST = 2.0  # seconds for a first tree, at most
 
 
-def by_depths(run: CoupledRun, solver: Coupled, task: CoupledTask, deepest: int) -> Answer:
+def by_depths(run: CoupledRun, solver: Coupled | CoupledThresholds, task: CoupledTask, deepest: int) -> Answer:
+    first = _first_tree(run, solver, task, deepest)
+    if first is not None and (first.status in ("optimal", "infeasible") or first.stop == "interrupted"):
+        return run.answered(first, task.objective)
     relaxed = _without_requirements(run)
     settled = _settled(run, relaxed)
-    return settled if settled is not None else _Depths(run, task, relaxed).answer(solver, deepest)
+    if settled is not None:
+        return settled
+    depths = _Depths(run, task, relaxed)
+    if first is not None and not depths.take(first):
+        return depths.unproved(Stop.INTERRUPTED)
+    return depths.answer(solver, deepest)
+
+
+def _first_tree(run: CoupledRun, solver: Coupled | CoupledThresholds, task: CoupledTask, deepest: int) -> Found | None:
+    """A short search without a limit on depth, which finds good trees soon; only the search over columns has one."""
+    if run.kernel != "coupled numeric":
+        return None
+    return run.search(solver, task, deepest, run.start, seconds=min(FIRST, SHARE * run.limits.deadline.left()))
 
 
 def _without_requirements(run: CoupledRun) -> Answer:
@@ -81,11 +98,14 @@ class _Depths:
         self.least = Predicted(task.values[0]).lower_bound(self.problem, Fraction(1), row_by_row=False)
         self.statistics: dict[str, float] = {}
 
-    def answer(self, solver: Coupled, deepest: int) -> Answer:
+    def answer(self, solver: Coupled | CoupledThresholds, deepest: int) -> Answer:
         run, start = self.run, self.run.start
         run.tells = False  # a bound for one depth does not hold for deeper trees
         for depth in range(deepest + 1):
-            found = run.search(solver, self.task, depth, start if self.tree is None else self.tree, lower=self.lower)
+            below = None if self.cost is None else self.cost - 1
+            found = run.search(
+                solver, self.task, depth, start if self.tree is None else None, lower=self.lower, upper=below
+            )
             goes_on = self.take(found)
             if found.status not in ("optimal", "infeasible"):
                 return self.unproved(STOP[found.stop])

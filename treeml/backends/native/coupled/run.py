@@ -22,10 +22,11 @@ from treeml.problem.shapes import deepest
 from treeml.problem.tree import Node
 
 if TYPE_CHECKING:
+    from treeml.backends.native.coupled.thresholds import CoupledThresholds
     from treeml.native.coupled import Coupled
     from treeml.native.solver import Found
 
-DEEP = 3  # from this depth on, smaller depths may come first,
+DEEP, DEEP_ON_COLUMNS = 3, 4  # from this depth on, smaller depths may come first,
 SHORT = 0.3  # if a search has not ended after this many seconds
 DEEPEST_AT_ONCE = 4  # up to this depth that follows from the rows, one search is made; beyond it, one for every depth
 
@@ -71,10 +72,10 @@ class CoupledRun(NativeRun):
             return Answer(Status.UNKNOWN, Stop.MEMORY)
         return Answer(Status.FEASIBLE, Stop.MEMORY, self.start, evaluate_goals(self.problem, self.start))
 
-    def deepened(self, solver: Coupled, task: CoupledTask, depth: int) -> Found:
+    def deepened(self, solver: Coupled | CoupledThresholds, task: CoupledTask, depth: int) -> Found:
         """A search of this depth. If it takes long, smaller depths come first: they take a fraction of the time, and
         their best tree is what a search that runs out of time has to offer."""
-        if depth < DEEP:
+        if depth < (DEEP_ON_COLUMNS if self.kernel == "coupled numeric" else DEEP):
             return self.search(solver, task, depth, self.start)
         first = self.search(solver, task, depth, self.start, seconds=SHORT)
         if first.stop != "time" or self.limits.deadline.passed:
@@ -92,10 +93,14 @@ class CoupledRun(NativeRun):
     def settings(self, task: CoupledTask) -> dict[str, Any]:
         return search_settings(self.problem, task.objective, self.limits, self.kernel)
 
-    def solver(self, task: CoupledTask) -> Coupled:
+    def solver(self, task: CoupledTask) -> Coupled | CoupledThresholds:
+        problem, forbidden = self.problem, forbidden_features(self.problem)
+        if self.kernel == "coupled numeric":
+            from treeml.backends.native.coupled.thresholds import CoupledThresholds  # imported here: start-up time
+
+            return CoupledThresholds(problem, task.values, forbidden)
         from treeml.native.coupled import Coupled  # imported here: start-up time
 
-        problem, forbidden = self.problem, forbidden_features(self.problem)
         return Coupled(
             problem.bits,
             task.values,
@@ -106,18 +111,21 @@ class CoupledRun(NativeRun):
 
     def search(
         self,
-        solver: Coupled,
+        solver: Coupled | CoupledThresholds,
         task: CoupledTask,
         depth: int,
         start: Node | None,
         lower: int | None = None,
         seconds: float = inf,
+        upper: int | None = None,
     ) -> Found:
-        """One search; no tree costs less than `lower`."""
+        """One search; no tree costs less than `lower`, and only trees that cost at most `upper` are of interest."""
         from treeml.native.solver import Found  # imported here: start-up time
 
         least = row_ends(task.values[0])[0] + int(task.objective.price)
         lower = least if lower is None else max(lower, least)
+        if task.most is not None:
+            upper = task.most if upper is None else min(upper, task.most)
         begin = None
         if start is not None and meets_all(self.problem, start):
             begin = (*flat_tree(start), labels_of(start))
@@ -126,7 +134,7 @@ class CoupledRun(NativeRun):
             task.high,
             **{**self.settings(task), "depth": depth},
             seconds=min(seconds, self.limits.deadline.left()),
-            upper=task.most,
+            upper=upper,
             lower=lower,
             start=begin,
             on_progress=lambda seconds, value, bound: self.progress(task.objective, value, bound),

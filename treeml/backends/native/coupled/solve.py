@@ -19,14 +19,19 @@ from treeml.problem.tree import Node
 
 
 def solve_coupled(
-    problem: Problem, limits: Limits, start: Node | None, on_progress: OnProgress | None, one_goal: Solve
+    problem: Problem,
+    limits: Limits,
+    start: Node | None,
+    on_progress: OnProgress | None,
+    one_goal: Solve,
+    kernel: str = "coupled",
 ) -> Answer:
     """`one_goal` solves a problem with a single goal, whatever its requirements."""
     if len(problem.goals) > 1 and not fits_at_once(problem):
         from treeml.backends.planning.lexicographic import lexicographic  # imported here: start-up time
 
         return lexicographic(one_goal)(problem, limits, start, on_progress)
-    answer = CoupledRun(problem, limits, start, on_progress, monotonic()).answer()
+    answer = CoupledRun(problem, limits, start, on_progress, monotonic(), kernel).answer()
     if answer.stop is Stop.MEMORY and limits.options.get("hand_over", 1):
         return hand_over(problem, limits, answer, on_progress)
     return answer

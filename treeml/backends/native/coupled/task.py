@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     Whole = NDArray[np.int64]
 
+MOST_IN_COLUMNS = 2**40  # the same for the search over columns, which multiplies them in doubles
 MOST = 2**56  # no cost and no limited sum of any tree may be larger: the search multiplies and adds them in 64 bits
 
 
@@ -86,6 +87,16 @@ def read_coupled(problem: Problem) -> CoupledTask:
     values = np.ascontiguousarray(np.stack([cost, *(each for each, _, _ in kept)]), dtype=np.int64)
     lows, highs = tuple(low for _, low, _ in kept), tuple(high for _, _, high in kept)
     return CoupledTask(objective, values, lows, highs, most, excluded)
+
+
+def has_small_sums(problem: Problem) -> bool:
+    """Are the cost and all limited sums small enough for the search over columns of numbers?"""
+    try:
+        task = read_coupled(problem)
+    except OverflowError:
+        return False
+    reach = row_reach(task.values[0]) + abs(int(task.objective.price)) * problem.rows
+    return max(reach, *(row_reach(values) for values in task.values)) <= MOST_IN_COLUMNS
 
 
 def _crossed(low: int | None, high: int | None) -> bool:
