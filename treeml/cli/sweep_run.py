@@ -46,6 +46,7 @@ class SweepArguments:
     backends: str | None = None
     jobs: int = 1
     cluster: str | None = None
+    reuse: bool = True
     output: Path | None = None
     resume: bool = False
     plot: Path | None = None
@@ -70,6 +71,7 @@ def sweep_specs(models: Sequence[tuple[str, Model]], options: RunOptions, argume
             cluster=arguments.cluster,
             journal=journal,
             options=options,
+            reuse=arguments.reuse,
         )
         for record in found:
             records.append(record)

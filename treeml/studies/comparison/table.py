@@ -73,7 +73,7 @@ def _row(record: Record) -> Row:
         "total (s)": _seconds(record["seconds"]),
         "memory": _megabytes(record.get("peak_memory")),
         "verified": "yes" if record["verified"] else "NO" if record.get("unverified") or has_tree(record) else "",
-        "reason": record.get("because") or _reason(record),
+        "reason": record.get("because") or _reused(record) or _reason(record),
     }
 
 
@@ -86,6 +86,16 @@ def _running(run: RunningJob) -> Row:
         "total (s)": f"{run.seconds:.1f}",
         "memory": _megabytes(run.child.peak),
     }
+
+
+def _reused(record: Record) -> str:
+    """The combination of a sweep whose answer is this one, too."""
+    source = record.get("reused")
+    if not source:
+        return ""
+    params = source.get("params", {})
+    told = [f"{name} = {value}" for name, value in params.items() if record["params"].get(name) != value]
+    return f"by the proof for {', '.join(told)}"
 
 
 def _reason(record: Record) -> str:
