@@ -38,10 +38,10 @@ def _binary_solver(problem: Problem, objective: NativeObjective) -> Solver:
         given["count"] = problem.count
     if objective.column_cost is not None:
         given["column_cost"] = objective.column_cost
-    forbidden = _forbidden(problem)
+    forbidden = forbidden_features(problem)
     if forbidden:
         given["forbidden"] = np.array([test.feature in forbidden for test in problem.tests], dtype=np.uint8)
-    given |= _leaf_conditions(problem)
+    given |= leaf_conditions(problem)
     if objective.beside is not None:
         given |= {"beside": objective.beside, "most": objective.most}
     if objective.loss is not None:
@@ -55,7 +55,7 @@ def _binary_solver(problem: Problem, objective: NativeObjective) -> Solver:
     return Solver(problem.bits, cost=_cost(problem, objective), **given)
 
 
-def _leaf_conditions(problem: Problem) -> dict[str, Any]:
+def leaf_conditions(problem: Problem) -> dict[str, Any]:
     """The strictest limits on the purity and on the errors of a leaf."""
     given: dict[str, Any] = {}
     for bound in problem.bounds:
@@ -72,7 +72,7 @@ def _leaf_conditions(problem: Problem) -> dict[str, Any]:
 def _numeric_solver(problem: Problem, objective: NativeObjective) -> ThresholdSolver:
     from treeml.backends.native.numeric_kernel import ThresholdSolver  # imported here: start-up time
 
-    loss, forbidden = objective.loss, _forbidden(problem)
+    loss, forbidden = objective.loss, forbidden_features(problem)
     if loss is not None:
         return ThresholdSolver(
             problem,
@@ -91,7 +91,7 @@ def _cost(problem: Problem, objective: NativeObjective) -> NDArray[np.int64]:
     return np.zeros((problem.rows, max(1, problem.classes)), dtype=np.int64)
 
 
-def _forbidden(problem: Problem) -> frozenset[int]:
+def forbidden_features(problem: Problem) -> frozenset[int]:
     """The features that a bound forbids to use."""
     return frozenset().union(
         *(
