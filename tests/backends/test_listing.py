@@ -179,6 +179,9 @@ def test_lists_within_a_slack_are_complete_and_in_order(kind: str) -> None:
         within = [(values, tree) for values, tree in every if values[0] <= slack.limit(best)]
         made = [listing.tree(number) for number in range(listing.total)]
         assert Counter(made) == Counter(tree for _, tree in within)
+        assert list(listing.trees(0, listing.total)) == made
+        third = listing.total // 3
+        assert list(listing.trees(third, third)) == made[third : 2 * third]
         values = [evaluate_goals(problem, tree) for tree in made]
         if listing.units.error == 0:
             assert values == sorted(values)

@@ -136,6 +136,20 @@ class TreeListing:
         """A tree over the tests of the problem as asked."""
         return self.tree_of_kernel(self.kernel_number(number))
 
+    def trees(self, first: int, count: int) -> Iterator[Node]:
+        """Many trees at once, over the tests of the problem as asked; their subtrees are shared."""
+        sure = max(0, min(count, self.sure - first))
+        roots = self.sets.trees(first, sure)
+        tests = self.lifted_tests().tolist()
+        made: list[Node] = []
+        nodes = self.sets.nodes()
+        for test, yes, no in zip(nodes.test.tolist(), nodes.yes.tolist(), nodes.no.tolist(), strict=True):
+            made.append(Leaf(yes) if test < 0 else Split(tests[test], made[yes], made[no]))
+        for test, yes, no in zip(*(part.tolist() for part in roots), strict=True):
+            yield Leaf(yes) if test < 0 else Split(tests[test], made[yes], made[no])
+        for number in range(first + sure, first + count):
+            yield self.tree(number)
+
     def kernel_number(self, number: int) -> int:
         return number if number < self.sure else self.examined[number - self.sure]
 

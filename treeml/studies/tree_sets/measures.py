@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -112,6 +113,27 @@ class SetEvaluator:
 
     def _outcome(self, number: int) -> TreeOutcome:
         return outcome_of(self.source.tree(number), self.dataset)
+
+
+class Evaluations:
+    """Measures of all trees of a source by their texts, each evaluated once."""
+
+    def __init__(self, source: TreeSource, measures: Measures) -> None:
+        self._source, self._measures = source, measures
+        self._measured: dict[str, tuple[Asked, Measured]] = {}
+
+    @cached_property
+    def _evaluator(self) -> SetEvaluator:
+        return SetEvaluator(self._source)
+
+    def measure(self, text: str) -> tuple[Asked, Measured]:
+        if text not in self._measured:
+            asked = self._measures.measure(text)
+            self._measured[text] = asked, self._evaluator.measure(asked)
+        return self._measured[text]
+
+    def condition(self, text: str) -> Measured:
+        return self._evaluator.condition(self._measures.condition(text))
 
 
 def value_on(asked: Asked, tree: Tree, dataset: Dataset) -> Fraction | None:

@@ -21,8 +21,8 @@ from treeml.problem.terms import Predicted
 from treeml.solving.pipeline import prepare
 from treeml.solving.result import Number, plain
 from treeml.studies.tree_sets.measures import Asked, value_on
-from treeml.studies.tree_sets.predictions import Patterns, Predictions, class_costs, patterns_of
-from treeml.studies.tree_sets.sources import ListedTrees, TreeSource, too_many
+from treeml.studies.tree_sets.predictions import Patterns, Predictions, class_costs, class_votes, number_ends, patterns_of
+from treeml.studies.tree_sets.sources import ListedTrees, Roots, TreeSource, too_many
 
 if TYPE_CHECKING:
     from treeml.studies.tree_sets.tree_set import TreeSet
@@ -137,8 +137,8 @@ def _reliance(trees: TreeSet, names: Sequence[str]) -> dict[str, tuple[Number, N
     cost, scale = _prediction_cost(trees, dataset)
     merged = np.zeros((patterns.bits.shape[1], cost.shape[1]), dtype=np.int64)
     np.add.at(merged, patterns.row, cost)
-    chosen = np.asarray(trees.ranks, dtype=np.int64)
-    before = class_costs(predictions, patterns.bits, merged, source.count)[chosen]
+    roots = predictions.chosen(np.asarray(trees.ranks, dtype=np.int64))
+    before = class_costs(predictions, patterns.bits, merged, roots)
     column_of = [test.column for test in source.tests]
     found: dict[str, tuple[Number, Number]] = {}
     for name in names:
@@ -146,8 +146,7 @@ def _reliance(trees: TreeSet, names: Sequence[str]) -> dict[str, tuple[Number, N
         if not tests:
             found[name] = (0, 0)
             continue
-        changed = _changed(predictions, patterns, merged, tests, source.count)[chosen]
-        gain = changed - dataset.rows * before  # in units of scale / rows
+        gain = _changed(predictions, patterns, merged, tests, roots) - dataset.rows * before
         ends = (Fraction(int(end), dataset.rows) * scale for end in (gain.min(), gain.max()))
         least, most = map(plain, ends)
         found[name] = (least, most)
@@ -155,16 +154,16 @@ def _reliance(trees: TreeSet, names: Sequence[str]) -> dict[str, tuple[Number, N
 
 
 def _changed(
-    predictions: Predictions, patterns: Patterns, cost: NDArray[np.int64], tests: list[int], trees: int
+    predictions: Predictions, patterns: Patterns, cost: NDArray[np.int64], tests: list[int], roots: Roots
 ) -> NDArray[np.int64]:
     """For every tree the cost if the column takes the value of each row in turn, added up over these rows."""
     answers, place = np.unique(patterns.bits[tests], axis=1, return_inverse=True)
     rows = np.bincount(place.reshape(-1)[patterns.row], minlength=answers.shape[1])
-    total = np.zeros(trees, dtype=np.int64)
+    total = np.zeros(len(roots[0]), dtype=np.int64)
     for value in range(answers.shape[1]):
         bits = patterns.bits.copy()
         bits[tests] = answers[:, value : value + 1]
-        total += int(rows[value]) * class_costs(predictions, bits, cost, trees)
+        total += int(rows[value]) * class_costs(predictions, bits, cost, roots)
     return total
 
 
@@ -202,55 +201,27 @@ def agreement(trees: TreeSet) -> Agreement:
 
 def _class_votes(trees: TreeSet, dataset: Dataset) -> NDArray[np.int64]:
     source = trees.source
+    too_many(source.count)
     predictions, patterns = Predictions(source), patterns_of(source, dataset, unseen=False)
-    chosen = _membership(trees)
-    votes = np.zeros((patterns.bits.shape[1], len(dataset.classes)), dtype=np.int64)
-    for block in predictions.blocks(patterns.bits.shape[1]):
-        for first, codes in predictions.chunks(patterns.bits[:, block]):
-            kept = codes[chosen[first : first + len(codes)]]
-            for label in range(votes.shape[1]):
-                votes[block, label] += (kept == label).sum(axis=0)
-    return votes[patterns.row]
+    roots = predictions.chosen(np.asarray(trees.ranks, dtype=np.int64))
+    return class_votes(predictions, patterns.bits, len(dataset.classes), roots)[patterns.row]
 
 
 def _number_agreement(trees: TreeSet, dataset: Dataset) -> Agreement:
     source = trees.source
+    too_many(source.count)
     predictions, patterns = Predictions(source), patterns_of(source, dataset, unseen=False)
-    chosen, numbers = _membership(trees), np.array(predictions.table, dtype=np.float64)
+    roots = predictions.chosen(np.asarray(trees.ranks, dtype=np.int64))
+    numbers = np.array(predictions.table or [0.0], dtype=np.float64)
     if numbers.ndim > 1:
         raise ValueError("agreement is about one number or class per row, and these trees predict several")
-    if not len(numbers):
-        numbers = np.array([source.tree(0).leaves[0].prediction if source.count else np.nan])
-    low = np.full(patterns.bits.shape[1], np.inf)
-    high = -low
-    lone = np.array([_lone_prediction(trees)])
-    table = np.concatenate([numbers, lone])
-    for block in predictions.blocks(len(low)):
-        for first, codes in predictions.chunks(patterns.bits[:, block], lone=len(numbers)):
-            values = table[codes[chosen[first : first + len(codes)]]]
-            if len(values):
-                low[block] = np.minimum(low[block], values.min(axis=0))
-                high[block] = np.maximum(high[block], values.max(axis=0))
-    ends = np.stack([low, high], axis=1)[patterns.row]
+    ends = number_ends(predictions, patterns.bits, numbers, roots)
+    alone = np.flatnonzero(roots[0] < 0)
+    if len(alone):
+        lone = float(source.tree(int(np.asarray(trees.ranks)[alone[0]])).leaves[0].prediction)
+        ends = np.stack([np.minimum(ends[:, 0], lone), np.maximum(ends[:, 1], lone)], axis=1)
+    ends = ends[patterns.row]
     return Agreement(("least", "most"), ends, np.flatnonzero(ends[:, 0] != ends[:, 1]))
-
-
-def _lone_prediction(trees: TreeSet) -> float:
-    """The number that a tree without splits predicts, if the source has one."""
-    place = 0
-    for test, _, _ in trees.source.chunks():
-        alone = np.flatnonzero(test < 0)
-        if len(alone):
-            return float(trees.source.tree(place + int(alone[0])).leaves[0].prediction)
-        place += len(test)
-    return float("nan")
-
-
-def _membership(trees: TreeSet) -> NDArray[np.bool_]:
-    too_many(trees.source.count)
-    chosen = np.zeros(trees.source.count, dtype=bool)
-    chosen[np.asarray(trees.ranks, dtype=np.int64)] = True
-    return chosen
 
 
 def unseen(trees: TreeSet, data: Any, y: Any, measure: str) -> Spread:
@@ -288,9 +259,10 @@ def _class_values(trees: TreeSet, asked: Asked, other: Dataset) -> list[Fraction
     patterns = patterns_of(source, other, unseen=True)
     cost = np.zeros((patterns.bits.shape[1], term.cost.shape[1]), dtype=np.int64)
     np.add.at(cost, patterns.row, term.cost)
-    totals = class_costs(Predictions(source), patterns.bits, cost, source.count)
+    predictions = Predictions(source)
+    roots = predictions.chosen(np.asarray(trees.ranks, dtype=np.int64))
     scale = factor * term.scale
-    return [scale * int(totals[int(rank)]) + goal.sum.constant for rank in trees.ranks]
+    return [scale * total + goal.sum.constant for total in class_costs(predictions, patterns.bits, cost, roots).tolist()]
 
 
 def _labels(source: TreeSource) -> list[str] | None:

@@ -191,8 +191,8 @@ class StoredTrees:
         else:
             root = Branch(self.tests[test], self._node(yes), self._node(no))
         found = replace(self.head, root=root)
-        used = set(found.columns)
-        return replace(found, fields=tuple(each for each in self.head.fields if each.name in used))
+        fields = {each.name: each for each in self.head.fields}
+        return replace(found, fields=tuple(fields[name] for name in found.columns))
 
     def _node(self, number: int) -> Node:
         nodes = self.shared

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from treeml.backends.claims import Evidence
 from treeml.lang.diagnostic import Diagnostic
 from treeml.solving.result import Number, plain
-from treeml.studies.tree_sets.measures import Measures, SetEvaluator
+from treeml.studies.tree_sets.measures import Evaluations, Measures
 from treeml.studies.tree_sets.node_values import Measured
 from treeml.studies.tree_sets.sources import ListedTrees, TreeSource, too_many
 from treeml.trees.tree import Tree
@@ -59,10 +59,16 @@ class TreeSet(Sequence[Tree]):
     """
 
     def __init__(
-        self, source: TreeSource, listed: Listed, measures: Measures, ranks: Ranks | None = None
+        self,
+        source: TreeSource,
+        listed: Listed,
+        measures: Measures,
+        ranks: Ranks | None = None,
+        evaluations: Evaluations | None = None,
     ) -> None:
         self.source, self.listed, self._measures = source, listed, measures
         self.ranks: Ranks = range(source.count) if ranks is None else ranks
+        self._evaluations = evaluations or Evaluations(source, measures)  # shared by all parts of the set
 
     # -- how many, and are they all -------------------------------------------------------
 
@@ -89,7 +95,9 @@ class TreeSet(Sequence[Tree]):
 
         >>> print(trees.statement)
         """
-        return self.listed.statement
+        if self._is_whole:
+            return self.listed.statement
+        return f"{self.count:,} of {self.listed.statement}"
 
     @property
     def best(self) -> Number | None:
@@ -172,13 +180,9 @@ class TreeSet(Sequence[Tree]):
         return self._part(_array([int(self.ranks[place]) for place in _drawn(self.count, size, seed)]))
 
     def _part(self, ranks: Ranks) -> TreeSet:
-        return TreeSet(self.source, self.listed, self._measures, ranks)
+        return TreeSet(self.source, self.listed, self._measures, ranks, self._evaluations)
 
     # -- choosing -------------------------------------------------------------------------
-
-    @cached_property
-    def _evaluator(self) -> SetEvaluator:
-        return SetEvaluator(self.source)
 
     def measure(self, measure: str) -> list[Number | None]:
         """The value of any measure of the language on every tree; None where it is undefined.
@@ -186,7 +190,7 @@ class TreeSet(Sequence[Tree]):
         >>> trees.measure("parity_gap(sex)")[:3]
         [0.12, 0.12, 0.03]
         """
-        found = self._evaluator.measure(self._measures.measure(measure))
+        found = self._evaluations.measure(measure)[1]
         shown = [None if value is None else plain(value) for value in found.table]
         return [shown[code] for code in self._codes(found).tolist()]
 
@@ -196,7 +200,7 @@ class TreeSet(Sequence[Tree]):
         >>> trees.where("parity_gap(sex) <= 2%").count
         37
         """
-        found = self._evaluator.condition(self._measures.condition(condition))
+        found = self._evaluations.condition(condition)
         held = np.array([bool(value) for value in found.table], dtype=bool)
         kept = held[self._codes(found)] if len(held) else np.zeros(0, dtype=bool)
         return self._part(self._numbers[kept])
@@ -234,8 +238,7 @@ class TreeSet(Sequence[Tree]):
 
     def _order(self, measure: str) -> NDArray[np.int64]:
         """For every tree the place of its value among all values, the best first; undefined values come last."""
-        asked = self._measures.measure(measure)
-        found = self._evaluator.measure(asked)
+        asked, found = self._evaluations.measure(measure)
         values = sorted({value for value in found.table if value is not None}, reverse=asked.maximize)
         place = {value: number for number, value in enumerate(values)}
         places = [len(values) if value is None else place[value] for value in found.table]
