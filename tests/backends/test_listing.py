@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
 
 from treeml.backends.contract import Deadline
 from treeml.backends.native.listing import Slack, TreeListing, listing_refusals
-from treeml.problem.evaluate import Routed, evaluate_goals, meets_all
 from treeml.problem import problem as problems
+from treeml.problem.evaluate import Routed, evaluate_goals, meets_all
 from treeml.problem.problem import Bound, Feature, Goal, Problem
 from treeml.problem.terms import Custom, Depth, LeafErrors, Leaves, Loss, Predicted, Purity, Sum, Support, Used
 from treeml.problem.terms import TestCost as CostOfTests
@@ -81,7 +81,13 @@ class Brute:
             for _, term in goal.sum.parts:
                 if isinstance(term, CostOfTests):
                     priced |= {feature for feature, cost in enumerate(term.costs) if cost}
-        used = {f for bound in problem.bounds for _, term in bound.sum.parts if isinstance(term, Used) for f in term.features}
+        used = {
+            f
+            for bound in problem.bounds
+            for _, term in bound.sum.parts
+            if isinstance(term, Used)
+            for f in term.features
+        }
         if not style:
             seen, kept = set(), []
             for test in self.tests:
@@ -172,7 +178,8 @@ def test_lists_within_a_slack_are_complete_and_in_order(kind: str) -> None:
         listing = TreeListing(problem)
         reached = listing.extend(slack, None, Deadline())
         if not every:
-            assert listing.total == 0 and reached.exhausted
+            assert listing.total == 0
+            assert reached.exhausted
             continue
         best = min(values[0] for values, _ in every)
         assert reached.best == best
@@ -188,7 +195,7 @@ def test_lists_within_a_slack_are_complete_and_in_order(kind: str) -> None:
             assert listing.histogram() == sorted(Counter(value[0] for value in values).items())
         else:
             grain = 2 * listing.units.error / listing.units.scale
-            assert all(one[0] <= other[0] + grain for one, other in zip(values, values[1:], strict=False))
+            assert all(one[0] <= other[0] + grain for one, other in pairwise(values))
         listed += len(made)
     assert listed > 100  # the problems are large enough to say something
 

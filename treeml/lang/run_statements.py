@@ -138,7 +138,8 @@ def _listing(statement: ListTrees, scope: Scope) -> ListingRequest | None:
         return None
     if (statement.most is not None and most is None) or (statement.within is not None and slack is None):
         return None
-    return ListingRequest(most, *(slack or (None, "")), statement.style)
+    amount, unit = slack or (None, "")
+    return ListingRequest(most, amount, unit, statement.style)
 
 
 def _slack(node: Expression, scope: Scope) -> tuple[Fraction, str] | None:

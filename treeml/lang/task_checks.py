@@ -238,18 +238,18 @@ def _report_improved_ensemble(ensemble: Ensemble | None, statements: Sequence[St
 
 
 def _report_list(statements: Sequence[Statement], goals: Sequence[CheckedGoal], findings: Findings) -> None:
-    """`within ... of best` needs a best; an improved tree is one tree, and `list` looks at all of them."""
+    """Trees are listed in the order of a goal; an improved tree is one tree, and `list` looks at all of them."""
     listed = next((statement for statement in statements if isinstance(statement, ListTrees)), None)
     if listed is None:
         return
     satisfy = next((statement for statement in statements if isinstance(statement, Satisfy)), None)
-    if listed.within is not None and satisfy is not None and not goals:
+    if satisfy is not None and not goals:
         findings.error(
             "T316",
-            "`satisfy` knows no best tree, but trees near the best are listed",
+            "`satisfy` asks for any tree, but `list` for the best ones",
             (satisfy.span, "any tree is as good as any other"),
-            (listed.span, "lists trees by their distance from the best"),
-            help=("name a goal: `minimize errors`", "or list a number of trees: `list 100 trees`"),
+            (listed.span, "lists trees in the order of a goal"),
+            help="name a goal: `minimize errors`",
         )
     improve = next((statement for statement in statements if isinstance(statement, Improve | Start)), None)
     if improve is not None:

@@ -146,7 +146,7 @@ class TreeSets:
         weight = np.ones(rows, np.int64) if model.weight is None else whole(model.weight, "weight", (rows,))
         if rows and (int(count.min()) < 1 or int(weight.min()) < 0):
             raise ValueError("counts must be positive, and weights must not be negative")
-        if model.kind == "classes" and rows and int(cost.min()) < 0:
+        if model.kind == "classes" and cost is not None and rows and int(cost.min()) < 0:
             raise ValueError("costs of classes must not be negative")
         limit = None if model.limit is None else whole(model.limit[0], "limit", (rows, width))
         purity = None if model.purity is None else whole(model.purity[0], "purity", (rows, width))

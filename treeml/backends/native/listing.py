@@ -75,6 +75,12 @@ def listing_refusals(problem: Problem) -> Iterator[Refusal]:
             )
     if problem.goals and problem.goals[0].sum.kinds() == {"Leaves"} and _predicted(problem):
         yield Refusal("a requirement on predictions", "`list` bounds predictions only if the same sum is the goal")
+    if problem.classes and not any("Predicted" in goal.sum.kinds() for goal in problem.goals):
+        yield Refusal(
+            "the goal",
+            "`list` needs a goal that depends on predictions: otherwise any class would do in any leaf",
+            "add a second goal: `then minimize errors`",
+        )
     if all(goal.sum.kinds() <= can.goals for goal in problem.goals):
         if all(bound.sum.kinds() <= can.bounds for bound in problem.bounds):
             yield from solver_refusals(problem)
@@ -306,9 +312,7 @@ class TreeListing:
         self._build(min(first + self.units.error, top), deadline, 1.0)
         if self.sets.total > MOST_EXAMINED:
             raise SetsStopped(MEMORY)
-        return min(
-            evaluate_goals(self.asked, self.tree_of_kernel(number))[0] for number in range(self.sets.total)
-        )
+        return min(evaluate_goals(self.asked, self.tree_of_kernel(number))[0] for number in range(self.sets.total))
 
     def _settle(self, limit: Fraction, deadline: Deadline) -> None:
         """Decide which of the counted trees have at most this value."""

@@ -23,16 +23,15 @@ from treeml.solving.pipeline import prepare
 from treeml.solving.request import Request
 from treeml.solving.result import plain
 from treeml.solving.verify import verify
+from treeml.studies.tree_sets.listed import Listed
 from treeml.studies.tree_sets.measures import Measures
 from treeml.studies.tree_sets.sources import ListedTrees
-from treeml.studies.tree_sets.tree_set import Listed, TreeSet
+from treeml.studies.tree_sets.tree_set import TreeSet
 
 VERIFIED = 8  # trees, from the first to the last, whose values are computed again from the rows
 
 
-def list_trees(
-    model: Statements, data: Any = None, y: Any = None, options: RunOptions = DEFAULT_OPTIONS
-) -> TreeSet:
+def list_trees(model: Statements, data: Any = None, y: Any = None, options: RunOptions = DEFAULT_OPTIONS) -> TreeSet:
     """The trees that the model's `list` statement asks for."""
     begun = monotonic()
     dataset, request = prepare(model, data, y, options, keep_table=True)
@@ -42,7 +41,10 @@ def list_trees(
             Diagnostic(
                 "B560",
                 "nothing says which trees to list",
-                helps=("add `list 100 trees` or `list trees within 2% of best`", "from Python: trees(data, slack='2%')"),
+                helps=(
+                    "add `list 100 trees` or `list trees within 2% of best`",
+                    "from Python: trees(data, slack='2%')",
+                ),
             )
         )
     lowered = lower(dataset, request).form(numeric=True)

@@ -88,9 +88,7 @@ class SetEvaluator:
             goal = lower_goal(asked.goal, self.dataset, self.features)
             return self.values.value(goal.sum, goal.negated)
         except (NotVectorized, DataError, NotImplementedError):
-            return self._one_by_one(
-                lambda outcome: evaluate_expression(asked.goal.expression, self.dataset, outcome)
-            )
+            return self._one_by_one(lambda outcome: evaluate_expression(asked.goal.expression, self.dataset, outcome))
 
     def condition(self, requirements: tuple[Requirement, ...]) -> Measured:
         try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -74,14 +75,14 @@ class NodeValues:
         table = []
         for row in rows.tolist():
             known = {key: columns[key].meaning(number) for key, number in zip(order, row, strict=True)}
-            table.append(read(lambda total, undefined, known=known: _value(total, known, undefined)))
+            table.append(read(partial(_value_known, known)))
         return Measured(codes, table)
 
     def value(self, total: Sum, negated: bool) -> Measured:
         """A goal in the user's sense; a quotient by zero has no value."""
 
         def read(value: Callable[[Sum, Any], Any]) -> Fraction | None:
-            found = value(total, None)
+            found: Fraction | None = value(total, None)
             return found if found is None or not negated else -found
 
         return self.sums([total], read)
@@ -154,7 +155,7 @@ class NodeValues:
     def _at_labels(self, cost: Whole) -> Whole:
         sums = self._sums(cost)
         labels = np.append(self.nodes.yes[self.leaves], self._lone_label())
-        return sums[np.arange(len(sums)), labels]
+        return np.asarray(sums[np.arange(len(sums)), labels], dtype=np.int64)
 
     def _lone_label(self) -> int:
         """The class of a tree without splits, if the set has one; else any."""
@@ -201,10 +202,14 @@ class NodeValues:
         of_test = bit[self.feature] if len(self.feature) else np.zeros(1, np.int64)
 
         def join(yes: Whole, no: Whole, test: Any) -> Whole:
-            return yes | no | of_test[np.maximum(test, 0)]
+            return np.asarray(yes | no | of_test[np.maximum(test, 0)], dtype=np.int64)
 
         zeros = np.zeros(len(self.leaves) + 1, np.int64)
         return self._propagated(zeros, join, lambda number: Fraction(number.bit_count()))
+
+
+def _value_known(known: dict[int, Fraction], total: Sum, undefined: Fraction | None) -> Fraction | None:
+    return _value(total, known, undefined)
 
 
 def _value(total: Sum, known: dict[int, Fraction], undefined: Fraction | None) -> Fraction | None:

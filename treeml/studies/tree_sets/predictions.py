@@ -136,9 +136,7 @@ def class_costs(
     return np.rint(total).astype(np.int64)
 
 
-def class_votes(
-    predictions: Predictions, bits: NDArray[np.bool_], classes: int, roots: Roots
-) -> NDArray[np.int64]:
+def class_votes(predictions: Predictions, bits: NDArray[np.bool_], classes: int, roots: Roots) -> NDArray[np.int64]:
     """patterns x classes: how many of these trees predict the class."""
     votes = np.zeros((bits.shape[1], classes), dtype=np.int64)
     test, yes, no = roots

@@ -21,7 +21,14 @@ from treeml.problem.terms import Predicted
 from treeml.solving.pipeline import prepare
 from treeml.solving.result import Number, plain
 from treeml.studies.tree_sets.measures import Asked, value_on
-from treeml.studies.tree_sets.predictions import Patterns, Predictions, class_costs, class_votes, number_ends, patterns_of
+from treeml.studies.tree_sets.predictions import (
+    Patterns,
+    Predictions,
+    class_costs,
+    class_votes,
+    number_ends,
+    patterns_of,
+)
 from treeml.studies.tree_sets.sources import ListedTrees, Roots, TreeSource, too_many
 
 if TYPE_CHECKING:
@@ -262,12 +269,12 @@ def _class_values(trees: TreeSet, asked: Asked, other: Dataset) -> list[Fraction
     predictions = Predictions(source)
     roots = predictions.chosen(np.asarray(trees.ranks, dtype=np.int64))
     scale = factor * term.scale
-    return [scale * total + goal.sum.constant for total in class_costs(predictions, patterns.bits, cost, roots).tolist()]
+    return [
+        scale * total + goal.sum.constant for total in class_costs(predictions, patterns.bits, cost, roots).tolist()
+    ]
 
 
 def _labels(source: TreeSource) -> list[str] | None:
     head = getattr(source, "head", None)
     classes = head.classes if head is not None else () if source.dataset is None else source.dataset.classes
     return [label_text(label) for label in classes] if len(classes) else None
-
-

@@ -35,8 +35,13 @@ Roots = tuple[Codes, Codes, Codes]  # test, yes and no of every tree; the sides 
 class TreeSource(Protocol):
     """The trees of a set, numbered from 0 in the order of the goal."""
 
-    count: int
-    dataset: Dataset | None  # the rows that the trees were found for, if they are known
+    @property
+    def count(self) -> int: ...
+
+    @property
+    def dataset(self) -> Dataset | None:
+        """The rows that the trees were found for, if they are known."""
+        ...
 
     def tree(self, number: int) -> Tree: ...
     def value(self, number: int) -> Fraction: ...

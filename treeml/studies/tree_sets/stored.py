@@ -25,9 +25,9 @@ from treeml.lang.numerals import exact_number
 from treeml.lang.statements import Statements
 from treeml.native.sets import SharedNodes
 from treeml.solving.pipeline import prepare
+from treeml.studies.tree_sets.listed import Listed
 from treeml.studies.tree_sets.measures import Measures
-from treeml.studies.tree_sets.sources import Roots, TreeSource, head_of, too_many
-from treeml.studies.tree_sets.tree_set import Listed, TreeSet
+from treeml.studies.tree_sets.sources import Roots, TreeSource, head_of, leaf_record, too_many
 from treeml.system.reading import read_text
 from treeml.system.writing import replace_file
 from treeml.trees.json_form import plain_json
@@ -36,7 +36,7 @@ from treeml.trees.routing import answers, dataset_inputs
 from treeml.trees.tree import Tree
 
 if TYPE_CHECKING:
-    import polars as pl
+    from treeml.studies.tree_sets.tree_set import TreeSet
 
 VERSION = 1
 DEEPEST = 800
@@ -244,7 +244,7 @@ class StoredTrees:
         return self._leaf_rows
 
 
-def read_set(path: Path, data: Any, y: Any) -> TreeSet:
+def read_set(path: Path, data: Any, y: Any) -> tuple[StoredTrees, Listed, Measures]:
     """The set in a file, with the rows that its measures need, if they are given."""
     try:
         content = _read_parquet(path) if path.suffix == ".parquet" else plain_json(read_text(path))
@@ -263,7 +263,7 @@ def read_set(path: Path, data: Any, y: Any) -> TreeSet:
     if data is not None:
         source.dataset, _ = prepare(model, data, y, keep_table=True)
         _same_rows(source, path)
-    return TreeSet(source, listed, measures)
+    return source, listed, measures
 
 
 def _refuse(path: Path, why: str) -> NoReturn:
@@ -302,7 +302,8 @@ def _source(content: Mapping[str, Any]) -> StoredTrees:
     test, yes, no = nodes
     record = np.where(test < 0, yes, -1)
     shared_yes = np.where(test < 0, of_record[np.where(test < 0, yes, 0)], yes)
-    shared = SharedNodes(*(part.astype(np.int32) for part in (test, shared_yes, no)), np.zeros(len(test), np.int32))
+    whole = test.astype(np.int32), shared_yes.astype(np.int32), no.astype(np.int32)
+    shared = SharedNodes(*whole, np.zeros(len(test), np.int32))
     lone = roots[0] < 0
     root_yes = np.where(lone, of_record[np.where(lone, roots[1], 0)], roots[1])
     made = tuple(part.astype(np.int32) for part in (roots[0], root_yes, roots[2]))
@@ -352,9 +353,12 @@ def _exact(text: str) -> Fraction:
 
 def _listed(content: Mapping[str, Any]) -> Listed:
     ends = {name: None if content[name] is None else _exact(content[name]) for name in ("best", "limit")}
-    words = {name: str(content[name]) for name in ("goal", "sense", "stop", "statement", "style")}
     return Listed(
-        **words,
+        goal=str(content["goal"]),
+        sense=str(content["sense"]),
+        stop=str(content["stop"]),
+        statement=str(content["statement"]),
+        style=str(content["style"]),
         best=ends["best"],
         limit=ends["limit"],
         total=int(content["total"]),
@@ -366,7 +370,13 @@ def _listed(content: Mapping[str, Any]) -> Listed:
 
 
 def _same_rows(source: StoredTrees, path: Path) -> None:
-    """The rows must be those that the trees were found for: every leaf has as many as it says."""
-    for leaf, rows in source._rows_of_leaves().items():
-        if len(rows) != source.records[int(source.record[leaf])].rows:
+    """The rows must be those that the trees were found for: every leaf holds what follows from its rows."""
+    dataset = _dataset(source)
+    ends = [(int(source.record[leaf]), rows) for leaf, rows in source._rows_of_leaves().items()]
+    if (source.roots[0] < 0).any():
+        ends.append((len(source.records) - 1, np.arange(dataset.rows)))
+    for number, rows in ends:
+        record = source.records[number]
+        label = source.head.classes.index(record.prediction) if source.head.classes else -1
+        if label >= len(dataset.classes) or leaf_record(dataset, label, rows) != record:
             _refuse(path, "its trees were found for other rows; trees.unseen(data) measures them on these")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -13,9 +12,8 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from treeml.backends.claims import Evidence
-from treeml.lang.diagnostic import Diagnostic
 from treeml.solving.result import Number, plain
+from treeml.studies.tree_sets.listed import Listed
 from treeml.studies.tree_sets.measures import Evaluations, Measures
 from treeml.studies.tree_sets.node_values import Measured
 from treeml.studies.tree_sets.sources import ListedTrees, TreeSource, too_many
@@ -25,26 +23,6 @@ if TYPE_CHECKING:
     from treeml.studies.tree_sets.rows import Agreement, ColumnImportance, Spread
 
 Ranks = range | NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """What is known about a listing as a whole. Values are in the user's sense."""
-
-    goal: str = ""  # the text of the first goal
-    sense: str = "minimize"
-    best: Fraction | None = None  # the best value; None if there is no tree, or none was found
-    limit: Fraction | None = None  # every tree from the best value to this one is known; None: every tree there is
-    total: int = 0  # trees that are known to be there, up to the limit
-    complete: bool = False  # all trees that were asked for are in the set
-    stop: str = ""  # why not: "time", "memory" or "count"
-    statement: str = ""  # the same in a sentence
-    style: str = ""
-    seconds: float = 0.0
-    statistics: Mapping[str, int] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    warnings: tuple[Diagnostic, ...] = ()
-    evidence: tuple[Evidence, ...] = ()
 
 
 class TreeSet(Sequence[Tree]):
@@ -73,7 +51,7 @@ class TreeSet(Sequence[Tree]):
     # -- how many, and are they all -------------------------------------------------------
 
     @property
-    def count(self) -> int:
+    def count(self) -> int:  # type: ignore[override]  # a number, where a list has a method
         """How many trees the set has, without making them.
 
         >>> trees.count
@@ -294,7 +272,7 @@ class TreeSet(Sequence[Tree]):
         """
         from treeml.studies.tree_sets.stored import read_set  # imported here: start-up time
 
-        return read_set(Path(path), data, y)
+        return cls(*read_set(Path(path), data, y))
 
     def to_json(self, trees: int = 10) -> dict[str, Any]:
         """The set in a few numbers, and its first trees.
