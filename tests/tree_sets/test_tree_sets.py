@@ -353,7 +353,7 @@ def test_no_tree_and_no_goal(data: dict[str, list]) -> None:
 def test_what_cannot_be_listed_is_refused(data: dict[str, list]) -> None:
     with pytest.raises(tml.RefusedError, match="which trees to list"):
         class_model().trees(data)
-    with pytest.raises(tml.RefusedError, match="one sum|same sum|leaf by leaf"):
+    with pytest.raises(tml.RefusedError, match=r"one sum|same sum|leaf by leaf"):
         tml.parse('predict ill is "yes" minimize errors require recall("yes") >= 0.9 list 3 trees').trees(data)
     with pytest.raises(tml.RefusedError, match="add up over leaves"):
         tml.parse("predict ill minimize depth list 3 trees").trees(data)

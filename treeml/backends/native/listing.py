@@ -81,9 +81,9 @@ def listing_refusals(problem: Problem) -> Iterator[Refusal]:
             "`list` needs a goal that depends on predictions: otherwise any class would do in any leaf",
             "add a second goal: `then minimize errors`",
         )
-    if all(goal.sum.kinds() <= can.goals for goal in problem.goals):
-        if all(bound.sum.kinds() <= can.bounds for bound in problem.bounds):
-            yield from solver_refusals(problem)
+    known = [goal.sum.kinds() <= can.goals for goal in problem.goals]
+    if all(known) and all(bound.sum.kinds() <= can.bounds for bound in problem.bounds):
+        yield from solver_refusals(problem)
     if problem.given_bits is None and len(problem.tests) * problem.rows > MOST_BITS:
         yield Refusal("the size", "the answers to all tests do not fit in memory", "take fewer cuts")
 

@@ -157,8 +157,10 @@ def _statement(known: Listed, asked: ListingRequest, reached: Reached, source: L
         return f"{first}: every tree up to {_text(known.limit)}"
     sign = -1 if known.sense == "maximize" else 1
     last = sign * source.value(count - 1)
-    among = f"of {known.total:,} trees up to {_text(known.limit)} "
-    return f"{first}: the first {among}; every tree better than {_text(last)} is there, and some of that value"
+    among = f"the first of {known.total:,} trees up to {_text(known.limit)}"
+    if sign * source.value(count) != last:
+        return f"{first}: {among}; every tree up to {_text(last)} is there"
+    return f"{first}: {among}; every tree better than {_text(last)} is there, and some of that value"
 
 
 def _wanted(asked: ListingRequest) -> str:
