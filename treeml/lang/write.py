@@ -172,7 +172,9 @@ def _run_pieces(statement: Ensemble | Start | Improve | ListTrees | Validate | S
             return ["improve by ", statement.method, *_part(" within ", statement.within)]
         case ListTrees():
             limit = [] if statement.within is None else [" within ", statement.within, " of best"]
-            most: list[Piece] = [] if statement.most is None else ["up to " if limit else "", statement.most, " "]
+            # A name may be one of the words of the statement: after `up to` it cannot be taken for one.
+            bound = "" if isinstance(statement.most, Number) and not limit else "up to "
+            most: list[Piece] = [] if statement.most is None else [bound, statement.most, " "]
             return ["list ", *most, "trees", *limit, f" as {statement.style}" if statement.style else ""]
         case Validate():
             return [f"validate {'on' if isinstance(statement.method, String) else 'by'} ", statement.method]
