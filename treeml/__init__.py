@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     )
     from treeml.model import Model, load, parse, solve
     from treeml.solving.result import Result
+    from treeml.studies.tree_sets.tree_set import TreeSet
     from treeml.trees.forest import Forest
     from treeml.trees.tree import Tree
 
@@ -87,6 +88,7 @@ __all__ = [
     "Status",
     "Stop",
     "Tree",
+    "TreeSet",
     "__version__",
     "absolute_loss",
     "accuracy",
@@ -146,6 +148,7 @@ _HOMES = {
     "Result": "treeml.solving.result",
     "Forest": "treeml.trees.forest",
     "Tree": "treeml.trees.tree",
+    "TreeSet": "treeml.studies.tree_sets.tree_set",
     "distill": "treeml.estimators.distillation",
     "Status": "treeml.backends.contract",
     "Stop": "treeml.backends.contract",

@@ -25,6 +25,7 @@ COMMANDS = {
     "conformance": "conformance",
     "explain": "explain",
     "fmt": "format",
+    "list": "list",
     "params": "params",
     "plot": "plot",
     "report": "report",

@@ -62,12 +62,12 @@ def _conditions(problem: Problem, objective: NativeObjective) -> Conditions:
         count=problem.count if counts else None,
         forbidden=np.array([t.feature in forbidden for t in problem.tests], dtype=np.uint8) if forbidden else None,
         column_cost=objective.column_cost,
-        leaf_limit=_leaf_limit(problem),
-        purity=_purity(problem),
+        leaf_limit=leaf_limit(problem),
+        purity=purity_limit(problem),
     )
 
 
-def _leaf_limit(problem: Problem) -> tuple[NDArray[np.int64], int] | None:
+def leaf_limit(problem: Problem) -> tuple[NDArray[np.int64], int] | None:
     """The strictest limit on the errors of a leaf."""
     strictest: tuple[NDArray[np.int64], int] | None = None
     for bound in problem.bounds:
@@ -78,7 +78,7 @@ def _leaf_limit(problem: Problem) -> tuple[NDArray[np.int64], int] | None:
     return strictest
 
 
-def _purity(problem: Problem) -> tuple[NDArray[np.int64], Fraction] | None:
+def purity_limit(problem: Problem) -> tuple[NDArray[np.int64], Fraction] | None:
     """The strictest limit on the purity of a leaf."""
     strictest: tuple[NDArray[np.int64], Fraction] | None = None
     for bound in problem.bounds:

@@ -151,4 +151,12 @@ BACKENDS = (
         "maximize margin",
         "Ask for the `accuracy` of one tree, or for an `ensemble` where a back-end grows one.",
     ),
+    CodeEntry(
+        "B560",
+        "it is not said which trees to list, or not in a unit that fits",
+        "Trees are listed by number, or by their distance from the best value: as a share of it, or in the unit of the "
+        "goal.",
+        "minimize error_rate\nlist trees within 3 rows of best",
+        "Write `list 100 trees`, `list trees within 2% of best`, or `within 3 rows of best` if the goal counts rows.",
+    ),
 )
