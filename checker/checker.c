@@ -69,6 +69,15 @@ static uint64_t hash_of (const void *data, size_t size) {
   return hash ^ hash >> 29;
 }
 
+static uint64_t hash_words (const word *data, size_t size) {
+  uint64_t hash = 0;
+  for (; size--; data++) {
+    hash = (hash ^ *data) * 0xff51afd7ed558ccdu;
+    hash ^= hash >> 29;
+  }
+  return hash;
+}
+
 static uint32_t number_of (text asked) {
   if (2 * text_count >= slots_room) {
     free (slots);
@@ -174,58 +183,46 @@ static void bounded (wide total) {
   REQUIRE (total < LIMIT, UNSUPPORTED, "costs are too large: their sum reaches 2^53");
 }
 
-/* The header. */
+/* The header: lines in a fixed order, each a key and what it needs. */
 
 typedef struct {
   uint32_t column;
-  size_t first, count; /* of the list of words */
-} condition;
+  size_t first, count; /* of the list of words, or of cuts */
+  int kind, missing_yes; /* of a test: kind 0 words, 1 cuts, 2 every */
+} list;
 
 typedef struct {
   int64_t cost[MOST_CLASSES];
-  condition *when;
+  list *when;
   size_t conditions;
 } cost_line;
 
 typedef struct {
-  int64_t price, scale, limit;
+  int64_t price, scale;
   int weighted;
   uint32_t weight;
   cost_line *lines;
   size_t count, room;
-  wide *matrix; /* rows x classes; for squares rows x 1, the weights */
+  wide *matrix; /* rows x classes; of a squared loss rows x 1, the weights */
 } amount;
-
-typedef struct {
-  uint32_t column;
-  int kind, missing_yes; /* kind 0 words, 1 cuts, 2 every */
-  size_t first, count;
-} test_line;
-
-static char separator = ',';
-static int64_t rows = -1, depth = -1, most_leaves, support = 1, bound, multiplier, divisor = 1, square_scale;
-static int classes, goals, has_require, has_tree, has_target, claim_kind, squared; /* claim: 1 optimal 2 bound 3 none */
-static uint32_t target, square_column;
-static amount amounts[MOST_GOALS + 1]; /* the requirement follows the goals */
-static test_line *tests;
-static size_t test_count, test_room;
-static uint32_t *words; /* all lists of words */
-static size_t word_count, word_room;
-static condition class_words[MOST_CLASSES], missing_words;
-static double *cuts;
-static size_t cut_count, cut_room;
-static int64_t *tree; /* in prefix order: a test, or -1 - class */
-static size_t tree_size;
-static int64_t values[MOST_GOALS + 1];
-static size_t value_count;
 
 typedef struct {
   text at;
   int quoted;
 } token;
 
+static char separator;
+static int64_t rows, depth, most_leaves, support = 1, limit, bound, multiplier, divisor = 1, square_scale;
+static int64_t values[MOST_GOALS], *tree; /* the tree in prefix order: a test, or -1 - class */
+static int classes, goals, has_require, claim_kind, squared; /* claim: 1 optimal 2 bound 3 infeasible */
+static uint32_t target, *words; /* all lists of words */
+static amount amounts[MOST_GOALS + 1]; /* the requirement follows the goals */
+static list *tests, class_words[MOST_CLASSES], missing_words;
+static size_t test_count, test_room, word_count, word_room, cut_count, cut_room, tree_size, value_count;
+static double *cuts;
 static token *tokens;
 static size_t token_count, token_room;
+static char *line_at, *file_end;
 
 /* The tokens of a line; texts in quotes lose their quotes and backslashes where they stand. */
 static void read_tokens (char *at, char *end) {
@@ -237,26 +234,24 @@ static void read_tokens (char *at, char *end) {
     }
     token next = {{at, 0}, *at == '"'};
     if (next.quoted) {
-      char *to = ++at;
-      next.at.at = to;
+      char *to = next.at.at = ++at;
       for (; at < end && *at != '"'; at++) {
-        at += *at == '\\' && at + 1 < end && (at[1] == '"' || at[1] == '\\');
-        REQUIRE ((unsigned char) *at >= 32 && (*at != '\\' || at[-1] == '\\'), UNSUPPORTED,
-                 "a line of the certificate cannot be read");
+        if (*at == '\\' && ++at < end)
+          REQUIRE (*at == '"' || *at == '\\', UNSUPPORTED, "a line of the certificate cannot be read");
+        REQUIRE (at < end && (unsigned char) *at >= 32, UNSUPPORTED, "a line of the certificate cannot be read");
         *to++ = *at;
       }
       REQUIRE (at < end, UNSUPPORTED, "a line of the certificate cannot be read");
       next.at.size = (size_t) (to - next.at.at);
       at++;
-    } else {
-      while (at < end && (unsigned char) *at > 32 && *at != '"')
-        at++, next.at.size++;
-    }
+    } else
+      for (; at < end && (unsigned char) *at > 32 && *at != '"'; at++)
+        next.at.size++;
     REQUIRE (at == end || *at == ' ', UNSUPPORTED, "a line of the certificate cannot be read");
     tokens = grow (tokens, token_count, &token_room, sizeof *tokens);
     tokens[token_count++] = next;
   }
-  REQUIRE (token_count, UNSUPPORTED, "a line of the certificate is empty");
+  REQUIRE (token_count, UNSUPPORTED, "a line of the certificate cannot be read");
 }
 
 static int is (size_t i, const char *name) {
@@ -264,12 +259,30 @@ static int is (size_t i, const char *name) {
          !memcmp (tokens[i].at.at, name, strlen (name));
 }
 
+/* Is the next line one with this key? If so, it is taken, and must have so many tokens after the key. */
+static int take (const char *key, size_t least, size_t most) {
+  static char *ready;
+  REQUIRE (line_at <= file_end, UNSUPPORTED, "the header ends too early");
+  char *stop = memchr (line_at, '\n', (size_t) (file_end - line_at));
+  if (ready != line_at)
+    read_tokens (line_at, stop ? stop : file_end);
+  ready = line_at;
+  if (!is (0, key))
+    return 0;
+  REQUIRE (token_count > least && token_count <= most + 1, UNSUPPORTED, "a line of the header is too short or too long");
+  line_at = (stop ? stop : file_end) + 1;
+  return 1;
+}
+
+static void must (const char *key, size_t least, size_t most) {
+  REQUIRE (take (key, least, most), UNSUPPORTED, "the line `%s` is missing", key);
+}
+
 static int64_t whole (size_t i, int64_t least, int64_t most) {
-  REQUIRE (i < token_count && !tokens[i].quoted, UNSUPPORTED, "a whole number is missing");
   text t = tokens[i].at;
   size_t at = t.size > 1 && t.at[0] == '-';
-  int64_t value = 0, negative = at;
-  int good = t.size - at <= 16;
+  int64_t value = 0, negative = (int64_t) at;
+  int good = !tokens[i].quoted && t.size - at <= 16;
   for (; good && at < t.size; at++) {
     good = t.at[at] >= '0' && t.at[at] <= '9';
     value = 10 * value + (t.at[at] - '0');
@@ -280,43 +293,52 @@ static int64_t whole (size_t i, int64_t least, int64_t most) {
 }
 
 static uint32_t quoted (size_t i) {
-  REQUIRE (i < token_count && tokens[i].quoted, UNSUPPORTED, "a text in quotes is missing");
+  REQUIRE (tokens[i].quoted, UNSUPPORTED, "a text in quotes is missing");
   return number_of (tokens[i].at);
 }
 
-static void add_words (size_t from, size_t to, size_t *first, size_t *count) {
-  *first = word_count;
-  *count = to - from;
-  for (; from < to; from++) {
+static void add_words (list *to, size_t from, size_t end) {
+  to->first = word_count;
+  to->count = end - from;
+  for (; from < end; from++) {
     words = grow (words, word_count, &word_room, sizeof *words);
     words[word_count++] = quoted (from);
   }
 }
 
 static void read_test (void) {
-  REQUIRE (token_count >= 3, UNSUPPORTED, "a test is not understood");
-  test_line t = {.column = quoted (1)};
+  list t = {.column = quoted (1), .kind = is (2, "words") ? 0 : is (2, "cuts") ? 1 : 2, .first = cut_count};
   size_t end = token_count;
-  if (end > 3 && is (end - 1, "missing"))
-    t.missing_yes = 1, end--;
-  if (is (2, "words") && end > 3 && !t.missing_yes) {
-    add_words (3, end, &t.first, &t.count);
-  } else if (is (2, "cuts") && end > 3) {
-    t.kind = 1;
-    t.first = cut_count;
-    t.count = end - 3;
-    for (size_t i = 3; i < end; i++) {
-      REQUIRE (!tokens[i].quoted, UNSUPPORTED, "a cut is not a number");
-      cuts = grow (cuts, cut_count, &cut_room, sizeof *cuts);
-      cuts[cut_count++] = number (tokens[i].at);
-      REQUIRE (i == 3 || cuts[cut_count - 2] < cuts[cut_count - 1], UNSUPPORTED, "cuts are not in rising order");
-    }
-  } else {
-    REQUIRE (is (2, "every") && end == 3, UNSUPPORTED, "a test is not understood");
-    t.kind = 2;
+  t.missing_yes = t.kind && end > 3 && is (end - 1, "missing");
+  end -= (size_t) t.missing_yes;
+  REQUIRE (t.kind == 2 ? is (2, "every") && end == 3 : end > 3, UNSUPPORTED, "a test is not understood");
+  if (!t.kind)
+    add_words (&t, 3, end);
+  for (size_t i = 3; t.kind == 1 && i < end; i++, t.count++) {
+    REQUIRE (!tokens[i].quoted, UNSUPPORTED, "a cut is not a number");
+    cuts = grow (cuts, cut_count, &cut_room, sizeof *cuts);
+    cuts[cut_count++] = number (tokens[i].at);
+    REQUIRE (i == 3 || cuts[cut_count - 2] < cuts[cut_count - 1], UNSUPPORTED, "cuts are not in rising order");
   }
   tests = grow (tests, test_count, &test_room, sizeof *tests);
   tests[test_count++] = t;
+}
+
+static void read_cost (amount *a) {
+  REQUIRE (token_count > (size_t) classes, UNSUPPORTED, "a line `cost` does not give one cost for every class");
+  a->lines = grow (a->lines, a->count, &a->room, sizeof *a->lines);
+  cost_line *line = &a->lines[a->count++];
+  memset (line, 0, sizeof *line);
+  for (int c = 0; c < classes; c++)
+    line->cost[c] = whole ((size_t) c + 1, -LIMIT, LIMIT);
+  line->when = make (token_count, sizeof *line->when);
+  for (size_t at = (size_t) classes + 1, end; at < token_count; at = end) {
+    for (end = at + 1; end < token_count && !is (end, "when"); end++)
+      ;
+    REQUIRE (is (at, "when") && end > at + 2, UNSUPPORTED, "a condition of a line `cost` is not understood");
+    line->when[line->conditions].column = quoted (at + 1);
+    add_words (&line->when[line->conditions++], at + 2, end);
+  }
 }
 
 static void read_amount (amount *a, size_t at) {
@@ -329,127 +351,77 @@ static void read_amount (amount *a, size_t at) {
     at += 3;
   }
   REQUIRE (at == token_count, UNSUPPORTED, "a goal or requirement is not understood");
+  while (take ("cost", 1, INT32_MAX))
+    read_cost (a);
 }
 
-static void read_cost (void) {
-  size_t when = 1;
-  while (when < token_count && !is (when, "when"))
-    when++;
-  REQUIRE ((has_require || goals) && when == (size_t) classes + 1 && when + 1 != token_count, UNSUPPORTED,
-           "a line `cost` does not give one cost for every class of a goal");
-  amount *a = &amounts[has_require ? goals : goals - 1];
-  a->lines = grow (a->lines, a->count, &a->room, sizeof *a->lines);
-  cost_line *line = &a->lines[a->count++];
-  memset (line, 0, sizeof *line);
-  if (when < token_count)
-    line->when = make (token_count - when, sizeof *line->when);
-  for (size_t at = when + 1; at < token_count;) {
-    size_t end = at;
-    while (end < token_count && !is (end, "and"))
-      end++;
-    REQUIRE (end >= at + 2 && end + 1 != token_count, UNSUPPORTED, "a condition of a line `cost` has no words");
-    condition *c = &line->when[line->conditions++];
-    c->column = quoted (at);
-    add_words (at + 1, end, &c->first, &c->count);
-    at = end + 1;
+static void check_form (void) {
+  if (claim_kind == 3) {
+    REQUIRE (has_require && classes && !goals && !multiplier && !tree_size && !value_count && divisor == 1, UNSUPPORTED,
+             "a certificate that nothing is feasible has classes, one requirement and no goal or tree");
+    return;
   }
-  for (int c = 0; c < classes; c++)
-    line->cost[c] = whole ((size_t) c + 1, -LIMIT, LIMIT);
+  REQUIRE (goals && (has_require || !multiplier), UNSUPPORTED, "there is no goal, or more than 8");
+  REQUIRE (claim_kind == 1 || goals == 1, UNSUPPORTED, "a bound is about one goal");
+  REQUIRE (classes || (claim_kind == 2 && !has_require && !amounts[0].count), UNSUPPORTED,
+           "a squared loss is one goal without requirement, and the claim is a bound");
 }
 
-static void read_claim_kind (void) {
-  claim_kind = is (1, "optimal") ? 1 : is (1, "bound") ? 2 : is (1, "infeasible") ? 3 : 0;
-  REQUIRE (claim_kind && token_count == (claim_kind == 2 ? 3u : 2u), UNSUPPORTED, "the line `claim` is not understood");
-  if (claim_kind == 2)
-    bound = whole (2, -LIMIT, LIMIT);
-}
-
-static void read_line (void) {
-  static const char *once[] = {"separator", "rows",    "target",     "depth", "support", "leaves", "missing",
-                               "squared",   "require", "multiplier", "tree",  "value",   "claim"};
-  static int seen[sizeof once / sizeof *once];
-  size_t n = token_count, key = 0;
-  while (key < sizeof once / sizeof *once && !is (0, once[key]))
-    key++;
-  if (key < sizeof once / sizeof *once)
-    REQUIRE (!seen[key]++, UNSUPPORTED, "a line of the header stands twice");
-  if (is (0, "separator") && n == 2) {
-    quoted (1);
-    REQUIRE (tokens[1].at.size == 1 && strchr (",;|", *tokens[1].at.at), UNSUPPORTED, "the separator is not supported");
-    separator = *tokens[1].at.at;
-  } else if (is (0, "rows") && n == 2)
-    rows = whole (1, 0, INT32_MAX);
-  else if (is (0, "target") && n == 2)
-    target = quoted (1), has_target = 1;
-  else if (is (0, "class") && n > 1 && classes < MOST_CLASSES) {
-    add_words (1, n, &class_words[classes].first, &class_words[classes].count);
-    classes++;
-  } else if (is (0, "depth") && n == 2)
-    depth = whole (1, 0, MOST_DEPTH);
-  else if (is (0, "support") && n == 2)
-    support = whole (1, 1, INT32_MAX);
-  else if (is (0, "leaves") && n == 2)
-    most_leaves = whole (1, 1, MOST_LEAVES);
-  else if (is (0, "missing") && n > 1)
-    add_words (1, n, &missing_words.first, &missing_words.count);
-  else if (is (0, "test"))
-    read_test ();
-  else if (is (0, "goal")) {
-    REQUIRE (goals < MOST_GOALS && !has_require, UNSUPPORTED, "goals come first, and at most 8 of them");
-    read_amount (&amounts[goals++], 1);
-  } else if (is (0, "squared") && n == 3)
-    squared = 1, square_column = quoted (1), square_scale = whole (2, 0, LIMIT);
-  else if (is (0, "require") && n > 1) {
-    has_require = 1;
-    amounts[goals].limit = whole (1, -LIMIT, LIMIT);
-    read_amount (&amounts[goals], 2);
-  } else if (is (0, "cost") && n > 1)
-    read_cost ();
-  else if (is (0, "multiplier") && n == 3)
-    multiplier = whole (1, 0, (int64_t) 1 << 31), divisor = whole (2, 0, (int64_t) 1 << 31);
-  else if (is (0, "tree") && n > 1) {
-    has_tree = 1;
-    tree = make (n, sizeof *tree);
-    for (tree_size = 0; tree_size + 1 < n; tree_size++)
-      tree[tree_size] = whole (tree_size + 1, -LIMIT, LIMIT);
-  } else if (is (0, "value") && n > 1 && n <= MOST_GOALS + 1)
-    for (value_count = 0; value_count + 1 < n; value_count++)
-      values[value_count] = whole (value_count + 1, -LIMIT, LIMIT);
-  else if (is (0, "claim") && n > 1)
-    read_claim_kind ();
-  else
-    fail (UNSUPPORTED, "a line of the header is not understood");
-}
-
-/* The header is read up to the line `claims`; what follows is returned. */
-static text read_header (text all, int64_t *claims) {
-  char *at = all.at, *end = all.at + all.size;
-  for (int line = 0; at < end; line++) {
-    char *stop = memchr (at, '\n', (size_t) (end - at));
-    stop = stop ? stop : end;
-    if (line == 0) {
-      REQUIRE (stop - at == 20 && !memcmp (at, "treeml certificate 1", 20), UNSUPPORTED,
-               "the first line is not `treeml certificate 1`");
-    } else {
-      read_tokens (at, stop);
-      if (is (0, "claims")) {
-        REQUIRE (token_count == 2, UNSUPPORTED, "the line `claims` is not understood");
-        *claims = whole (1, 0, LIMIT);
-        at = stop < end ? stop + 1 : end;
-        return (text) {at, (size_t) (end - at)};
-      }
-      read_line ();
+static void read_header (void) {
+  must ("treeml", 2, 2);
+  REQUIRE (is (1, "certificate") && is (2, "1"), UNSUPPORTED, "this is not a certificate of version 1");
+  must ("separator", 1, 1);
+  quoted (1);
+  separator = tokens[1].at.size == 1 ? *tokens[1].at.at : 0;
+  REQUIRE (separator == ',' || separator == ';' || separator == '|', UNSUPPORTED, "the separator is not supported");
+  must ("rows", 1, 1);
+  rows = whole (1, 1, INT32_MAX);
+  if ((squared = take ("squared", 2, 2)))
+    target = quoted (1), square_scale = whole (2, 0, LIMIT);
+  else {
+    must ("target", 1, 1);
+    target = quoted (1);
+    for (; take ("class", 1, INT32_MAX); classes++) {
+      REQUIRE (classes < MOST_CLASSES, UNSUPPORTED, "there are no classes, or more than 64");
+      add_words (&class_words[classes], 1, token_count);
     }
-    at = stop < end ? stop + 1 : end;
+    REQUIRE (classes, UNSUPPORTED, "there are no classes, or more than 64");
   }
-  fail (UNSUPPORTED, "the line `claims` is missing");
-  return all;
+  must ("depth", 1, 1);
+  depth = whole (1, 0, MOST_DEPTH);
+  if (take ("leaves", 1, 1))
+    most_leaves = whole (1, 0, MOST_LEAVES);
+  if (take ("support", 1, 1))
+    support = whole (1, 1, INT32_MAX);
+  if (take ("missing", 1, INT32_MAX))
+    add_words (&missing_words, 1, token_count);
+  while (take ("test", 2, INT32_MAX))
+    read_test ();
+  REQUIRE (test_count, UNSUPPORTED, "there are no tests");
+  while (take ("goal", 0, INT32_MAX)) {
+    REQUIRE (goals < MOST_GOALS, UNSUPPORTED, "there is no goal, or more than 8");
+    read_amount (&amounts[goals++], 1);
+  }
+  if ((has_require = take ("require", 1, INT32_MAX)))
+    limit = whole (1, -LIMIT, LIMIT), read_amount (&amounts[goals], 2);
+  if (take ("multiplier", 2, 2))
+    multiplier = whole (1, 0, (int64_t) 1 << 31), divisor = whole (2, 1, (int64_t) 1 << 31);
+  must ("claim", 1, 2);
+  claim_kind = is (1, "optimal") ? 1 : is (1, "bound") ? 2 : is (1, "infeasible") ? 3 : 0;
+  REQUIRE (claim_kind && token_count == (claim_kind == 2 ? 3u : 2u), UNSUPPORTED, "the claim is not understood");
+  bound = claim_kind == 2 ? whole (2, -LIMIT, LIMIT) : 0;
+  if (take ("tree", 1, INT32_MAX))
+    for (tree = make (token_count, sizeof *tree); tree_size + 1 < token_count; tree_size++)
+      tree[tree_size] = whole (tree_size + 1, -LIMIT, LIMIT);
+  if (take ("value", 1, MOST_GOALS))
+    for (; value_count + 1 < token_count; value_count++)
+      values[value_count] = whole (value_count + 1, -LIMIT, LIMIT);
+  check_form ();
 }
 
 /* The data. */
 
 static uint32_t **columns; /* by the number of the column's name: the texts of its cells, if the header names it */
-static size_t column_room;
 
 static text strip (char *at, char *end) {
   while (at < end && (*at == ' ' || *at == '\t'))
@@ -489,10 +461,7 @@ static void use_column (uint32_t name) {
 static void use_columns (void) {
   for (size_t i = 0; i < test_count; i++)
     use_column (tests[i].column);
-  if (classes)
-    use_column (target);
-  if (squared)
-    use_column (square_column);
+  use_column (target);
   for (int g = 0; g < goals + has_require; g++) {
     if (amounts[g].weighted)
       use_column (amounts[g].weight);
@@ -504,52 +473,43 @@ static void use_columns (void) {
 
 static void read_data (text all) {
   REQUIRE (!memchr (all.at, 0, all.size) && !(all.size > 2 && !memcmp (all.at, "\xef\xbb\xbf", 3)), UNSUPPORTED,
-           "the data hold a NUL byte or begin with a byte order mark");
+           "the data hold NUL or a byte order mark");
   char *end = all.at + all.size;
   while (end > all.at && (end[-1] == '\n' || (end[-1] == '\r' && (end - 1 == all.at || end[-2] == '\n'))))
     end--;
   REQUIRE (end > all.at, UNSUPPORTED, "the data are empty");
-  int64_t lines = 0, width = 0;
-  for (char *at = all.at; at; lines++) { /* the first pass only looks at the form */
-    char *stop = memchr (at, '\n', (size_t) (end - at)), *last = stop ? stop : end;
-    REQUIRE (last - at < INT32_MAX && lines < INT32_MAX, UNSUPPORTED, "the data are too large");
-    last -= last > at && last[-1] == '\r';
-    REQUIRE (!memchr (at, '\r', (size_t) (last - at)), UNSUPPORTED, "the data hold a carriage return inside a line");
-    at = stop ? stop + 1 : NULL;
-  }
-  column_room = text_count + 1;
-  columns = make (column_room, sizeof *columns);
-  int64_t row = -1, at_most = lines - 1;
-  if (rows == at_most)
-    use_columns ();
-  uint32_t **places = NULL;
-  size_t place_room = 0;
-  int *found = make (column_room, sizeof *found);
+  size_t names = text_count, place_room = 0;
+  columns = make (names, sizeof *columns);
+  use_columns ();
+  int *found = make (names, sizeof *found);
+  uint32_t **places = NULL; /* of every column that the header names */
+  int64_t row = -1, width = 0;
   for (char *at = all.at; at; row++) {
     char *stop = memchr (at, '\n', (size_t) (end - at)), *last = stop ? stop : end;
     last -= last > at && last[-1] == '\r';
+    REQUIRE (!memchr (at, '\r', (size_t) (last - at)), UNSUPPORTED, "the data hold a carriage return inside a line");
     int64_t column = 0;
-    for (char *cell_at = at; cell_at; column++) {
+    for (char *next = at; next; column++) {
       text cell;
-      cell_at = next_cell (cell_at, last, &cell);
-      REQUIRE (row < 0 || column < width, UNSUPPORTED, "the lines of the data do not have equally many values");
+      next = next_cell (next, last, &cell);
       if (row < 0) {
         places = grow (places, (size_t) column, &place_room, sizeof *places);
         uint32_t name = number_of (cell);
-        places[column] = name < column_room ? columns[name] : NULL;
-        if (name < column_room)
+        places[column] = name < names ? columns[name] : NULL;
+        if (name < names)
           found[name]++;
-      } else if (places[column])
+      } else if (column < width && row < rows && places[column])
         places[column][row] = number_of (cell);
     }
     REQUIRE (row < 0 || column == width, UNSUPPORTED, "the lines of the data do not have equally many values");
     width = column;
     at = stop ? stop + 1 : NULL;
   }
-  REQUIRE (rows == at_most, REJECTED, "the data have %lld rows, and the certificate is about %lld", (long long) at_most,
+  REQUIRE (row == rows, REJECTED, "the data have %lld rows, and the certificate is about %lld", (long long) row,
            (long long) rows);
-  for (size_t i = 0; i < column_room; i++)
+  for (size_t i = 0; i < names; i++)
     REQUIRE (!columns[i] || found[i] == 1, UNSUPPORTED, "the data do not have exactly one column of a name");
+  free (found), free (places);
 }
 
 /* The problem on merged rows: a test sends rows with rank <= cut to its yes side, and cuts of a column are a family. */
@@ -567,7 +527,7 @@ static wide factor[MOST_GOALS];
 static unsigned char *marked;
 static size_t marked_room;
 
-static const unsigned char *mark (const uint32_t *list, size_t size) {
+static const unsigned char *mark (const uint32_t *given, size_t size) {
   if (marked_room < text_count) {
     free (marked);
     marked = make (text_count, 1);
@@ -575,7 +535,7 @@ static const unsigned char *mark (const uint32_t *list, size_t size) {
   }
   memset (marked, 0, marked_room);
   for (size_t i = 0; i < size; i++)
-    marked[list[i]] = 1;
+    marked[given[i]] = 1;
   return marked;
 }
 
@@ -585,7 +545,7 @@ static int by_value (const void *a, const void *b) {
 }
 
 /* The ranks of one family; returns the number of its cuts. */
-static int64_t make_ranks (const test_line *t, size_t family) {
+static int64_t make_ranks (const list *t, size_t family) {
   const uint32_t *cell = columns[t->column];
   int64_t n = 0;
   if (t->kind == 0) {
@@ -634,13 +594,12 @@ static wide absolute (wide x) { return x < 0 ? -x : x; }
 
 static void make_matrix (amount *a) {
   size_t width = classes ? (size_t) classes : 1;
-  REQUIRE (!squared || !a->count, UNSUPPORTED, "a squared loss has no costs of classes");
   a->matrix = make ((size_t) rows * width, sizeof *a->matrix);
   unsigned char *holds = make ((size_t) rows, 1);
   for (size_t i = 0; i < a->count; i++) {
     memset (holds, 1, (size_t) rows);
     for (size_t j = 0; j < a->lines[i].conditions; j++) {
-      const condition *c = &a->lines[i].when[j];
+      const list *c = &a->lines[i].when[j];
       const unsigned char *fits = mark (words + c->first, c->count);
       for (int64_t r = 0; r < rows; r++)
         holds[r] &= fits[columns[c->column][r]];
@@ -678,12 +637,10 @@ static wide spread (const amount *a) {
 
 /* The vector of a row of the data, before rows are merged. */
 static int64_t *square_rows (void) {
-  REQUIRE (goals == 1 && !has_require && claim_kind == 2, UNSUPPORTED,
-           "a squared loss is one goal without requirement, and the claim is a bound");
   int64_t *all = make ((size_t) rows * channels, sizeof *all), middle = 0;
   wide total = 0, absolutes = 0, squares = 0;
   for (int64_t r = 0; r < rows; r++)
-    total += all[(size_t) r * channels + 1] = scaled (texts[columns[square_column][r]], square_scale);
+    total += all[(size_t) r * channels + 1] = scaled (texts[columns[target][r]], square_scale);
   middle = (int64_t) (total >= 0 ? total / rows : -((-total + rows - 1) / rows));
   for (int64_t r = 0; r < rows; r++) {
     int64_t *v = all + (size_t) r * channels;
@@ -701,20 +658,11 @@ static int64_t *square_rows (void) {
 static int64_t *class_rows (void) {
   int64_t *all = make ((size_t) rows * channels, sizeof *all);
   wide by[MOST_GOALS + 1] = {0}, total = 0, paid = 0;
-  if (claim_kind == 3) {
-    REQUIRE (has_require && !multiplier && divisor == 1 && !has_tree && !value_count && !goals, UNSUPPORTED,
-             "a certificate that nothing is feasible has one requirement and no goal or tree");
-    by[0] = 1;
-  } else {
-    REQUIRE (goals && divisor >= 1 && (!multiplier || has_require), UNSUPPORTED,
-             "the goal or the requirement of the multiplier is missing");
-    factor[goals - 1] = 1;
-    for (int g = goals - 1; g > 0; g--)
-      bounded (factor[g - 1] = factor[g] * (spread (&amounts[g]) + 1));
-    for (int g = 0; g < goals; g++)
-      bounded (by[g] = factor[g] * divisor);
-    by[goals] = multiplier;
+  for (int g = goals - 1; g >= 0; g--) {
+    bounded (factor[g] = g == goals - 1 ? 1 : factor[g + 1] * (spread (&amounts[g + 1]) + 1));
+    bounded (by[g] = factor[g] * divisor);
   }
+  by[goals] = goals ? multiplier : 1;
   for (int g = 0; g < goals + has_require; g++)
     bounded (paid += by[g] * amounts[g].price);
   for (int64_t r = 0; r < rows; r++) {
@@ -853,6 +801,8 @@ static int64_t leaf_cost (const int64_t *sum) {
   return least + price;
 }
 
+static int32_t *listed_rows;
+
 static int64_t at_least (int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* The cost of a set that becomes a leaf; `listed` receives its rows. */
@@ -873,15 +823,19 @@ static int64_t sum_rows (const word *set, int32_t *listed, size_t *size, int64_t
 
 /* Rule DEPTH2, where every column is one test: the sums of all pairs of tests. */
 
-static int64_t *pair, *single; /* pairs x channels + 1 (the count), tests x channels + 1 */
+static int64_t *pair, *single, *split; /* channels and the count x pairs, x tests, two sides x tests */
+static int32_t *active, *packed;
 
 static void index_pairs (void) {
   size_t kept = 0;
   word **bits = make (test_count, sizeof *bits);
   for (size_t f = 0; f < test_count; f++) {
     size_t yes = 0, same = 0;
-    word flip = merged && (yes_bits[f][0] & 1) ? ~(word) 0 : 0, *own = make (set_words, sizeof *own);
     for (size_t w = 0; w < set_words; w++)
+      yes += (size_t) __builtin_popcountll (yes_bits[f][w]);
+    word flip = 2 * yes > merged || (2 * yes == merged && (yes_bits[f][0] & 1)) ? ~(word) 0 : 0;
+    word *own = make (set_words, sizeof *own);
+    for (size_t w = yes = 0; w < set_words; w++)
       own[w] = (yes_bits[f][w] ^ flip) & (w + 1 < set_words || !(merged % 64) ? ~(word) 0 : ~(~(word) 0 << merged % 64));
     for (size_t g = 0; g < kept && !same; g++)
       same = !memcmp (bits[g], own, set_words * sizeof *own);
@@ -911,68 +865,87 @@ static void index_pairs (void) {
   REQUIRE (kept < 20000, UNSUPPORTED, "too many tests");
   pair = make (kept * kept * (channels + 1), sizeof *pair);
   single = make (kept * (channels + 1), sizeof *single);
+  split = make (2 * kept, sizeof *split);
+  active = make (kept, sizeof *active);
+  packed = make (kept, sizeof *packed);
 }
 
 static int64_t cell_cost (const int64_t *sum) { return sum[channels] < support ? LIMIT : leaf_cost (sum); }
 
-static int64_t best_pair (const int32_t *listed, size_t size, const int64_t *sum, int64_t lines, int deep, int64_t leaves) {
-  size_t wide_channels = channels + 1, row_size = pair_tests * wide_channels;
-  int64_t all[MOST_CLASSES + 4], best = 2 * LIMIT;
-  memcpy (all, sum, channels * sizeof *all);
-  all[channels] = lines;
-  memset (single, 0, row_size * sizeof *single);
-  if (deep)
-    memset (pair, 0, pair_tests * row_size * sizeof *pair);
+/* Adds up the rows of every test that splits the set, and of every pair of them; returns how many there are. */
+static size_t add_pairs (const int32_t *listed, size_t size, size_t planes) {
+  size_t many = 0;
+  memset (active, 0, pair_tests * sizeof *active);
+  for (size_t i = 0; i < size; i++)
+    for (int32_t at = one_place[listed[i]]; at < one_place[listed[i] + 1]; at++)
+      active[ones[at]]++;
+  for (size_t t = 0; t < pair_tests; t++)
+    active[t] = active[t] && active[t] < (int32_t) size ? (int32_t) many++ : -1;
+  memset (single, 0, planes * many * sizeof *single);
+  memset (pair, 0, planes * many * many * sizeof *pair);
   for (size_t i = 0; i < size; i++) {
-    size_t r = (size_t) listed[i];
-    const int64_t *v = vector + r * channels;
-    const int32_t *one = ones + one_place[r], *end = ones + one_place[r + 1];
-    for (const int32_t *a = one; a < end; a++) {
-      int64_t *to = single + (size_t) *a * wide_channels, *line = pair + (size_t) *a * row_size;
-      for (size_t c = 0; c < channels; c++)
-        to[c] += v[c];
-      to[channels] += count[r];
-      for (const int32_t *b = a + 1; deep && b < end; b++) {
-        int64_t *cell = line + (size_t) *b * wide_channels;
-        for (size_t c = 0; c < channels; c++)
-          cell[c] += v[c];
-        cell[channels] += count[r];
+    size_t r = (size_t) listed[i], own = 0;
+    for (int32_t at = one_place[r]; at < one_place[r + 1]; at++)
+      if (active[ones[at]] >= 0)
+        packed[own++] = active[ones[at]];
+    for (size_t c = 0; c < planes; c++) {
+      int64_t add = c < channels ? vector[r * channels + c] : count[r], *to = pair + c * many * many;
+      for (size_t a = 0; add && a < own; a++) {
+        single[c * many + (size_t) packed[a]] += add;
+        for (size_t b = a + 1; b < own; b++)
+          to[(size_t) packed[a] * many + (size_t) packed[b]] += add;
       }
     }
   }
-  int64_t *split = make (2 * pair_tests, sizeof *split); /* the best two leaves on either side of every test */
-  for (size_t t = 0; t < 2 * pair_tests; t++)
-    split[t] = 2 * LIMIT;
-  for (size_t a = 0; deep && a < pair_tests; a++)
-    for (size_t b = a + 1; b < pair_tests; b++) {
-      int64_t cell[4][MOST_CLASSES + 4], cost[4];
-      const int64_t *both = pair + a * row_size + b * wide_channels, *x = single + a * wide_channels,
-                    *y = single + b * wide_channels;
-      for (size_t c = 0; c < wide_channels; c++) {
-        cell[0][c] = both[c];
-        cell[1][c] = x[c] - both[c];
-        cell[2][c] = y[c] - both[c];
-        cell[3][c] = all[c] - x[c] - y[c] + both[c];
+  return many;
+}
+
+/* The best two leaves on the yes side (`split`) and on the no side (after `many`) of every test. */
+static void split_sides (const int64_t *all, size_t many, size_t planes) {
+  const int64_t *x = single, *y = single + many, *p = pair, *q = pair + many * many, twice = 2 * price;
+  int two = channels == 2 && support == 1;
+  for (size_t a = 0; a < many; a++, p += many, q += many)
+    for (size_t b = a + 1; b < many; b++) {
+      int64_t cost[4], cell[4][MOST_CLASSES + 4];
+      if (two) {
+        cost[0] = at_least (p[b], q[b]);
+        cost[1] = at_least (x[a] - p[b], y[a] - q[b]);
+        cost[2] = at_least (x[b] - p[b], y[b] - q[b]);
+        cost[3] = at_least (all[0] - x[a] - x[b] + p[b], all[1] - y[a] - y[b] + q[b]);
+      } else {
+        for (size_t c = 0; c < planes; c++) {
+          int64_t both = pair[(c * many + a) * many + b], m = single[c * many + a], n = single[c * many + b];
+          cell[0][c] = both, cell[1][c] = m - both, cell[2][c] = n - both, cell[3][c] = all[c] - m - n + both;
+        }
+        for (int i = 0; i < 4; i++)
+          cost[i] = (planes > channels ? cell_cost (cell[i]) : leaf_cost (cell[i])) - price;
       }
-      for (int i = 0; i < 4; i++)
-        cost[i] = cell_cost (cell[i]);
-      split[2 * a] = at_least (split[2 * a], cost[0] + cost[1]);
-      split[2 * a + 1] = at_least (split[2 * a + 1], cost[2] + cost[3]);
-      split[2 * b] = at_least (split[2 * b], cost[0] + cost[2]);
-      split[2 * b + 1] = at_least (split[2 * b + 1], cost[1] + cost[3]);
+      split[a] = at_least (split[a], cost[0] + cost[1] + twice);
+      split[many + a] = at_least (split[many + a], cost[2] + cost[3] + twice);
+      split[b] = at_least (split[b], cost[0] + cost[2] + twice);
+      split[many + b] = at_least (split[many + b], cost[1] + cost[3] + twice);
     }
-  for (size_t t = 0; t < pair_tests; t++) {
-    int64_t other[MOST_CLASSES + 4], *own = single + t * wide_channels;
-    for (size_t c = 0; c < wide_channels; c++)
-      other[c] = all[c] - own[c];
+}
+
+static int64_t best_pair (const int32_t *listed, size_t size, int64_t *all, int64_t lines, int deep, int64_t leaves) {
+  size_t planes = channels + (support > 1), many = add_pairs (listed, size, planes);
+  int64_t best = 2 * LIMIT, own[MOST_CLASSES + 4], other[MOST_CLASSES + 4];
+  all[channels] = lines;
+  own[channels] = other[channels] = support;
+  for (size_t t = 0; t < 2 * many; t++)
+    split[t] = 2 * LIMIT;
+  if (deep)
+    split_sides (all, many, planes);
+  for (size_t t = 0; t < many; t++) {
+    for (size_t c = 0; c < planes; c++)
+      own[c] = single[c * many + t], other[c] = all[c] - own[c];
     int64_t yes = cell_cost (own), no = cell_cost (other);
     best = at_least (best, yes + no);
     if (leaves >= 3)
-      best = at_least (best, at_least (split[2 * t] + no, yes + split[2 * t + 1]));
+      best = at_least (best, at_least (split[t] + no, yes + split[many + t]));
     if (leaves >= 4)
-      best = at_least (best, split[2 * t] + split[2 * t + 1]);
+      best = at_least (best, split[t] + split[many + t]);
   }
-  free (split);
   return best;
 }
 
@@ -1005,7 +978,7 @@ static int64_t best_stump (const word *set, const int64_t *sum, int64_t lines) {
 static int64_t best_family (const word *set, size_t f, int64_t leaves) {
   int64_t best = 2 * LIMIT, skip = -1, cuts_here = first_test[f + 1] - first_test[f];
   word *side[2] = {make (set_words, sizeof (word)), make (set_words, sizeof (word))};
-  int32_t *listed = make (merged, sizeof *listed);
+  int32_t *listed = listed_rows;
   memcpy (side[1], set, set_words * sizeof (word));
   for (size_t i = 0; i < merged;) {
     int32_t at = place[f * merged + (size_t) order[f * merged + i]];
@@ -1038,28 +1011,43 @@ static int64_t best_family (const word *set, size_t f, int64_t leaves) {
     best = at_least (best, value);
     skip = value - best;
   }
-  free (side[0]), free (side[1]), free (listed);
+  free (side[0]), free (side[1]);
+  return best;
+}
+
+/* Some of the last sets are remembered, each with its depth, leaves and value, because claims often share them. */
+static int64_t *remembered;
+static size_t remembered_count;
+
+static int64_t recompute (const word *set, int64_t deep, int64_t leaves) {
+  int64_t sum[MOST_CLASSES + 4], lines, best;
+  size_t size;
+  best = sum_rows (set, listed_rows, &size, sum, &lines);
+  if (support > 1 && lines < support)
+    return LIMIT;
+  if (!deep || leaves == 1 || !size)
+    return best;
+  if (only_pairs)
+    return at_least (best, best_pair (listed_rows, size, sum, lines, deep > 1 && leaves > 2, leaves));
+  if (deep == 1)
+    return at_least (best, best_stump (set, sum, lines));
+  for (size_t f = 0; f < test_count; f++)
+    best = at_least (best, best_family (set, f, leaves));
   return best;
 }
 
 static int64_t best_tree (const word *set, int64_t deep, int64_t leaves) {
-  int32_t *listed = make (merged, sizeof *listed);
-  int64_t sum[MOST_CLASSES + 4], lines, best;
-  size_t size;
-  best = sum_rows (set, listed, &size, sum, &lines);
-  if (support > 1 && lines < support)
-    best = LIMIT;
-  else if (deep && leaves > 1 && size) {
-    if (only_pairs)
-      best = at_least (best, best_pair (listed, size, sum, lines, deep > 1 && leaves > 2, leaves));
-    else if (deep == 1)
-      best = at_least (best, best_stump (set, sum, lines));
-    else
-      for (size_t f = 0; f < test_count; f++)
-        best = at_least (best, best_family (set, f, leaves));
+  if (!deep)
+    return recompute (set, 0, 1);
+  size_t bytes = set_words * sizeof *set;
+  uint64_t hash = hash_words (set, set_words) + (uint64_t) (64 * deep + leaves);
+  int64_t *slot = remembered + hash % remembered_count * (set_words + 3);
+  if (slot[0] != deep || slot[1] != leaves || memcmp (slot + 3, set, bytes)) {
+    slot[2] = recompute (set, deep, leaves);
+    slot[0] = deep, slot[1] = leaves;
+    memcpy (slot + 3, set, bytes);
   }
-  free (listed);
-  return best;
+  return slot[2];
 }
 
 /* The claims. */
@@ -1091,6 +1079,7 @@ static int64_t evidence (const claim *c, const word *set, int64_t code, int64_t 
   }
   REQUIRE (code - 2 < (int64_t) claim_count, REJECTED, "claim %zu: a reference does not point backwards", claim_count);
   const claim *other = &claims[code - 2];
+  leaves = c->deep < 6 ? at_least (leaves, (int64_t) 1 << (c->deep - 1)) : leaves;
   REQUIRE (other->deep >= c->deep - 1 && other->leaves >= leaves, REJECTED,
            "claim %zu: a reference is about smaller trees", claim_count);
   rows_of (other, scratch[3]);
@@ -1133,7 +1122,7 @@ static uint64_t canonical (const word *set, int64_t test, word *to) {
   if (w < set_words && (to[w] & (set[w] & -set[w])))
     for (w = 0; w < set_words; w++)
       to[w] ^= set[w];
-  return hash_of (to, set_words * sizeof *to);
+  return hash_words (to, set_words);
 }
 
 /* Every test is covered, or splits nothing, or splits these rows as a covered one does. */
@@ -1258,8 +1247,8 @@ static size_t tree_at;
 
 static void check_node (unsigned char *here, int64_t deep, const int64_t *all) {
   int64_t node = tree_at < tree_size ? tree[tree_at++] : INT64_MAX, lines = 0;
+  REQUIRE (node < first_test[test_count] && node >= -(classes ? classes : 1), REJECTED, "the tree cannot be read");
   if (node >= 0) {
-    REQUIRE (node < first_test[test_count], REJECTED, "the tree cannot be read");
     REQUIRE (deep < depth, REJECTED, "the tree is too deep");
     size_t f = family_of (node);
     for (int s = 1; s >= 0; s--) {
@@ -1271,7 +1260,6 @@ static void check_node (unsigned char *here, int64_t deep, const int64_t *all) {
     }
     return;
   }
-  REQUIRE (squared || node >= -classes, REJECTED, "the tree cannot be read");
   tree_leaves++;
   int64_t sum[3] = {0, 0, 0};
   for (int64_t r = 0; r < rows; r++) {
@@ -1287,29 +1275,28 @@ static void check_node (unsigned char *here, int64_t deep, const int64_t *all) {
 }
 
 static void check_statement (wide proved, const int64_t *all) {
-  if (has_tree) {
+  if (tree_size) {
     unsigned char *here = make ((size_t) rows, 1);
     memset (here, 1, (size_t) rows);
     check_node (here, 0, all);
     REQUIRE (tree_at == tree_size, REJECTED, "the tree cannot be read");
     REQUIRE (!most_leaves || tree_leaves <= most_leaves, REJECTED, "the tree has too many leaves");
-    REQUIRE (!has_require || tree_values[goals] <= amounts[goals].limit, REJECTED,
+    REQUIRE (!has_require || tree_values[goals] <= limit, REJECTED,
              "the tree does not meet the requirement");
   }
-  int same = value_count == (has_tree ? (size_t) goals : 0) && (has_tree || claim_kind == 2);
-  for (int g = 0; same && has_tree && g < goals; g++)
+  int same = value_count == (tree_size ? (size_t) goals : 0u) && (tree_size || claim_kind == 2);
+  for (int g = 0; same && tree_size && g < goals; g++)
     same = tree_values[g] == values[g];
   REQUIRE (same, REJECTED, "the tree does not have the values that the certificate states");
-  REQUIRE (claim_kind != 2 || goals == 1, UNSUPPORTED, "a bound is about one goal");
   wide wanted = claim_kind == 2 ? bound : 0;
   for (int g = 0; claim_kind == 1 && g < goals; g++)
     wanted += factor[g] * values[g];
   /* A better tree would have a combined value of at most wanted - 1, because values are whole numbers. */
-  REQUIRE (proved > divisor * (wanted - 1) + (has_require ? (wide) multiplier * amounts[goals].limit : 0), REJECTED,
+  REQUIRE (proved > divisor * (wanted - 1) + (wide) multiplier * limit, REJECTED,
            "the claims prove at least %lld, which is not enough for the statement", (long long) proved);
   if (claim_kind == 2) {
     printf ("verified: no tree has a value below %lld", (long long) wanted);
-    printf (has_tree ? "; the tree has %lld\n" : "\n", (long long) values[0]);
+    printf (tree_size ? "; the tree has %lld\n" : "\n", (long long) values[0]);
     return;
   }
   printf ("verified: the tree is optimal: its value is");
@@ -1318,19 +1305,15 @@ static void check_statement (wide proved, const int64_t *all) {
   puts (", and no tree has a smaller one");
 }
 
-static int64_t *bind (void) {
-  REQUIRE (depth >= 0 && rows > 0 && goals + has_require && claim_kind && test_count && squared == !classes &&
-             (!classes || has_target),
-           UNSUPPORTED, "the header lacks the rows, the depth, tests, classes, a goal or the claim");
-  return NULL;
-}
-
 int main (int argc, char **argv) {
   REQUIRE (argc == 3, UNSUPPORTED, "use: checker data.csv proof.cert, or - for a certificate from standard input");
-  text data = read_all (argv[1]);
-  int64_t wanted;
-  text rest = read_header (read_all (argv[2]), &wanted);
-  bind ();
+  text data = read_all (argv[1]), certificate = read_all (argv[2]);
+  line_at = certificate.at;
+  file_end = certificate.at + certificate.size;
+  read_header ();
+  must ("claims", 1, 1);
+  int64_t wanted = whole (1, 0, LIMIT);
+  text rest = {line_at, line_at <= file_end ? (size_t) (file_end - line_at) : 0};
   read_data (data);
   REQUIRE ((wide) rows * (wide) test_count <= (wide) 1 << 28, UNSUPPORTED, "too many rows and tests");
   channels = squared ? 3 : (size_t) classes;
@@ -1359,6 +1342,9 @@ int main (int argc, char **argv) {
   for (int i = 0; i < 4; i++)
     scratch[i] = make (set_words, sizeof (word));
   everything = make (set_words, sizeof (word));
+  listed_rows = make (merged, sizeof *listed_rows);
+  remembered_count = 1 + ((size_t) 1 << 25) / (8 * (set_words + 3));
+  remembered = make (remembered_count, 8 * (set_words + 3));
   for (size_t r = 0; r < merged; r++)
     everything[r / 64] |= (word) 1 << r % 64;
   check_claims (rest, wanted);
@@ -1367,10 +1353,10 @@ int main (int argc, char **argv) {
            "the last claim is not about all rows, or about smaller trees than the statement");
   int64_t proved = root->bound + base;
   if (claim_kind == 3) {
-    REQUIRE (proved > amounts[0].limit, REJECTED, "the claims prove at least %lld, which the requirement allows",
+    REQUIRE (proved > limit, REJECTED, "the claims prove at least %lld, which the requirement allows",
              (long long) proved);
     printf ("verified: no tree meets the requirement: every tree costs at least %lld, and %lld is allowed\n",
-            (long long) proved, (long long) amounts[0].limit);
+            (long long) proved, (long long) limit);
     return 0;
   }
   check_statement (proved, all);

@@ -12,17 +12,22 @@ from __future__ import annotations
 import gzip
 import re
 import sys
+import zlib
+from bisect import bisect_left
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 LIMIT = 2**53  # every sum stays below it, so that float64 products are exact
-MOST_LEAVES = 62
-DECIMAL = re.compile(rb"[+-]?(\d{1,30})(?:\.(\d{1,30}))?")
+MOST_LEAVES, MOST_DEPTH, MOST_CELLS = 62, 60, 2**28
+TEXT = rb'"(?:[^"\\\x00-\x1f]|\\["\\])*"'
+LINE = re.compile(rb" *(?:(?:" + TEXT + rb'|[^"\x00-\x20]+)(?: +|$))+')
+TOKEN = re.compile(TEXT + rb'|[^"\x00-\x20]+')
+DECIMAL = re.compile(rb"[+-]?(\d{1,18})(?:\.(\d{1,18}))?")
 NUMBER = re.compile(rb"[+-]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][+-]?\d{1,3})?")
-TOKEN = re.compile(rb'"(?:[^"\\\x00-\x1f]|\\["\\])*"|[^\s"]+')
-LINE = re.compile(rb'(?: *(?:"(?:[^"\\\x00-\x1f]|\\["\\])*"|[^\s"\x00-\x1f]+)(?= |$))* *')
 
 
 class Rejected(Exception):
@@ -30,7 +35,51 @@ class Rejected(Exception):
 
 
 class Unsupported(Exception):
-    """The checker does not know the data's or the certificate's form, or its numbers are too large."""
+    """The checker does not know the form of the data or the certificate, or its numbers are too large."""
+
+
+def need(condition: Any, why: str) -> None:
+    if not condition:
+        raise Unsupported(why)
+
+
+def prove(condition: Any, why: str) -> None:
+    if not condition:
+        raise Rejected(why)
+
+
+def whole(token: bytes, least: int = -LIMIT, most: int = LIMIT) -> int:
+    need(re.fullmatch(rb"-?\d{1,16}", token) and least <= int(token) <= most, "a whole number is not, or is out of range")
+    return int(token)
+
+
+def word(token: bytes) -> bytes:
+    need(token.startswith(b'"'), "a text in quotes is missing")
+    return re.sub(rb"\\(.)", rb"\1", token[1:-1])
+
+
+def number(token: bytes) -> float:
+    need(NUMBER.fullmatch(token) and np.isfinite(float(token)), "a value in a column of numbers, or a cut, is not a number")
+    return float(token)
+
+
+def scaled(cell: bytes, scale: int) -> int:
+    """A decimal times the scale, which must be whole."""
+    match = DECIMAL.fullmatch(cell)
+    need(match and len(match[1] + (match[2] or b"")) <= 18, "a weight or target is not a decimal of at most 18 digits")
+    assert match is not None
+    after = match[2] or b""
+    value, rest = divmod(int(match[1] + after) * scale, 10 ** len(after))
+    need(not rest and value <= LIMIT, "a weight or target times its scale is not a whole number that is small enough")
+    return -value if cell.startswith(b"-") else value
+
+
+def bounded(total: int) -> int:
+    need(total < LIMIT, "costs are too large: their sum reaches 2^53")
+    return total
+
+
+# The header: lines in a fixed order, each a key and what it needs.
 
 
 @dataclass
@@ -39,394 +88,290 @@ class Amount:
 
     price: int = 0
     weight: tuple[bytes, int] | None = None
-    costs: list[tuple[list[int], list[tuple[bytes, set[bytes]]]]] = field(default_factory=list)
-    limit: int | None = None  # of a requirement
+    costs: list[tuple[list[int], list[tuple[bytes, list[bytes]]]]] = field(default_factory=list)
+    matrix: Any = None  # rows x classes; of a squared loss the weights
 
 
 @dataclass
 class Header:
-    separator: bytes = b","
-    rows: int = -1
-    target: bytes = b""
-    classes: list[set[bytes]] = field(default_factory=list)
-    depth: int = -1
-    leaves: int = 0  # 0: not limited
-    support: int = 1
-    missing: set[bytes] = field(default_factory=set)
-    tests: list[tuple[bytes, bytes, list[bytes], bool]] = field(default_factory=list)  # column, kind, words, missing
-    goals: list[Amount] = field(default_factory=list)
-    squared: tuple[bytes, int] | None = None
-    require: Amount | None = None
-    multiplier: tuple[int, int] = (0, 1)
-    tree: list[bytes] | None = None
-    values: list[int] | None = None
-    claim: bytes = b""
-    bound: int = 0
+    separator: bytes
+    rows: int
+    target: bytes  # the column that is predicted
+    classes: list[list[bytes]]
+    scale: int  # of the target of a squared loss
+    depth: int
+    leaves: int  # 0: not limited
+    support: int
+    missing: list[bytes]
+    tests: list[tuple[bytes, bytes, list[bytes], bool]]  # column, kind, words or cuts, is missing on the yes side?
+    goals: list[Amount]
+    require: list[Amount]  # none or one
+    limit: int
+    multiplier: int
+    divisor: int
+    claim: bytes
+    bound: int
+    tree: list[int]  # in prefix order: a test, or -1 - class
+    values: list[int]
 
 
-def whole(token: bytes, most: int = LIMIT) -> int:
-    if not re.fullmatch(rb"-?\d{1,16}", token) or abs(int(token)) > most:
-        raise Unsupported(f"{token.decode(errors='replace')!r} is not a whole number that is small enough")
-    return int(token)
+class Lines:
+    """The lines of the header; `take` gives the tokens after the key if the next line has this key."""
 
+    def __init__(self, lines: list[bytes]) -> None:
+        self.lines, self.at = lines, 0
 
-def natural(token: bytes, most: int = LIMIT) -> int:
-    if whole(token, most) < 0:
-        raise Unsupported("a number that must not be negative is negative")
-    return int(token)
-
-
-def word(token: bytes) -> bytes:
-    if not token.startswith(b'"') or len(token) < 2:
-        raise Unsupported("a text in quotes is missing")
-    return re.sub(rb"\\(.)", rb"\1", token[1:-1])
-
-
-# The certificate.
-
-
-def read_header(lines: list[bytes]) -> tuple[Header, int, int]:
-    """The header, the number of claims, and the line at which they begin."""
-    if not lines or lines[0] != b"treeml certificate 1":
-        raise Unsupported("the first line is not `treeml certificate 1`")
-    header, seen = Header(), set()
-    for at, line in enumerate(lines[1:], 1):
-        if not LINE.fullmatch(line):
-            raise Unsupported(f"line {at + 1} of the certificate cannot be read")
+    def take(self, key: bytes, least: int = 0, most: int = 2**31) -> list[bytes] | None:
+        need(self.at < len(self.lines), "the header ends too early")
+        line = self.lines[self.at]
+        need(LINE.fullmatch(line), "a line of the certificate cannot be read")
         tokens = TOKEN.findall(line)
-        if not tokens:
-            raise Unsupported(f"line {at + 1} of the certificate is empty")
-        key = tokens[0]
-        if key == b"claims":
-            if len(tokens) != 2:
-                raise Unsupported("the line `claims` is not understood")
-            return header, natural(tokens[1]), at + 1
-        if key in seen and key not in (b"class", b"test", b"goal", b"cost"):
-            raise Unsupported(f"the line `{key.decode(errors='replace')}` stands twice")
-        seen.add(key)
-        read_line(header, key, tokens[1:])
-    raise Unsupported("the line `claims` is missing")
+        if tokens[0] != key:
+            return None
+        self.at += 1
+        need(least < len(tokens) <= most + 1, "a line of the header is too short or too long")
+        return tokens[1:]
+
+    def must(self, key: bytes, least: int = 1, most: int = 1) -> list[bytes]:
+        tokens = self.take(key, least, most)
+        need(tokens is not None, f"the line `{key.decode()}` is missing")
+        return tokens or []
+
+    def all(self, key: bytes, least: int) -> Iterator[list[bytes]]:
+        while (tokens := self.take(key, least)) is not None:
+            yield tokens
 
 
-def read_line(h: Header, key: bytes, t: list[bytes]) -> None:
-    if key == b"separator" and len(t) == 1 and word(t[0]) in (b",", b";", b"\t", b"|"):
-        h.separator = word(t[0])
-    elif key == b"rows" and len(t) == 1:
-        h.rows = natural(t[0], 2**31 - 1)
-    elif key == b"target" and len(t) == 1:
-        h.target = word(t[0])
-    elif key == b"class" and t and len(h.classes) < 64:
-        h.classes.append({word(x) for x in t})
-    elif key in (b"depth", b"support", b"leaves") and len(t) == 1:
-        most = {b"depth": 60, b"support": 2**31 - 1, b"leaves": MOST_LEAVES}[key]
-        if key != b"depth" and natural(t[0], most) < 1:
-            raise Unsupported("a limit of a tree is not positive")
-        setattr(h, key.decode(), natural(t[0], most))
-    elif key == b"missing" and t:
-        h.missing = {word(x) for x in t}
-    elif key == b"test" and len(t) >= 2:
-        read_test(h, t)
-    elif key == b"goal":
-        h.goals.append(read_amount(t))
-        if len(h.goals) > 8 or h.require is not None:
-            raise Unsupported("goals come before the requirement, and at most 8 of them")
-    elif key == b"squared" and len(t) == 2:
-        h.squared = word(t[0]), natural(t[1])
-    elif key == b"require" and t:
-        h.require = read_amount(t[1:])
-        h.require.limit = whole(t[0])
-    elif key == b"cost" and t:
-        read_cost(h, t)
-    elif key == b"multiplier" and len(t) == 2:
-        h.multiplier = natural(t[0], 2**31), natural(t[1], 2**31)
-    elif key == b"tree" and t:
-        h.tree = t
-    elif key == b"value" and t:
-        h.values = [whole(x) for x in t]
-    elif key == b"claim" and t and (t[0] in (b"optimal", b"infeasible") and len(t) == 1 or t[0] == b"bound"):
-        h.claim = t[0]
-        if t[0] == b"bound":
-            if len(t) != 2:
-                raise Unsupported("the line `claim` is not understood")
-            h.bound = whole(t[1])
-    else:
-        raise Unsupported(f"the line `{key.decode(errors='replace')}` is not understood")
+def read_header(lines: Lines) -> Header:
+    need(lines.must(b"treeml", 2, 2) == [b"certificate", b"1"], "this is not a certificate of version 1")
+    separator = word(lines.must(b"separator")[0])
+    need(separator in (b",", b";", b"|"), "the separator is not supported")
+    rows = whole(lines.must(b"rows")[0], 1, 2**31 - 1)
+    squared = lines.take(b"squared", 2, 2)
+    target = word(squared[0] if squared else lines.must(b"target")[0])
+    classes = [] if squared else [[word(x) for x in tokens] for tokens in lines.all(b"class", 1)]
+    need(squared or 1 <= len(classes) <= 64, "there are no classes, or more than 64")
+    scale = whole(squared[1], 0) if squared else 0
+    depth = whole(lines.must(b"depth")[0], 0, MOST_DEPTH)
+    leaves = whole((lines.take(b"leaves", 1, 1) or [b"0"])[0], 0, MOST_LEAVES)
+    support = whole((lines.take(b"support", 1, 1) or [b"1"])[0], 1, 2**31 - 1)
+    missing = [word(x) for x in lines.take(b"missing", 1) or []]
+    tests = [read_test(tokens) for tokens in lines.all(b"test", 2)]
+    need(tests, "there are no tests")
+    goals = [read_amount(lines, tokens, len(classes)) for tokens in lines.all(b"goal", 0)]
+    required = lines.take(b"require", 1)
+    require = [read_amount(lines, required[1:], len(classes))] if required else []
+    by = lines.take(b"multiplier", 2, 2) or [b"0", b"1"]
+    claim = lines.must(b"claim", 1, 2)
+    need(claim[0] in (b"optimal", b"bound", b"infeasible"), "the claim is not understood")
+    need(len(claim) == 1 + (claim[0] == b"bound"), "the claim is not understood")
+    tree = [whole(x) for x in lines.take(b"tree", 1) or []]
+    values = [whole(x) for x in lines.take(b"value", 1, 8) or []]
+    header = Header(separator, rows, target, classes, scale, depth, leaves, support, missing, tests, goals, require,
+                    whole(required[0]) if required else 0, whole(by[0], 0, 2**31), whole(by[1], 1, 2**31), claim[0],
+                    whole(claim[1]) if len(claim) > 1 else 0, tree, values)  # fmt: skip
+    check_form(header)
+    return header
 
 
-def read_test(h: Header, t: list[bytes]) -> None:
+def check_form(h: Header) -> None:
+    if h.claim == b"infeasible":
+        need(h.require and not (h.goals or h.multiplier or h.tree or h.values or not h.classes) and h.divisor == 1,
+             "a certificate that nothing is feasible has classes, one requirement and no goal or tree")  # fmt: skip
+        return
+    need(1 <= len(h.goals) <= 8 and (h.require or not h.multiplier), "there is no goal, or more than 8")
+    need(h.claim == b"optimal" or len(h.goals) == 1, "a bound is about one goal")
+    squared = h.claim == b"bound" and not h.require and not h.goals[0].costs
+    need(h.classes or squared, "a squared loss is one goal without requirement, and the claim is a bound")
+
+
+def read_test(t: list[bytes]) -> tuple[bytes, bytes, list[bytes], bool]:
     column, kind, rest = word(t[0]), t[1], t[2:]
-    missing_yes = bool(rest) and rest[-1] == b"missing"
+    missing_yes = kind != b"words" and rest[-1:] == [b"missing"]
     rest = rest[:-1] if missing_yes else rest
-    if kind == b"words" and rest and not missing_yes:
+    need(kind in (b"words", b"cuts", b"every") and bool(rest) == (kind != b"every"), "a test is not understood")
+    if kind == b"words":
         rest = [word(x) for x in rest]
-    elif kind == b"cuts" and rest:
-        if not all(NUMBER.fullmatch(x) for x in rest):
-            raise Unsupported("a cut is not a number")
-        cuts = [float(x) for x in rest]
-        if not all(np.isfinite(cuts)) or any(a >= b for a, b in zip(cuts, cuts[1:], strict=False)):
-            raise Unsupported("cuts are not in rising order")
-    elif kind != b"every" or rest:
-        raise Unsupported("a test is not understood")
-    h.tests.append((column, kind, rest, missing_yes))
+    cuts = [number(x) for x in rest] if kind == b"cuts" else []
+    need(all(a < b for a, b in zip(cuts, cuts[1:], strict=False)), "cuts are not in rising order")
+    return column, kind, rest, missing_yes
 
 
-def read_amount(t: list[bytes]) -> Amount:
+def read_amount(lines: Lines, t: list[bytes], classes: int) -> Amount:
     amount = Amount()
     if t[:1] == [b"price"] and len(t) > 1:
-        amount.price, t = natural(t[1]), t[2:]
+        amount.price, t = whole(t[1], 0), t[2:]
     if t[:1] == [b"weight"] and len(t) > 2:
-        amount.weight, t = (word(t[1]), natural(t[2])), t[3:]
-    if t:
-        raise Unsupported("a goal or requirement is not understood")
+        amount.weight, t = (word(t[1]), whole(t[2], 0)), t[3:]
+    need(not t, "a goal or requirement is not understood")
+    for tokens in lines.all(b"cost", 1):
+        need(len(tokens) >= classes, "a line `cost` does not give one cost for every class")
+        costs, rest = [whole(x) for x in tokens[:classes]], tokens[classes:]
+        conditions = []
+        while rest:  # when "column" "word" ..., and again for every condition
+            end = rest.index(b"when", 1) if b"when" in rest[1:] else len(rest)
+            need(rest[0] == b"when" and end > 2, "a condition of a line `cost` is not understood")
+            conditions.append((word(rest[1]), [word(x) for x in rest[2:end]]))
+            rest = rest[end:]
+        amount.costs.append((costs, conditions))
     return amount
-
-
-def read_cost(h: Header, t: list[bytes]) -> None:
-    amount = h.require if h.require is not None else h.goals[-1] if h.goals else None
-    when = t.index(b"when") if b"when" in t else len(t)
-    if amount is None or when != len(h.classes) or when + 1 == len(t):
-        raise Unsupported("a line `cost` does not give one cost for every class of a goal")
-    conditions: list[tuple[bytes, set[bytes]]] = []
-    part: list[bytes] = []
-    for token in [*t[when + 1 :], b"and"] if when < len(t) else []:
-        if token == b"and":
-            if len(part) < 2:
-                raise Unsupported("a condition of a line `cost` has no words")
-            conditions.append((part[0], set(part[1:])))
-            part = []
-        else:
-            part.append(word(token))
-    amount.costs.append(([whole(x) for x in t[:when]], conditions))
 
 
 # The data.
 
 
-def read_data(content: bytes, header: Header) -> dict[bytes, list[bytes]]:
+def read_data(content: bytes, h: Header) -> dict[bytes, list[bytes]]:
     """Columns by name, each a list of cells, for the columns that the header names."""
-    if b"\0" in content or content.startswith(b"\xef\xbb\xbf"):
-        raise Unsupported("the data hold a NUL byte or begin with a byte order mark")
+    need(b"\0" not in content and not content.startswith(b"\xef\xbb\xbf"), "the data hold NUL or a byte order mark")
     lines = content.split(b"\n")
     while lines and lines[-1] in (b"", b"\r"):
         lines.pop()
-    rows = [cells(line, header.separator) for line in lines]
-    if not rows:
-        raise Unsupported("the data are empty")
-    names = rows[0]
-    if any(len(row) != len(names) for row in rows):
-        raise Unsupported("the lines of the data do not have equally many values")
-    if len(rows) - 1 != header.rows:
-        raise Rejected(f"the data have {len(rows) - 1} rows, and the certificate is about {header.rows}")
-    used = {test[0] for test in header.tests} | ({header.target} if header.classes else set())
-    for amount in [*header.goals, *([header.require] if header.require else [])]:
+    need(lines, "the data are empty")
+    rows = [cells(line, h.separator) for line in lines]
+    need(all(len(row) == len(rows[0]) for row in rows), "the lines of the data do not have equally many values")
+    prove(len(rows) - 1 == h.rows, f"the data have {len(rows) - 1} rows, and the certificate is about {h.rows}")
+    used = {h.target, *(test[0] for test in h.tests)}
+    for amount in h.goals + h.require:
         used |= {column for _, conditions in amount.costs for column, _ in conditions}
         used |= {amount.weight[0]} if amount.weight else set()
-    used |= {header.squared[0]} if header.squared else set()
-    table = {}
-    for name in used:
-        if names.count(name) != 1:
-            raise Unsupported(f"the data do not have exactly one column {name.decode(errors='replace')!r}")
-        place = names.index(name)
-        table[name] = [row[place] for row in rows[1:]]
-    return table
+    need(all(rows[0].count(name) == 1 for name in used), "the data do not have exactly one column of a name")
+    return {name: [row[rows[0].index(name)] for row in rows[1:]] for name in used}
 
 
 def cells(line: bytes, separator: bytes) -> list[bytes]:
     """The values of a line; quotes stand around whole values, and a quote inside is doubled."""
     line = line[:-1] if line.endswith(b"\r") else line
-    if b"\r" in line:
-        raise Unsupported("the data hold a carriage return inside a line")
-    if b'"' not in line:
-        return [cell.strip(b" \t") for cell in line.split(separator)]
+    need(b"\r" not in line, "the data hold a carriage return inside a line")
     found, at = [], 0
+    cell = re.compile(rb'"((?:[^"]|"")*)"|([^"' + re.escape(separator) + rb"]*)")
     while True:
-        if line[at : at + 1] == b'"':
-            match = re.compile(rb'"((?:[^"]|"")*)"').match(line, at)
-            if not match:
-                raise Unsupported("a quote in the data is not closed in its line")
-            found.append(match[1].replace(b'""', b'"').strip(b" \t"))
-            at = match.end()
-        else:
-            end = line.find(separator, at)
-            end = len(line) if end < 0 else end
-            if b'"' in line[at:end]:
-                raise Unsupported("a quote in the data stands inside a value")
-            found.append(line[at:end].strip(b" \t"))
-            at = end
+        match = cell.match(line, at)
+        need(match, "a quote in the data is not closed in its line")
+        assert match is not None
+        found.append((match[2] if match[1] is None else match[1].replace(b'""', b'"')).strip(b" \t"))
+        at = match.end()
         if at == len(line):
             return found
-        if line[at : at + 1] != separator:
-            raise Unsupported("a value in the data goes on after its quote")
+        need(line[at : at + 1] == separator, "a quote in the data stands inside a value")
         at += 1
 
 
-def number(cell: bytes) -> float:
-    if not NUMBER.fullmatch(cell) or not np.isfinite(float(cell)):
-        raise Unsupported(f"{cell.decode(errors='replace')!r} in a column of numbers is not a number")
-    return float(cell)
-
-
-def scaled(cell: bytes, scale: int) -> int:
-    """A decimal times the scale, which must be whole."""
-    match = DECIMAL.fullmatch(cell)
-    if not match:
-        raise Unsupported(f"{cell.decode(errors='replace')!r} in a column of weights is not a decimal")
-    after = match[2] or b""
-    if len(match[1]) + len(after) > 18:
-        raise Unsupported("a weight has more than 18 digits")
-    value, rest = divmod(int(match[1] + after) * scale, 10 ** len(after))
-    if rest or value > LIMIT:
-        raise Unsupported("a weight times its scale is not a whole number that is small enough")
-    return -value if cell.startswith(b"-") else value
-
-
-# The problem.
+# The problem on merged rows.
 
 
 @dataclass
 class Problem:
-    """Merged rows. A test t of family f sends rows with rank[f] <= t - first[f] to its yes side."""
+    """A test t of family f sends rows with rank[f] <= t - first[f] to its yes side; cuts of a column are a family."""
 
-    header: Header
-    rank: Any  # families x rows
-    first: list[int]  # the first test of every family, and the number of tests at the end
-    vector: Any  # rows x classes: the cost of predicting each class; for squares: weight, sum, sum of squares
-    loss: Any  # rows: the most that a row can cost
-    count: Any  # rows: how many lines of the data it stands for
+    h: Header
+    all_rank: Any  # families x rows of the data
+    first: Any  # the first test of every family, and the number of tests at the end
     price: int
-    base: int
-    matrix: Any = None  # rows x representative tests, if every family is one test
-    moved: int = 0  # for squares: subtracted from every target
+    factors: list[int]  # of the goals
+    all_vector: Any  # rows of the data x classes: the costs; for squares weight, sum and sum of squares
+    rank: Any = None  # the same for merged rows
+    vector: Any = None
+    loss: Any = None  # the most that a row can cost
+    count: Any = None  # how many lines of the data it stands for
+    base: int = 0
+    matrix: Any = None  # rows x tests that differ, if every family is one test
 
     def leaf(self, sums: Any) -> Any:
-        """The cost of leaves with these sums, in whole numbers; for squares rounded down."""
-        if self.header.squared is None:
+        """The cost of leaves with these sums, in whole numbers; squares are rounded down."""
+        if self.h.classes:
             return sums.min(axis=-1) + self.price
         weight, total, square = (sums[..., i].astype(np.int64) for i in range(3))
         return square - -(-total * total // np.maximum(weight, 1)) + self.price
 
-    def yes(self, test: int) -> Any:
+    def yes(self, test: int, rank: Any = None) -> Any:
         family = int(np.searchsorted(self.first, test, side="right")) - 1
-        return self.rank[family] <= test - self.first[family]
+        return (self.rank if rank is None else rank)[family] <= test - self.first[family]
 
 
-def bind(h: Header, table: dict[bytes, list[bytes]]) -> tuple[Problem, list[Any]]:
-    """The problem on merged rows, and the costs of every amount on the rows as they are."""
-    if min(h.depth, h.rows) < 0 or not h.rows or not h.goals + [h.require] or not h.claim:
-        raise Unsupported("the header lacks the rows, the depth, a goal or the claim")
-    if (h.squared is None) != bool(h.classes) or not h.tests:
-        raise Unsupported("the header needs tests, and classes unless the goal is a squared loss")
+def bind(h: Header, table: dict[bytes, list[bytes]]) -> Problem:
+    need(h.rows * len(h.tests) <= MOST_CELLS, "too many rows and tests")
     ranks = [ranked(table[column], kind, rest, yes, h.missing) for column, kind, rest, yes in h.tests]
-    first = np.cumsum([0] + [size for _, size in ranks]).tolist()
+    first = np.cumsum([0] + [size for _, size in ranks])
+    for cell in set(table[h.target]) if h.classes else ():
+        need(sum(cell in words for words in h.classes) == 1, "a value of the target is not of exactly one class")
+    for amount in h.goals + h.require:
+        amount.matrix = cost_matrix(h, table, amount)
     rank = np.array([places for places, _ in ranks], dtype=np.int64)
-    if h.classes:
-        check_classes(h, table[h.target])
-    amounts = [cost_matrix(h, table, each) for each in [*h.goals, *([h.require] if h.require else [])]]
-    vector, price, moved = combined(h, table, amounts)
-    order = np.lexsort(rank) if len(rank) else np.arange(h.rows)
-    changes = (rank[:, order[1:]] != rank[:, order[:-1]]).any(axis=0)
-    group = np.empty(h.rows, dtype=np.int64)
-    group[order] = np.concatenate([[0], np.cumsum(changes)])
-    merged = np.zeros((int(group.max()) + 1, vector.shape[1]), dtype=np.int64)
-    np.add.at(merged, group, vector)
-    count = np.bincount(group)
-    rank = rank[:, np.unique(group, return_index=True)[1]]
-    base = 0
-    loss = np.zeros(len(merged), dtype=np.int64)
-    if h.squared is None:
-        least = merged.min(axis=1)
-        base, merged = int(least.sum()), merged - least[:, None]
-        loss = merged.max(axis=1)
-        if h.support == 1:  # rows that cost nothing anywhere do not change a bound
-            kept = loss > 0
-            rank, merged, loss, count = rank[:, kept], merged[kept], loss[kept], count[kept]
-    problem = Problem(h, rank, first, merged, loss, count, price, base, moved=moved)
-    if all(size == 1 for _, size in ranks):
-        kept_tests = np.unique(np.where(rank[:, :1] == 1, 1 - rank, rank), axis=0) if rank.size else rank
-        problem.matrix = (kept_tests <= 0).T.astype(np.float64)
-    return problem, amounts
+    problem = Problem(h, rank, first, *(combined(h) if h.classes else squares(h, table)))
+    merge(problem)
+    if (np.diff(first) == 1).all():
+        same = np.where(problem.rank[:, :1] == 1, 1 - problem.rank, problem.rank)
+        problem.matrix = (np.unique(same, axis=0) <= 0).T.astype(np.float64)
+    return problem
 
 
-def ranked(column: list[bytes], kind: bytes, rest: list[bytes], missing_yes: bool, missing: set[bytes]) -> Any:
+def ranked(column: list[bytes], kind: bytes, rest: list[bytes], missing_yes: bool, missing: list[bytes]) -> Any:
+    """For every row the number of cuts below its value, and the number of cuts."""
     if kind == b"words":
         words = set(rest)
         return [0 if cell in words else 1 for cell in column], 1
-    known = [None if cell in missing else number(cell) for cell in column]
-    cuts = sorted({x for x in known if x is not None})[:-1] if kind == b"every" else [float(x) for x in rest]
-    away = 0 if missing_yes else len(cuts)
-    return [away if x is None else int(np.searchsorted(cuts, x, side="left")) for x in known], len(cuts)
-
-
-def check_classes(h: Header, target: list[bytes]) -> None:
-    for cell in set(target):
-        if sum(cell in words for words in h.classes) != 1:
-            raise Unsupported(f"the target {cell.decode(errors='replace')!r} is not of exactly one class")
+    value = {cell: number(cell) for cell in set(column) - set(missing)}
+    cuts = sorted(set(value.values()))[:-1] if kind == b"every" else [number(x) for x in rest]
+    place = {cell: bisect_left(cuts, x) for cell, x in value.items()}
+    return [place.get(cell, 0 if missing_yes else len(cuts)) for cell in column], len(cuts)
 
 
 def cost_matrix(h: Header, table: dict[bytes, list[bytes]], amount: Amount) -> Any:
-    """rows x classes of Python's whole numbers."""
-    if h.squared is not None and amount.costs:
-        raise Unsupported("a squared loss has no costs of classes")
-    weights = [1] * h.rows
+    """rows x classes of Python's whole numbers; for a squared loss rows x 1, the weights."""
+    weights = np.ones(h.rows, dtype=object)
     if amount.weight is not None:
-        weights = [scaled(cell, amount.weight[1]) for cell in table[amount.weight[0]]]
-    matrix = np.zeros((h.rows, max(1, len(h.classes))), dtype=object)
+        weights[:] = [scaled(cell, amount.weight[1]) for cell in table[amount.weight[0]]]
+    matrix = np.zeros((h.rows, len(h.classes)), dtype=object) if h.classes else np.ones((h.rows, 1), dtype=object)
     for costs, conditions in amount.costs:
-        holds = [all(table[column][row] in words for column, words in conditions) for row in range(h.rows)]
-        matrix[np.array(holds, dtype=bool)] += np.array(costs, dtype=object)
-    matrix *= np.array(weights, dtype=object)[:, None]
-    bounded(sum(int(abs(row).max()) for row in matrix) + amount.price * h.rows)
-    return matrix if h.squared is None else np.array(weights, dtype=object)
+        holds = np.ones(h.rows, dtype=bool)
+        for column, words in conditions:
+            holds &= np.array([cell in words for cell in table[column]])
+        matrix[holds] += np.array(costs, dtype=object)
+    bounded(int(abs(matrix).max()))
+    matrix = matrix * weights[:, None]
+    bounded(int(abs(matrix).max(axis=1).sum()) + amount.price * h.rows)
+    return matrix
 
 
-def bounded(total: int) -> None:
-    if total >= LIMIT:
-        raise Unsupported("costs are too large: their sum reaches 2^53")
+def combined(h: Header) -> tuple[int, list[int], Any]:
+    """Price, factors, and one vector of costs per row. A goal outweighs all later ones: its factor is that of the next
+    one times one more than the range of the next one."""
+    amounts, by = h.goals + h.require, [1] * len(h.goals)
+    for i in range(len(by) - 1, 0, -1):
+        spread = int((amounts[i].matrix.max(axis=1) - amounts[i].matrix.min(axis=1)).sum())
+        by[i - 1] = bounded(by[i] * (spread + amounts[i].price * (h.rows - 1) + 1))
+    each = [bounded(f * h.divisor) for f in by] + [h.multiplier if h.goals else 1] * len(h.require)
+    price = sum(f * amount.price for f, amount in zip(each, amounts, strict=True))
+    total = sum(f * amount.matrix for f, amount in zip(each, amounts, strict=True))
+    bounded(int(abs(total).max(axis=1).sum()) + price * h.rows)
+    return price, by, total.astype(np.int64)
 
 
-def combined(h: Header, table: dict[bytes, list[bytes]], amounts: list[Any]) -> tuple[Any, int, int]:
-    """One vector of costs per row, one price, and the shift of squared targets."""
-    if h.squared is not None:
-        return squares(h, table, amounts)
-    if h.claim == b"infeasible":
-        if h.require is None or h.multiplier != (0, 1) or h.tree or h.values or h.goals:
-            raise Unsupported("a certificate that nothing is feasible has one requirement and no goal or tree")
-        return amounts[-1].astype(np.int64), h.require.price, 0
-    by, divisor = h.multiplier
-    if not h.goals or divisor < 1 or (by and h.require is None):
-        raise Unsupported("the goal or the requirement of the multiplier is missing")
-    factors = factors_of(h, amounts)
-    total = sum((f * divisor * a for f, a in zip(factors, amounts, strict=False)), np.zeros((1, 1), dtype=object))
-    price = sum(f * divisor * goal.price for f, goal in zip(factors, h.goals, strict=True))
-    if by:
-        assert h.require is not None
-        total, price = total + by * amounts[-1], price + by * h.require.price
-    bounded(sum(int(abs(row).max()) for row in total) + price * h.rows)
-    return total.astype(np.int64), price, 0
-
-
-def factors_of(h: Header, amounts: list[Any]) -> list[int]:
-    """A goal outweighs all later ones: its factor is one more than the range of what follows, times their factor."""
-    factors = [1]
-    for goal, matrix in reversed(list(zip(h.goals[1:], amounts[1:], strict=False))):
-        spread = sum(int(row.max() - row.min()) for row in matrix) + goal.price * (h.rows - 1)
-        factors.insert(0, factors[0] * (spread + 1))
-        bounded(factors[0])
-    return factors
-
-
-def squares(h: Header, table: dict[bytes, list[bytes]], amounts: list[Any]) -> tuple[Any, int, int]:
-    assert h.squared is not None
-    if len(h.goals) != 1 or h.require is not None or h.claim != b"bound":
-        raise Unsupported("a squared loss is one goal without requirement, and the claim is a bound")
-    weight, targets = amounts[0], [scaled(cell, h.squared[1]) for cell in table[h.squared[0]]]
-    middle = sum(targets) // h.rows
-    shifted = np.array([x - middle for x in targets], dtype=object)
-    if any(w < 0 for w in weight) or sum(weight * abs(shifted)) >= 2**31:
-        raise Unsupported("squares are too large, or a weight is negative")
+def squares(h: Header, table: dict[bytes, list[bytes]]) -> tuple[int, list[int], Any]:
+    targets = [scaled(cell, h.scale) for cell in table[h.target]]
+    shifted = np.array([x - sum(targets) // h.rows for x in targets], dtype=object)  # no constant changes the loss
+    weight = h.goals[0].matrix[:, 0]
+    need(min(weight) >= 0 and sum(weight * abs(shifted)) < 2**31, "squares are too large, or a weight is negative")
     bounded(sum(weight * shifted * shifted) + h.goals[0].price * h.rows)
     vector = np.stack([weight, weight * shifted, weight * shifted * shifted], axis=1).astype(np.int64)
-    return vector, h.goals[0].price, middle
+    return h.goals[0].price, [1], vector
+
+
+def merge(p: Problem) -> None:
+    """Rule NORMALIZE: equal rows become one; what its cheapest class costs is unavoidable and goes to the base."""
+    order = np.lexsort(p.all_rank)
+    changes = (p.all_rank[:, order[1:]] != p.all_rank[:, order[:-1]]).any(axis=0)
+    starts = np.concatenate([[0], np.flatnonzero(changes) + 1])
+    p.rank, p.count = p.all_rank[:, order[starts]], np.diff(np.append(starts, len(order)))
+    p.vector = np.add.reduceat(p.all_vector[order], starts, axis=0)
+    p.loss = np.zeros(len(starts), dtype=np.int64)
+    if p.h.classes:
+        least = p.vector.min(axis=1)
+        p.base, p.vector = int(least.sum()), p.vector - least[:, None]
+        p.loss = p.vector.max(axis=1)
+        if p.h.support == 1:  # rows that cost nothing anywhere do not change a bound
+            kept = p.loss > 0
+            p.rank, p.vector, p.loss, p.count = p.rank[:, kept], p.vector[kept], p.loss[kept], p.count[kept]
 
 
 # Rule DEPTH2: the exact best of depth at most two.
@@ -436,7 +381,7 @@ def best(p: Problem, rows: Any, depth: int, leaves: int) -> int:
     """The least cost on these rows of a tree of depth <= 2; a value above every cost if there is none."""
     index = np.flatnonzero(rows)
     leaf = int(p.leaf(p.vector[index].sum(axis=0)))
-    if p.count[index].sum() < p.header.support and p.header.support > 1:
+    if p.count[index].sum() < p.h.support and p.h.support > 1:
         return LIMIT
     if depth == 0 or leaves == 1 or not len(index):
         return leaf
@@ -450,7 +395,7 @@ def best(p: Problem, rows: Any, depth: int, leaves: int) -> int:
 def pairs(p: Problem, index: Any, depth: int, leaves: int) -> int:
     """The best of two to four leaves, from the sums of all pairs of tests."""
     x = p.matrix[index]
-    support = p.header.support
+    support = p.h.support
     columns = [p.vector[index, c] for c in range(p.vector.shape[1])]
     if support > 1:
         columns.append(p.count[index])
@@ -471,7 +416,7 @@ def pairs(p: Problem, index: Any, depth: int, leaves: int) -> int:
 
 def supported(p: Problem, sums: Any) -> Any:
     """The cost of leaves, above every other cost where too few rows are."""
-    return np.where(sums[..., -1] < p.header.support, LIMIT, p.leaf(sums[..., :-1]))
+    return np.where(sums[..., -1] < p.h.support, LIMIT, p.leaf(sums[..., :-1]))
 
 
 def stumps(p: Problem, index: Any) -> tuple[int, int]:
@@ -486,9 +431,9 @@ def stumps(p: Problem, index: Any) -> tuple[int, int]:
         sums = np.stack([np.bincount(places, vector[:, c], size + 1) for c in range(vector.shape[1])], axis=-1)
         left = np.cumsum(sums, axis=0)[:size].astype(np.int64)
         cost = p.leaf(left) + p.leaf(everything - left)
-        if p.header.support > 1:
+        if p.h.support > 1:
             rows = np.cumsum(np.bincount(places, count, size + 1))[:size]
-            cost = np.where(np.minimum(rows, count.sum() - rows) < p.header.support, LIMIT, cost)
+            cost = np.where(np.minimum(rows, count.sum() - rows) < p.h.support, LIMIT, cost)
         least = min(least, int(cost.min()))
     return int(p.leaf(everything)), least
 
@@ -506,7 +451,7 @@ def one_family(p: Problem, index: Any, family: int, leaves: int) -> int:
     least, at = LIMIT, 0
     while at < len(cuts):
         yes, no = index[places <= cuts[at]], index[places > cuts[at]]
-        if min(p.count[yes].sum(), p.count[no].sum()) >= p.header.support:
+        if min(p.count[yes].sum(), p.count[no].sum()) >= p.h.support:
             (one, two), (other_one, other_two) = stumps(p, yes), stumps(p, no)
             value = one + other_one
             if leaves > 2:
@@ -515,7 +460,7 @@ def one_family(p: Problem, index: Any, family: int, leaves: int) -> int:
                 value = min(value, two + other_two)
             least = min(least, value)
         after = at + 1
-        while p.header.support == 1 and p.header.squared is None and after < len(cuts):
+        while p.h.support == 1 and p.h.classes and after < len(cuts):
             if value - (until[after] - until[at]) < least:
                 break
             after += 1
@@ -562,7 +507,7 @@ def check_claims(p: Problem, lines: list[bytes], number_of_claims: int) -> Claim
 
 
 def read_claim(p: Problem, numbers: list[int]) -> tuple[Claim, list[list[int]]]:
-    limited = p.header.leaves > 0
+    limited = p.h.leaves > 0
     start = 4 if limited else 3
     if len(numbers) < start:
         raise Rejected("the line is too short")
@@ -581,12 +526,11 @@ def read_claim(p: Problem, numbers: list[int]) -> tuple[Claim, list[list[int]]]:
 def check_claim(p: Problem, claims: list[Claim], claim: Claim, entries: list[list[int]]) -> None:
     rows = rows_of(p, claim.literals)
     if claim.depth <= 2:
-        if entries or best(p, rows, claim.depth, claim.leaves) < claim.bound:
-            raise Rejected("the best tree of this depth costs less than the bound")
+        is_right = not entries and best(p, rows, claim.depth, claim.leaves) >= claim.bound
+        prove(is_right, "the best tree of this depth costs less than the bound")
         return
-    if int(p.leaf(p.vector[rows].sum(axis=0))) < claim.bound:
-        raise Rejected("a single leaf costs less than the bound")
-    limited = p.header.leaves > 0
+    prove(int(p.leaf(p.vector[rows].sum(axis=0))) >= claim.bound, "a single leaf costs less than the bound")
+    limited = p.h.leaves > 0
     wanted = (1 << claim.leaves) - 2 if limited else 1  # bit l: the yes side has l leaves
     covered: dict[int, int] = {}
     for entry in entries:
@@ -608,7 +552,7 @@ def check_entry(p: Problem, claims: list[Claim], claim: Claim, rows: Any, entry:
     while low <= high:
         family = int(np.searchsorted(p.first, low, side="right")) - 1
         last = min(high, p.first[family + 1] - 1)
-        if low < last and p.header.support > 1:
+        if low < last and p.h.support > 1:
             raise Rejected("with a least number of rows per leaf, an entry covers one cut of a column only")
         have = evidence(p, claims, claim, rows & p.yes(low), sides[0], allowed[0])
         if have < claim.bound:
@@ -629,13 +573,13 @@ def evidence(p: Problem, claims: list[Claim], claim: Claim, rows: Any, code: int
     if code - 2 >= len(claims):
         raise Rejected("a reference does not point backwards")
     other = claims[code - 2]
-    if other.depth < claim.depth - 1 or other.leaves < leaves:
+    if other.depth < claim.depth - 1 or other.leaves < min(leaves, 2 ** (claim.depth - 1)):
         raise Rejected("a reference is about smaller trees")
     theirs = rows_of(p, other.literals)
     more, fewer = theirs & ~rows, rows & ~theirs
-    if p.header.support > 1 and fewer.any():
+    if p.h.support > 1 and fewer.any():
         raise Rejected("with a least number of rows per leaf, a reference must be about a superset")
-    if p.header.squared is not None and more.any():
+    if not p.h.classes and more.any():
         raise Rejected("with a squared loss, a reference must be about a subset")
     return max(p.price, other.bound - int(p.loss[more].sum()))
 
@@ -650,7 +594,7 @@ def check_cover(p: Problem, rows: Any, covered: set[int], wanted: int) -> None:
         if test not in covered:
             yes = p.yes(test)[index]
             fewer = min(p.count[index][yes].sum(), p.count[index][~yes].sum())
-            if fewer >= p.header.support and canonical(yes) not in known:
+            if fewer >= p.h.support and canonical(yes) not in known:
                 raise Rejected(f"test {test} is not covered")
 
 
@@ -662,94 +606,61 @@ def canonical(yes: Any) -> bytes:
 # The statement.
 
 
-def check_tree(h: Header, table: dict[bytes, list[bytes]], p: Problem, amounts: list[Any]) -> list[Any]:
-    """The tree keeps the limits; returns its value of every amount."""
-    tests = [ranked(table[column], kind, rest, yes, h.missing) for column, kind, rest, yes in h.tests]
-    tokens, at = h.tree or [], 0
-    leaves: list[tuple[Any, int]] = []
+def check_tree(p: Problem) -> list[int]:
+    """The tree keeps the limits; returns its value of every goal and requirement."""
+    h, at, leaves = p.h, 0, 0
+    amounts = h.goals + h.require
+    values = [0] * len(amounts)
     todo = [(np.ones(h.rows, dtype=bool), 0)]
     while todo:
         rows, depth = todo.pop()
-        kind, numbers = tokens[at : at + 1], [natural(x) for x in tokens[at + 1 : at + 3 if tokens[at : at + 1] == [b"split"] else at + 2]]
-        if kind == [b"leaf"] and len(numbers) == 1 and (not h.classes or numbers[0] < len(h.classes)):
-            leaves.append((rows, numbers[0]))
-            at += 2
-        elif kind == [b"split"] and len(numbers) == 2 and numbers[0] < len(tests) and numbers[1] < tests[numbers[0]][1]:
-            yes = np.array(tests[numbers[0]][0]) <= numbers[1]
+        prove(at < len(h.tree) and -max(1, len(h.classes)) <= h.tree[at] < p.first[-1], "the tree cannot be read")
+        node, at = h.tree[at], at + 1
+        if node >= 0:
+            prove(depth < h.depth, "the tree is too deep")
+            yes = p.yes(node, p.all_rank)
             todo += [(rows & ~yes, depth + 1), (rows & yes, depth + 1)]
-            at += 3
-            if depth + 1 > h.depth:
-                raise Rejected("the tree is too deep")
-        else:
-            raise Rejected("the tree cannot be read")
-    if at != len(tokens):
-        raise Rejected("the tree cannot be read")
-    if h.leaves and len(leaves) > h.leaves:
-        raise Rejected("the tree has too many leaves")
-    if any(rows.sum() < h.support for rows, _ in leaves):
-        raise Rejected("a leaf of the tree has too few rows")
-    if h.squared is not None:
-        vector, _, _ = squares(h, table, amounts)
-        losses = [vector[rows].sum(axis=0).astype(object) for rows, _ in leaves]
-        exact = sum(s - -(-t * t // max(w, 1)) for w, t, s in losses)  # rounded down in every leaf
-        return [int(exact) + h.goals[0].price * len(leaves)]
-    prices = [goal.price for goal in h.goals] + ([h.require.price] if h.require else [])
-    return [
-        sum(int(matrix[rows, label].sum()) for rows, label in leaves) + price * len(leaves)
-        for matrix, price in zip(amounts, prices, strict=True)
-    ]
+            continue
+        leaves += 1
+        prove(rows.sum() >= h.support, "a leaf of the tree has too few rows")
+        for i, amount in enumerate(amounts):
+            costs = int(amount.matrix[rows, -1 - node].sum()) + amount.price if h.classes else 0
+            values[i] += costs if h.classes else int(p.leaf(p.all_vector[rows].sum(axis=0)))
+    prove(at == len(h.tree), "the tree cannot be read")
+    prove(not h.leaves or leaves <= h.leaves, "the tree has too many leaves")
+    return values
 
 
 def check(data: bytes, certificate: bytes) -> str:
     """What was verified, in a sentence; Rejected or Unsupported otherwise."""
-    lines = certificate.split(b"\n")
-    header, claims, start = read_header(lines)
-    table = read_data(data, header)
-    problem, amounts = bind(header, table)
-    root = check_claims(problem, lines[start:], claims)
-    most = header.leaves or MOST_LEAVES
-    if root.literals or root.depth < header.depth or root.leaves < most:
-        raise Rejected("the last claim is not about all rows, or about smaller trees than the statement")
-    proved = root.bound + problem.base
-    if header.claim == b"infeasible":
-        assert header.require is not None
-        if proved <= header.require.limit:
-            raise Rejected(f"the claims prove at least {proved}, which the requirement allows")
-        return f"no tree meets the requirement: every tree costs at least {proved}, and {header.require.limit} is allowed"
-    return check_statement(header, table, problem, amounts, proved)
-
-
-def check_statement(h: Header, table: dict[bytes, list[bytes]], p: Problem, amounts: list[Any], proved: int) -> str:
-    values = check_tree(h, table, p, amounts) if h.tree is not None else None
-    if h.require is not None and values is not None and values.pop() > h.require.limit:
-        raise Rejected("the tree does not meet the requirement")
-    if values != h.values or (h.claim == b"optimal" and values is None):
-        raise Rejected(f"the tree has the values {values}, and the certificate states {h.values}")
-    if h.claim == b"bound":
-        if len(h.goals) != 1:
-            raise Unsupported("a bound is about one goal")
-        wanted = h.bound
-    else:
-        wanted = sum(f * v for f, v in zip(factors_of(h, amounts), values, strict=True))
-    by, divisor = h.multiplier
-    allowed = by * h.require.limit if h.require else 0
+    lines = Lines(certificate.split(b"\n"))
+    h = read_header(lines)
+    claims = whole(lines.must(b"claims")[0], 0)
+    p = bind(h, read_data(data, h))
+    root = check_claims(p, lines.lines[lines.at :], claims)
+    prove(not root.literals and root.depth >= h.depth and root.leaves >= (h.leaves or MOST_LEAVES),
+          "the last claim is not about all rows, or about smaller trees than the statement")  # fmt: skip
+    proved = root.bound + p.base
+    if h.claim == b"infeasible":
+        prove(proved > h.limit, f"the claims prove at least {proved}, which the requirement allows")
+        return f"no tree meets the requirement: every tree costs at least {proved}, and {h.limit} is allowed"
+    values = check_tree(p) if h.tree else []
+    prove(not values or not h.require or values.pop() <= h.limit, "the tree does not meet the requirement")
+    prove(values == h.values and (values or h.claim == b"bound"), "the tree does not have the values that are stated")
+    wanted = h.bound if h.claim == b"bound" else sum(f * v for f, v in zip(p.factors, values, strict=True))
     # A better tree would have a combined value of at most wanted - 1, because values are whole numbers.
-    if proved <= divisor * (wanted - 1) + allowed:
-        raise Rejected(f"the claims prove at least {proved}, which is not enough for the statement")
+    enough = proved > h.divisor * (wanted - 1) + h.multiplier * h.limit
+    prove(enough, f"the claims prove at least {proved}, which is not enough for the statement")
     if h.claim == b"optimal":
         return f"the tree is optimal: its value is {' '.join(map(str, values))}, and no tree has a smaller one"
-    found = "" if values is None else f"; the tree has {values[0]}"
-    return f"no tree has a value below {wanted}{found}"
+    return f"no tree has a value below {wanted}" + (f"; the tree has {values[0]}" if values else "")
 
 
 def main(arguments: list[str]) -> int:
-    if len(arguments) != 2:
-        print("use: checker.py data.csv proof.cert.gz")
-        return 2
     try:
-        with open(arguments[0], "rb") as file:
-            data = file.read()
-        certificate = sys.stdin.buffer.read()if arguments[1] == "-" else open(arguments[1], "rb").read()
+        need(len(arguments) == 2, "use: checker.py data.csv proof.cert.gz, or - for a certificate from standard input")
+        data = Path(arguments[0]).read_bytes()
+        certificate = sys.stdin.buffer.read() if arguments[1] == "-" else Path(arguments[1]).read_bytes()
         if certificate.startswith(b"\x1f\x8b"):
             certificate = gzip.decompress(certificate)
         print(f"verified: {check(data, certificate)}")
@@ -757,7 +668,7 @@ def main(arguments: list[str]) -> int:
     except Rejected as fault:
         print(f"rejected: {fault}")
         return 1
-    except (Unsupported, OSError, EOFError) as fault:
+    except (Unsupported, OSError, EOFError, zlib.error) as fault:
         print(f"unsupported: {fault}")
         return 2
 

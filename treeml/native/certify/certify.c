@@ -11,6 +11,9 @@
 #include <string.h>
 
 enum { BLOCK = 1 << 18, TABLE = 1 << 12, OUT_OF_MEMORY = 2 };
+/* A set of depth two that is needed more often than this becomes a claim; otherwise it is recomputed where it is needed,
+   which takes less room. Checkers remember some of the last sets that they recomputed. */
+enum { INLINE_USES = 4 };
 
 /* Zeroed memory that lives as long as the handle; leaves by longjmp if there is none. */
 void *certify_make (treeml_certify *c, size_t count, size_t size) {
@@ -135,6 +138,7 @@ int treeml_certify_limits (treeml_certify *c, int32_t depth, int32_t leaves, int
   c->leaves = leaves;
   c->support = support;
   c->price = price;
+  c->alike = certify_make (c, 2 * (size_t) c->first[c->families] * (size_t) (depth + 1), sizeof *c->alike);
   c->seen_room = 64;
   while (c->seen_room < 4 * (size_t) c->families)
     c->seen_room *= 2;
@@ -158,6 +162,7 @@ int treeml_certify_prove (treeml_certify *c, int64_t bound, double seconds, int6
   c->deadline = isfinite (seconds) ? clock_seconds () + seconds : INFINITY;
   c->stopped = 0;
   *proved = certify_root (c, bound, &c->root);
+  if (getenv("CERTIFY_STATS")) fprintf(stderr,"d2 calls %ld nodes %zu claims %zu\n",(long)c->depth_two_calls,c->node_count,c->claim_count);
   return c->stopped ? 1 : 0;
 }
 
@@ -173,19 +178,6 @@ static void add_text (treeml_certify *c, int64_t number, char after) {
   c->text_size += (size_t) snprintf (c->text + c->text_size, 32, "%" PRId64 "%c", number, after);
 }
 
-/* Neighboring entries of single tests with the same evidence become one entry of a range. */
-static int64_t join_entries (const treeml_certify *c, int64_t *entries, int64_t count) {
-  int64_t kept = 0;
-  for (int64_t i = 0; i < count; i++) {
-    int64_t *last = entries + 6 * (kept - 1), *next = entries + 6 * i;
-    if (kept && c->only_pairs && last[1] + 1 == next[0] && !memcmp (last + 2, next + 2, 4 * sizeof *last))
-      last[1] = next[1];
-    else
-      memmove (entries + 6 * kept++, next, 6 * sizeof *next);
-  }
-  return kept;
-}
-
 static int by_test (const void *a, const void *b) {
   const int64_t *x = a, *y = b;
   for (int i = 0; i < 4; i += 2)
@@ -194,7 +186,39 @@ static int by_test (const void *a, const void *b) {
   return 0;
 }
 
-static void write_claim (treeml_certify *c, certify_claim *claim) {
+/* The code of an entry as it is written. */
+static int64_t written_code (const treeml_certify *c, int64_t code) {
+  int64_t claim = (code < 0 ? -code : code) - CERTIFY_CLAIM;
+  if (claim < 0)
+    return code;
+  return c->claims[claim].number < 0 ? CERTIFY_RECOMPUTE : c->claims[claim].number + CERTIFY_CLAIM;
+}
+
+/* The entries as they are written, by test. Neighboring entries of single tests with the same evidence become one. */
+static int64_t final_entries (const treeml_certify *c, const certify_claim *claim, int64_t *entries) {
+  int64_t kept = 0;
+  for (int64_t i = 0; i < claim->entry_count; i++) {
+    memcpy (entries + 6 * i, claim->entries + 6 * i, 6 * sizeof *entries);
+    for (int s = 4; s < 6; s++)
+      entries[6 * i + s] = written_code (c, entries[6 * i + s]);
+  }
+  if (claim->entry_count)
+    qsort (entries, (size_t) claim->entry_count, 6 * sizeof *entries, by_test);
+  for (int64_t i = 0; i < claim->entry_count; i++) {
+    int64_t *next = entries + 6 * i, *last = kept ? entries + 6 * (kept - 1) : NULL;
+    if (last && c->only_pairs && last[1] + 1 == next[0] && !memcmp (last + 2, next + 2, 4 * sizeof *last))
+      last[1] = next[1];
+    else
+      memmove (entries + 6 * kept++, next, 6 * sizeof *next);
+  }
+  return kept;
+}
+
+static void write_claim (treeml_certify *c, const certify_claim *claim) {
+  int64_t *entries = memory_allocate (6 * (size_t) claim->entry_count, sizeof *entries);
+  if (!entries)
+    longjmp (c->failed, 1);
+  int64_t count = final_entries (c, claim, entries);
   add_text (c, claim->depth, ' ');
   if (c->leaves)
     add_text (c, claim->leaves, ' ');
@@ -202,49 +226,47 @@ static void write_claim (treeml_certify *c, certify_claim *claim) {
   add_text (c, claim->path_size, ' ');
   for (int32_t i = 0; i < claim->path_size; i++)
     add_text (c, claim->path[i], ' ');
-  add_text (c, claim->entry_count, claim->entry_count ? ' ' : '\n');
-  if (claim->depth <= 2)
-    c->recomputed++;
-  for (int64_t i = 0; i < claim->entry_count; i++) {
-    const int64_t *entry = claim->entries + 6 * i;
-    add_text (c, entry[0], ' ');
-    add_text (c, entry[1], ' ');
-    if (c->leaves) {
-      add_text (c, entry[2], ' ');
-      add_text (c, entry[3], ' ');
-    }
-    for (int s = 4; s < 6; s++) {
-      if (entry[s] == CERTIFY_RECOMPUTE)
-        c->recomputed += entry[1] - entry[0] + 1;
-      int64_t code = entry[s] < CERTIFY_CLAIM ? entry[s] : c->claims[entry[s] - CERTIFY_CLAIM].number + CERTIFY_CLAIM;
-      add_text (c, code, s == 4 || i + 1 < claim->entry_count ? ' ' : '\n');
-    }
-  }
+  add_text (c, count, count ? ' ' : '\n');
+  c->recomputed += claim->depth <= 2;
+  for (int64_t i = 0; i < count; i++)
+    for (int j = 0; j < 6; j++)
+      if (c->leaves || j < 2 || j > 3) {
+        int64_t number = entries[6 * i + j];
+        add_text (c, number, i + 1 == count && j == 5 ? '\n' : ' ');
+        if (j > 3 && number == CERTIFY_RECOMPUTE)
+          c->recomputed += entries[6 * i + 1] - entries[6 * i] + 1;
+      }
+  memory_release (entries);
+}
+
+/* What a needed claim refers to is needed too. */
+static void count_uses (treeml_certify *c) {
+  for (int64_t i = 0; i <= c->root; i++)
+    c->claims[i].uses = 0;
+  c->claims[c->root].uses = INLINE_USES + 1;
+  for (int64_t i = c->root; i >= 0; i--)
+    for (int64_t j = 0; c->claims[i].uses && j < c->claims[i].entry_count; j++)
+      for (int s = 4; s < 6; s++) {
+        int64_t code = c->claims[i].entries[6 * j + s];
+        if (code >= CERTIFY_CLAIM)
+          c->claims[code - CERTIFY_CLAIM].uses += INLINE_USES + 1; /* by similarity: it must be written */
+        else if (code < 0)
+          c->claims[-code - CERTIFY_CLAIM].uses++;
+      }
 }
 
 int treeml_certify_text (treeml_certify *c, const char **text, int64_t *size, int64_t *claims, int64_t *recomputed) {
   if (setjmp (c->failed))
     return OUT_OF_MEMORY;
-  for (int64_t i = 0; i <= c->root; i++)
-    c->claims[i].number = -1;
-  c->claims[c->root].number = 0;
-  for (int64_t i = c->root; i >= 0; i--) /* what a needed claim refers to is needed too */
-    for (int64_t j = 0; c->claims[i].number >= 0 && j < c->claims[i].entry_count; j++)
-      for (int s = 4; s < 6; s++)
-        if (c->claims[i].entries[6 * j + s] >= CERTIFY_CLAIM)
-          c->claims[c->claims[i].entries[6 * j + s] - CERTIFY_CLAIM].number = 0;
+  count_uses (c);
   c->text_size = 0;
   c->claims_written = c->recomputed = 0;
-  for (int64_t i = 0; i <= c->root; i++)
-    if (c->claims[i].number >= 0) {
-      certify_claim *claim = &c->claims[i];
-      claim->number = c->claims_written++;
-      if (claim->entry_count) {
-        qsort (claim->entries, (size_t) claim->entry_count, 6 * sizeof *claim->entries, by_test);
-        claim->entry_count = join_entries (c, claim->entries, claim->entry_count);
-      }
-      write_claim (c, claim);
-    }
+  for (int64_t i = 0; i <= c->root; i++) {
+    int64_t inline_uses = c->claims[i].depth <= 2 ? INLINE_USES : 0;
+    c->claims[i].number = c->claims[i].uses > inline_uses ? c->claims_written++ : -1;
+    if (c->claims[i].number >= 0)
+      write_claim (c, &c->claims[i]);
+  }
   *text = c->text;
   *size = (int64_t) c->text_size;
   *claims = c->claims_written;

@@ -16,13 +16,15 @@
 enum { CERTIFY_CHANNELS = 65, CERTIFY_DEPTH = 60, CERTIFY_LEAVES = 62 };
 #define CERTIFY_LIMIT ((int64_t) 1 << 53)
 
-/* Evidence for one side of a test. */
+/* Evidence for one side of a test, as in the file. Inside the search a negative code refers to a claim about the same
+   set, which may be recomputed in place. */
 enum { CERTIFY_TRIVIAL = 0, CERTIFY_RECOMPUTE = 1, CERTIFY_CLAIM = 2 };
 
 /* A set of rows with a depth and a number of leaves, and what is known about its best tree. */
 typedef struct certify_node {
   struct certify_node *next; /* in the same slot of the table */
   struct certify_node *older; /* of the same depth */
+  struct certify_node *older_alike; /* of the same depth, whose path ends with the same test */
   const uint64_t *set;
   const int32_t *path;
   uint64_t hash;
@@ -37,7 +39,8 @@ typedef struct {
   const int32_t *path;
   int64_t *entries; /* low, high, fewest, most, yes, no */
   int64_t entry_count;
-  int64_t number; /* in the file; -1 if no later claim needs it */
+  int64_t uses;   /* by claims that are needed */
+  int64_t number; /* in the file; -1 if it is not written */
   int32_t path_size, depth, leaves;
 } certify_claim;
 
@@ -75,6 +78,8 @@ typedef struct treeml_certify {
   certify_node **table;
   size_t table_size, node_count;
   certify_node *newest[CERTIFY_DEPTH + 1];
+  certify_node **alike; /* the newest node for every answer to a test and every depth */
+  int64_t depth_two_calls;
   certify_claim *claims;
   size_t claim_count, claim_room;
   double deadline;

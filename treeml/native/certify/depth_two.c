@@ -257,6 +257,7 @@ static int64_t best_family (treeml_certify *c, uint64_t *side[2], int64_t f, int
 }
 
 int64_t certify_depth_two (treeml_certify *c, const uint64_t *set, int depth, int leaves) {
+  c->depth_two_calls++;
   int64_t sum[CERTIFY_CHANNELS + 1], lines, size = sum_rows (c, set, c->listed, sum, &lines);
   int64_t best = certify_leaf (c, sum);
   if (lines < c->support && c->support > 1)

@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COMPARED = 400 }; /* sets that a new set is compared with, the newest first */
+/* Sets that a new set is compared with, the newest first: of the same depth, and of those that end with the same test. */
+enum { COMPARED = 100, COMPARED_ALIKE = 400 };
 
 typedef struct {
   int64_t bound, code;
@@ -112,6 +113,11 @@ static void enlarge_table (treeml_certify *c) {
   c->table_size = size;
 }
 
+/* The newest node of this depth whose path ends with the same answer to the same test. */
+static certify_node **newest_alike (const treeml_certify *c, const part *p) {
+  return &c->alike[(int64_t) p->path[p->path_size - 1] * (c->depth + 1) + p->depth];
+}
+
 static certify_node *add_node (treeml_certify *c, const part *p, uint64_t hash) {
   if (c->node_count++ > c->table_size)
     enlarge_table (c);
@@ -126,6 +132,11 @@ static certify_node *add_node (treeml_certify *c, const part *p, uint64_t hash) 
   c->table[hash & (c->table_size - 1)] = node;
   node->older = c->newest[p->depth];
   c->newest[p->depth] = node;
+  if (p->path_size) {
+    certify_node **alike = newest_alike (c, p);
+    node->older_alike = *alike;
+    *alike = node;
+  }
   return node;
 }
 
@@ -145,13 +156,13 @@ static int64_t add_claim (treeml_certify *c, certify_node *node, int64_t bound, 
   return node->claim = (int64_t) c->claim_count++;
 }
 
-/* The code by which a claim of this depth refers to a node: a set of depth two can be recomputed if it is the same. */
+/* The code by which an entry refers to a node. A set of depth two can also be recomputed in place if it is the same: the
+   code is then negative, and `treeml_certify_text` decides, when it is known how often the set is needed. */
 static int64_t code_of (treeml_certify *c, certify_node *node, int is_same) {
-  if (node->depth <= 2 && is_same)
-    return CERTIFY_RECOMPUTE;
   if (node->claim < 0)
     add_claim (c, node, node->lower, NULL, 0);
-  return node->claim + CERTIFY_CLAIM;
+  int64_t code = node->claim + CERTIFY_CLAIM;
+  return node->depth <= 2 && is_same ? -code : code;
 }
 
 /* The bound of a node less the rows that it has more; a least number of rows per leaf needs a superset, squares a subset. */
@@ -176,13 +187,11 @@ static evidence known_bound (treeml_certify *c, const part *p, int64_t wanted) {
   if (own && (own->exact || best.bound >= wanted))
     return best;
   certify_node *chosen = NULL;
-  for (int32_t depth = p->depth; depth <= c->depth && best.bound < wanted; depth++) {
-    int compared = 0;
-    for (certify_node *node = c->newest[depth]; node && compared < COMPARED && best.bound < wanted;
-         node = node->older, compared++) {
-      if (depth > 2 && node->claim < 0)
-        continue;
-      int64_t bound = similar (c, node, p, best.bound + 1);
+  for (int alike = p->path_size > 0; alike >= 0 && best.bound < wanted; alike--) {
+    int left = alike ? COMPARED_ALIKE : COMPARED;
+    certify_node *node = alike ? *newest_alike (c, p) : c->newest[p->depth];
+    for (; node && left-- && best.bound < wanted; node = alike ? node->older_alike : node->older) {
+      int64_t bound = node->depth > 2 && node->claim < 0 ? 0 : similar (c, node, p, best.bound + 1);
       if (bound > best.bound) {
         best.bound = bound;
         chosen = node;
@@ -445,7 +454,7 @@ static evidence prove (treeml_certify *c, const part *p, int64_t bound) {
   node = add_node (c, p, hash_of (c, p));
   node->lower = certify_depth_two (c, p->set, p->depth, p->leaves);
   node->exact = 1;
-  return (evidence) {node->lower, CERTIFY_RECOMPUTE};
+  return (evidence) {node->lower, code_of (c, node, 1)};
 }
 
 int64_t certify_root (treeml_certify *c, int64_t bound, int64_t *claim) {
