@@ -17,7 +17,9 @@ from treeml.cli.output import say
 COMMANDS = {
     "backends": "backends",
     "bench": "bench",
+    "certify": "certify",
     "check": "check",
+    "check-certificate": "check_certificate",
     "check-proof": "check_proof",
     "compare": "compare",
     "completion": "completion",

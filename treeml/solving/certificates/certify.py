@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from treeml.data.table import Dataset
 from treeml.lang.diagnostic import BackendError, Diagnostic
-from treeml.lang.source import Source
-from treeml.lang.statements import Statements
 from treeml.measures.lower_dataset import lower
 from treeml.native.certify import Claims, Limits, Prover
 from treeml.problem.evaluate import Routed, evaluate_goals
@@ -27,7 +26,6 @@ from treeml.solving.certificates.check import Checked, Verdict, check_text
 from treeml.solving.certificates.describe import LIMIT, amount_of, describe
 from treeml.solving.certificates.multiplier import best_multiplier
 from treeml.solving.certificates.statement import Amount, Statement
-from treeml.solving.options import DEFAULT_OPTIONS, RunOptions
 from treeml.system.writing import replace_file
 
 SHARES = (Fraction(1, 2), Fraction(3, 4), Fraction(7, 8), Fraction(15, 16), Fraction(1))  # of a bound, one after another
@@ -48,8 +46,11 @@ class Certificate:
 
     def write(self, path: str | Path) -> None:
         """Write the certificate, packed by gzip if the name ends with .gz."""
-        content = gzip.compress(self.text, 9, mtime=0) if str(path).endswith(".gz") else self.text
-        replace_file(Path(path), content)
+        replace_file(Path(path), self.packed(str(path).endswith(".gz")))
+
+    def packed(self, by_gzip: bool) -> bytes:
+        """What a file holds."""
+        return gzip.compress(self.text, 9, mtime=0) if by_gzip else self.text
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -61,30 +62,29 @@ class Certificate:
             "checked": self.checked.to_json(),
         }
 
-    def __str__(self) -> str:
+    @property
+    def summary(self) -> str:
+        """`by 12 claims, checked in 0.05 s`."""
         many = "1 claim" if self.claims == 1 else f"{self.claims:,} claims"
-        return f"certified by {many}, checked in {self.checked.seconds:.2f} s: {self.checked.sentence}"
+        what = {"optimal": "", "bound": " (a bound)", "infeasible": " (no tree exists)"}[self.claim]
+        return f"by {many}{what}, checked in {self.checked.seconds:.2f} s"
+
+    def __str__(self) -> str:
+        return f"certified {self.summary}: {self.checked.sentence}"
 
 
-def certify(
-    model: Statements | Source | str,
-    data: Any = None,
-    tree: Any = None,
-    options: RunOptions = DEFAULT_OPTIONS,
-    seconds: float = inf,
-) -> Certificate:
+def certify(dataset: Dataset, data: Any = None, tree: Any = None, seconds: float = inf) -> Certificate:
     """A certificate that the tree is optimal, of a gap if it is not or the time ends, or, without a tree, that none exists.
 
-    `tree` is a Tree, the path of one, or whatever can be imported. The rows must come from a CSV file.
+    `data` is the CSV file that the dataset was read from; None: the file that the spec names. `tree` is a Tree, the path
+    of one, or whatever can be imported.
     """
-    from treeml.solving.pipeline import prepare  # imported here: start-up time
-    from treeml.trees.importing.read import lower_start, read_start
+    from treeml.trees.importing.read import lower_start, read_start  # imported here: start-up time
 
     begun = monotonic()
-    dataset, request = prepare(model, data, None, options)
-    if request.spec.ensemble is not None:
+    if dataset.spec.ensemble is not None:
         raise refuse("forests are not covered")
-    path = _data_path(data, request.spec)
+    path = _data_path(data, dataset.spec)
     lowered = lower(dataset, numeric=True)
     node = None if tree is None else lower_start(read_start(tree, dataset), lowered)
     cells = read_cells(path)

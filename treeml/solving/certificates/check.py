@@ -49,6 +49,25 @@ def check_file(data: Path, certificate: Path, reference: bool = False) -> Checke
     return check_text(data, text, reference)
 
 
+def is_clausal(data: Path) -> bool:
+    """Is this a file of clauses, as `sat` writes beside its proofs?"""
+    with data.open("rb") as file:
+        start = file.read(4096)
+    return data.suffix == ".cnf" or any(line.startswith(b"p cnf ") for line in start.splitlines()[:20])
+
+
+def check_clauses(clauses: Path, proof: Path) -> Checked:
+    """The verdict on a proof that no assignment satisfies the clauses (DRUP)."""
+    from treeml.native.rup import check_proof  # imported here: start-up time
+
+    begun = perf_counter()
+    fault = check_proof(clauses, proof)
+    seconds = perf_counter() - begun
+    if fault is None:
+        return Checked(Verdict.VERIFIED, f"no assignment satisfies {clauses.name}", seconds, "RUP")
+    return Checked(Verdict.REJECTED, fault, seconds, "RUP")
+
+
 def unpacked(certificate: Path) -> bytes:
     with certificate.open("rb") as file:
         packed = file.read(2) == b"\x1f\x8b"
