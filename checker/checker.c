@@ -975,8 +975,10 @@ static int64_t best_stump (const word *set, const int64_t *sum, int64_t lines) {
   return best;
 }
 
-static int64_t best_family (const word *set, size_t f, int64_t leaves) {
-  int64_t best = 2 * LIMIT, skip = -1, cuts_here = first_test[f + 1] - first_test[f];
+/* The best tree with a cut of this family at the root, if it costs less than `best`. The value at a cut, less the cost of
+   the rows that have moved since, bounds the value at a later cut: such cuts are skipped. */
+static int64_t best_family (const word *set, size_t f, int64_t leaves, int64_t best) {
+  int64_t skip = -1, cuts_here = first_test[f + 1] - first_test[f];
   word *side[2] = {make (set_words, sizeof (word)), make (set_words, sizeof (word))};
   int32_t *listed = listed_rows;
   memcpy (side[1], set, set_words * sizeof (word));
@@ -1019,7 +1021,7 @@ static int64_t best_family (const word *set, size_t f, int64_t leaves) {
 static int64_t *remembered;
 static size_t remembered_count;
 
-static int64_t recompute (const word *set, int64_t deep, int64_t leaves) {
+static int64_t recompute (const word *set, int64_t deep, int64_t leaves, int64_t cap) {
   int64_t sum[MOST_CLASSES + 4], lines, best;
   size_t size;
   best = sum_rows (set, listed_rows, &size, sum, &lines);
@@ -1031,21 +1033,23 @@ static int64_t recompute (const word *set, int64_t deep, int64_t leaves) {
     return at_least (best, best_pair (listed_rows, size, sum, lines, deep > 1 && leaves > 2, leaves));
   if (deep == 1)
     return at_least (best, best_stump (set, sum, lines));
+  best = at_least (best, cap);
   for (size_t f = 0; f < test_count; f++)
-    best = at_least (best, best_family (set, f, leaves));
+    best = best_family (set, f, leaves, best);
   return best;
 }
 
-static int64_t best_tree (const word *set, int64_t deep, int64_t leaves) {
+/* The least cost of a tree on the set, or a number from `cap` on if that costs more. */
+static int64_t best_tree (const word *set, int64_t deep, int64_t leaves, int64_t cap) {
   if (!deep)
-    return recompute (set, 0, 1);
+    return recompute (set, 0, 1, cap);
   size_t bytes = set_words * sizeof *set;
   uint64_t hash = hash_words (set, set_words) + (uint64_t) (64 * deep + leaves);
-  int64_t *slot = remembered + hash % remembered_count * (set_words + 3);
-  if (slot[0] != deep || slot[1] != leaves || memcmp (slot + 3, set, bytes)) {
-    slot[2] = recompute (set, deep, leaves);
-    slot[0] = deep, slot[1] = leaves;
-    memcpy (slot + 3, set, bytes);
+  int64_t *slot = remembered + hash % remembered_count * (set_words + 4);
+  if (slot[0] != deep || slot[1] != leaves || (slot[2] >= slot[3] && slot[3] < cap) || memcmp (slot + 4, set, bytes)) {
+    slot[2] = recompute (set, deep, leaves, cap);
+    slot[0] = deep, slot[1] = leaves, slot[3] = cap;
+    memcpy (slot + 4, set, bytes);
   }
   return slot[2];
 }
@@ -1070,12 +1074,12 @@ static void rows_of (const claim *c, word *set) {
 }
 
 /* A bound on a set: code 0 trivial, 1 recomputed, n claim n - 2 by rule SIMILARITY. */
-static int64_t evidence (const claim *c, const word *set, int64_t code, int64_t leaves) {
+static int64_t evidence (const claim *c, const word *set, int64_t code, int64_t leaves, int64_t wanted) {
   if (code == 0)
     return price;
   if (code == 1) {
     REQUIRE (c->deep <= 3, REJECTED, "claim %zu: a side that is deeper than two cannot be recomputed", claim_count);
-    return best_tree (set, c->deep - 1, leaves);
+    return best_tree (set, c->deep - 1, leaves, wanted);
   }
   REQUIRE (code - 2 < (int64_t) claim_count, REJECTED, "claim %zu: a reference does not point backwards", claim_count);
   const claim *other = &claims[code - 2];
@@ -1103,10 +1107,10 @@ static void check_entry (const claim *c, const word *set, const int64_t *entry, 
     REQUIRE (low == last || support == 1, REJECTED, "claim %zu: an entry covers several cuts, and leaves need rows",
              claim_count);
     take_side (set, low, 1, scratch[1]);
-    int64_t have = evidence (c, scratch[1], entry[width - 2], allowed[0]);
+    int64_t have = evidence (c, scratch[1], entry[width - 2], allowed[0], c->bound);
     if (have < c->bound) {
       take_side (set, last, 0, scratch[2]);
-      have += evidence (c, scratch[2], entry[width - 1], allowed[1]);
+      have += evidence (c, scratch[2], entry[width - 1], allowed[1], c->bound - have);
     }
     REQUIRE (have >= c->bound, REJECTED, "claim %zu: the two sides of the tests %lld to %lld do not add up to the bound",
              claim_count, (long long) low, (long long) last);
@@ -1182,10 +1186,10 @@ static void check_claim (const int64_t *line, size_t size, uint64_t *covered) {
   word *set = scratch[0];
   rows_of (&c, set);
   if (c.deep <= 2) {
-    REQUIRE (!entries && best_tree (set, c.deep, c.leaves) >= c.bound, REJECTED,
+    REQUIRE (!entries && best_tree (set, c.deep, c.leaves, c.bound) >= c.bound, REJECTED,
              "claim %zu: the best tree of this depth costs less than the bound", claim_count);
   } else {
-    REQUIRE (best_tree (set, 0, 1) >= c.bound, REJECTED, "claim %zu: a single leaf costs less than the bound",
+    REQUIRE (best_tree (set, 0, 1, 0) >= c.bound, REJECTED, "claim %zu: a single leaf costs less than the bound",
              claim_count);
     uint64_t wanted = limited ? ((uint64_t) 1 << c.leaves) - 2 : 1;
     memset (covered, 0, (size_t) all_tests * sizeof *covered);
@@ -1343,8 +1347,8 @@ int main (int argc, char **argv) {
     scratch[i] = make (set_words, sizeof (word));
   everything = make (set_words, sizeof (word));
   listed_rows = make (merged, sizeof *listed_rows);
-  remembered_count = 1 + ((size_t) 1 << 25) / (8 * (set_words + 3));
-  remembered = make (remembered_count, 8 * (set_words + 3));
+  remembered_count = 1 + ((size_t) 1 << 25) / (8 * (set_words + 4));
+  remembered = make (remembered_count, 8 * (set_words + 4));
   for (size_t r = 0; r < merged; r++)
     everything[r / 64] |= (word) 1 << r % 64;
   check_claims (rest, wanted);

@@ -377,8 +377,8 @@ def merge(p: Problem) -> None:
 # Rule DEPTH2: the exact best of depth at most two.
 
 
-def best(p: Problem, rows: Any, depth: int, leaves: int) -> int:
-    """The least cost on these rows of a tree of depth <= 2; a value above every cost if there is none."""
+def best(p: Problem, rows: Any, depth: int, leaves: int, cap: int) -> int:
+    """The least cost on these rows of a tree of depth <= 2, or a number from `cap` on if that costs more."""
     index = np.flatnonzero(rows)
     leaf = int(p.leaf(p.vector[index].sum(axis=0)))
     if p.count[index].sum() < p.h.support and p.h.support > 1:
@@ -389,7 +389,10 @@ def best(p: Problem, rows: Any, depth: int, leaves: int) -> int:
         return min(leaf, pairs(p, index, depth, leaves))
     if depth == 1:
         return min(stumps(p, index))
-    return min([leaf] + [one_family(p, index, family, leaves) for family in range(len(p.rank))])
+    least = min(leaf, cap)
+    for family in range(len(p.rank)):
+        least = one_family(p, index, family, leaves, least)
+    return least
 
 
 def pairs(p: Problem, index: Any, depth: int, leaves: int) -> int:
@@ -438,8 +441,8 @@ def stumps(p: Problem, index: Any) -> tuple[int, int]:
     return int(p.leaf(everything)), least
 
 
-def one_family(p: Problem, index: Any, family: int, leaves: int) -> int:
-    """The best tree of depth two with a test of this family at the root.
+def one_family(p: Problem, index: Any, family: int, leaves: int, least: int) -> int:
+    """The best tree of depth two with a test of this family at the root, if it costs less than `least`.
 
     A value v at one cut is a bound of v minus the cost of the rows in between for every later cut: the no side loses
     these rows and the yes side only gains. So cuts are skipped that cannot be better than the best so far.
@@ -448,8 +451,9 @@ def one_family(p: Problem, index: Any, family: int, leaves: int) -> int:
     cuts = np.unique(places)[:-1]
     cuts = cuts[(cuts < p.first[family + 1] - p.first[family])]
     until = [int(p.loss[index[places <= cut]].sum()) for cut in cuts]
-    least, at = LIMIT, 0
+    at = 0
     while at < len(cuts):
+        value = LIMIT
         yes, no = index[places <= cuts[at]], index[places > cuts[at]]
         if min(p.count[yes].sum(), p.count[no].sum()) >= p.h.support:
             (one, two), (other_one, other_two) = stumps(p, yes), stumps(p, no)
@@ -526,7 +530,7 @@ def read_claim(p: Problem, numbers: list[int]) -> tuple[Claim, list[list[int]]]:
 def check_claim(p: Problem, claims: list[Claim], claim: Claim, entries: list[list[int]]) -> None:
     rows = rows_of(p, claim.literals)
     if claim.depth <= 2:
-        is_right = not entries and best(p, rows, claim.depth, claim.leaves) >= claim.bound
+        is_right = not entries and best(p, rows, claim.depth, claim.leaves, claim.bound) >= claim.bound
         prove(is_right, "the best tree of this depth costs less than the bound")
         return
     prove(int(p.leaf(p.vector[rows].sum(axis=0))) >= claim.bound, "a single leaf costs less than the bound")
@@ -554,22 +558,22 @@ def check_entry(p: Problem, claims: list[Claim], claim: Claim, rows: Any, entry:
         last = min(high, p.first[family + 1] - 1)
         if low < last and p.h.support > 1:
             raise Rejected("with a least number of rows per leaf, an entry covers one cut of a column only")
-        have = evidence(p, claims, claim, rows & p.yes(low), sides[0], allowed[0])
+        have = evidence(p, claims, claim, rows & p.yes(low), sides[0], allowed[0], claim.bound)
         if have < claim.bound:
-            have += evidence(p, claims, claim, rows & ~p.yes(last), sides[1], allowed[1])
+            have += evidence(p, claims, claim, rows & ~p.yes(last), sides[1], allowed[1], claim.bound - have)
         if have < claim.bound:
             raise Rejected(f"the two sides of the tests {low} to {last} do not add up to the bound")
         low = last + 1
 
 
-def evidence(p: Problem, claims: list[Claim], claim: Claim, rows: Any, code: int, leaves: int) -> int:
+def evidence(p: Problem, claims: list[Claim], claim: Claim, rows: Any, code: int, leaves: int, cap: int) -> int:
     """A bound on these rows: 0 trivial, 1 recomputed, n: claim n - 2 by similarity."""
     if code == 0:
         return p.price
     if code == 1:
         if claim.depth > 3:
             raise Rejected("a side that is deeper than two cannot be recomputed")
-        return best(p, rows, claim.depth - 1, leaves)
+        return best(p, rows, claim.depth - 1, leaves, cap)
     if code - 2 >= len(claims):
         raise Rejected("a reference does not point backwards")
     other = claims[code - 2]

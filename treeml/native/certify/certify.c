@@ -162,7 +162,6 @@ int treeml_certify_prove (treeml_certify *c, int64_t bound, double seconds, int6
   c->deadline = isfinite (seconds) ? clock_seconds () + seconds : INFINITY;
   c->stopped = 0;
   *proved = certify_root (c, bound < 0 ? 0 : bound, &c->root);
-  if (getenv("CERTIFY_STATS")) fprintf(stderr,"d2 calls %ld nodes %zu claims %zu\n",(long)c->depth_two_calls,c->node_count,c->claim_count);
   return c->stopped ? 1 : 0;
 }
 

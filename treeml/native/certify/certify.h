@@ -79,7 +79,6 @@ typedef struct treeml_certify {
   size_t table_size, node_count;
   certify_node *newest[CERTIFY_DEPTH + 1];
   certify_node **alike; /* the newest node for every answer to a test and every depth */
-  int64_t depth_two_calls;
   certify_claim *claims;
   size_t claim_count, claim_room;
   double deadline;
@@ -121,7 +120,8 @@ void *certify_make (treeml_certify *, size_t count, size_t size);
 void certify_index_pairs (treeml_certify *);
 int64_t certify_leaf (const treeml_certify *, const int64_t *sum);
 int64_t certify_leaf_of (treeml_certify *, const uint64_t *set, int64_t *lines);
-int64_t certify_depth_two (treeml_certify *, const uint64_t *set, int depth, int leaves);
+/* The least cost, or a number from `cap` on if that costs more. */
+int64_t certify_depth_two (treeml_certify *, const uint64_t *set, int depth, int leaves, int64_t cap);
 
 /* search.c */
 void certify_take_side (const treeml_certify *, const uint64_t *from, int64_t family, int32_t cut, int yes, uint64_t *to);

@@ -217,11 +217,11 @@ static int64_t best_stump (const treeml_certify *c, const uint64_t *set, const i
   return best;
 }
 
-/* The best tree with a cut of this column at the root. The value at a cut, less the cost of the rows that have moved
+/* The best tree with a cut of this column at the root, if it costs less than `best`. The value at a cut, less the cost of the rows that have moved
    since, bounds the value at a later cut. */
-static int64_t best_family (treeml_certify *c, uint64_t *side[2], int64_t f, int leaves) {
+static int64_t best_family (treeml_certify *c, uint64_t *side[2], int64_t f, int leaves, int64_t best) {
   const int32_t *order = c->order + f * c->rows, *place = c->place + f * c->rows;
-  int64_t best = 2 * CERTIFY_LIMIT, skip = -1, cuts = c->first[f + 1] - c->first[f];
+  int64_t skip = -1, cuts = c->first[f + 1] - c->first[f];
   for (int64_t i = 0; i < c->rows;) {
     int32_t at = place[order[i]];
     int moved = 0;
@@ -256,8 +256,7 @@ static int64_t best_family (treeml_certify *c, uint64_t *side[2], int64_t f, int
   return best;
 }
 
-int64_t certify_depth_two (treeml_certify *c, const uint64_t *set, int depth, int leaves) {
-  c->depth_two_calls++;
+int64_t certify_depth_two (treeml_certify *c, const uint64_t *set, int depth, int leaves, int64_t cap) {
   int64_t sum[CERTIFY_CHANNELS + 1], lines, size = sum_rows (c, set, c->listed, sum, &lines);
   int64_t best = certify_leaf (c, sum);
   if (lines < c->support && c->support > 1)
@@ -268,11 +267,12 @@ int64_t certify_depth_two (treeml_certify *c, const uint64_t *set, int depth, in
     return least (best, best_pair (c, size, sum, lines, depth > 1 && leaves > 2, leaves));
   if (depth == 1)
     return least (best, best_stump (c, set, sum, lines));
+  best = least (best, cap);
   for (int64_t f = 0; f < c->families; f++) {
     uint64_t *side[2] = {c->side[2 * CERTIFY_DEPTH + 2], c->side[2 * CERTIFY_DEPTH + 3]};
     memset (side[0], 0, c->words * sizeof **side);
     memcpy (side[1], set, c->words * sizeof **side);
-    best = least (best, best_family (c, side, f, leaves));
+    best = best_family (c, side, f, leaves, best);
   }
   return best;
 }

@@ -451,9 +451,11 @@ static evidence prove (treeml_certify *c, const part *p, int64_t bound) {
     return (evidence) {node->lower, code_of (c, node, 1)};
   if (p->depth > 2)
     return split (c, p, bound);
-  node = add_node (c, p, hash_of (c, p));
-  node->lower = certify_depth_two (c, p->set, p->depth, p->leaves);
-  node->exact = 1;
+  if (!node)
+    node = add_node (c, p, hash_of (c, p));
+  node->lower = certify_depth_two (c, p->set, p->depth, p->leaves, bound);
+  node->exact = c->only_pairs || node->lower < bound;
+  node->claim = -1; /* a claim about less may exist; the new one says more */
   return (evidence) {node->lower, code_of (c, node, 1)};
 }
 
@@ -467,7 +469,7 @@ int64_t certify_root (treeml_certify *c, int64_t bound, int64_t *claim) {
     found = split (c, &root, bound);
   else {
     certify_node *node = add_node (c, &root, hash_of (c, &root));
-    int64_t value = certify_depth_two (c, root.set, root.depth, root.leaves);
+    int64_t value = certify_depth_two (c, root.set, root.depth, root.leaves, bound);
     node->lower = value < bound ? value : bound;
     found = (evidence) {node->lower, add_claim (c, node, node->lower, NULL, 0) + CERTIFY_CLAIM};
   }
