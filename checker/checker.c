@@ -1213,17 +1213,13 @@ static void check_claim (const int64_t *line, size_t size, uint64_t *covered) {
 static void check_claims (text all, int64_t wanted) {
   char *at = all.at, *end = all.at + all.size;
   int64_t lines = 0, *line = NULL;
-  for (char *p = at; p && lines <= wanted; lines++, p = p ? p + 1 : NULL) {
-    if (lines == wanted) {
-      REQUIRE (end - p >= 3 && !memcmp (p, "end", 3) && (p + 3 == end || p[3] == '\n'), REJECTED,
-               "the file does not end after the number of claims that it states");
-      for (p += 3; p < end; p++)
-        REQUIRE (*p == '\n', REJECTED, "the file does not end after the number of claims that it states");
-      break;
-    }
-    p = memchr (p, '\n', (size_t) (end - p));
-  }
-  REQUIRE (lines == wanted, REJECTED, "the file does not end after the number of claims that it states");
+  char *last = at;
+  for (; last && lines < wanted; lines++)
+    last = (last = memchr (last, '\n', (size_t) (end - last))) ? last + 1 : NULL;
+  int complete = last && end - last >= 3 && !memcmp (last, "end", 3) && (last + 3 == end || last[3] == '\n');
+  for (char *p = complete ? last + 3 : end; p < end; p++)
+    complete &= *p == '\n';
+  REQUIRE (complete, REJECTED, "the file does not end after the number of claims that it states");
   REQUIRE (wanted, REJECTED, "there is no claim");
   size_t room = 0;
   uint64_t *covered = make ((size_t) first_test[test_count], sizeof *covered);

@@ -90,18 +90,64 @@ def raised(case: cases.Case, claims: list[list[int]], rng: random.Random, base: 
     return claims
 
 
+def corrupted(content: bytes, rng: random.Random) -> bytes:
+    """The bytes of a file after an accident: some replaced, removed or repeated, a line moved, the end cut off."""
+    made = bytearray(content)
+    for _ in range(rng.randint(1, 4)):
+        if not made:
+            break
+        at = rng.randrange(len(made))
+        match rng.randrange(7):
+            case 0:
+                made[at] = rng.randrange(256)
+            case 1:
+                del made[at : at + rng.randint(1, 9)]
+            case 2:
+                made[at:at] = made[at : at + rng.randint(1, 30)]
+            case 3:
+                made[at:at] = rng.choice([b"9" * 17, b"-", b"9007199254740991", b'"', b" ", b"\n", b"\r", b"\0", b"1e999"])
+            case 4:
+                del made[at:]
+            case 5:
+                lines = bytes(made).split(b"\n")
+                lines.insert(rng.randrange(len(lines)), rng.choice(lines))
+                made = bytearray(b"\n".join(lines))
+            case _:
+                made[at] = rng.choice(b"0123456789")
+    return bytes(made)
+
+
 class Attack:
     def __init__(self, seed: int, program: Path | None, folder: Path) -> None:
         self.rng, self.checker, self.program = random.Random(seed), reference(), program
         self.path = folder / "data.csv"
-        self.attempts = self.true = 0
+        self.attempts = self.true = self.damaged = 0
 
     def verdict(self, case: cases.Case, text: bytes) -> str:
-        verdict = by_reference(self.checker, case.data(), text)
+        return self.both(case.data(), text)
+
+    def corrupt_files(self, changes: int) -> None:
+        """Both checkers give the same verdict on damaged files, and neither of them crashes."""
+        case = cases.random_case(self.rng)
+        case.tests = [test for test in case.tests if test[3]]
+        stated = cases.with_statement(case, self.rng, cases.outcomes(case), is_true=True) if case.tests else None
+        if stated is None:
+            return
+        claims = cases.parsed(cases.prover_of(stated).prove(cases.needed(stated)).text)
+        for _ in range(changes):
+            data, text = stated.data(), cases.written(stated, claims)
+            which = self.rng.random()
+            data = corrupted(data, self.rng) if which < 0.4 else data
+            text = corrupted(text, self.rng) if which > 0.3 else text
+            self.damaged += 1
+            self.both(data, text)
+
+    def both(self, data: bytes, text: bytes) -> str:
+        verdict = by_reference(self.checker, data, text)
         if self.program is not None:
-            self.path.write_bytes(case.data())
+            self.path.write_bytes(data)
             other = by_program(self.program, self.path, text)
-            assert other == verdict, f"Python says {verdict} and C says {other}\n{case.data().decode()}\n{text.decode()}"
+            assert other == verdict, f"Python says {verdict} and C says {other}\n{data!r}\n{text!r}"
         return verdict
 
     def one_problem(self, changes: int) -> None:
@@ -153,12 +199,16 @@ def main() -> None:
     parser.add_argument("--attempts", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--program", type=Path, help="the compiled checker; without it only the one in Python is asked")
+    parser.add_argument("--damaged", type=int, default=0, help="also so many damaged files")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         attack = Attack(arguments.seed, arguments.program, Path(folder))
         while attack.attempts < arguments.attempts:
             attack.one_problem(10)
+        while attack.damaged < arguments.damaged:
+            attack.corrupt_files(20)
     print(f"{attack.attempts} false statements, none accepted; {attack.true} true ones, all accepted")
+    print(f"{attack.damaged} damaged files, the same verdict from both checkers")
 
 
 if __name__ == "__main__":
