@@ -18,7 +18,9 @@ from treeml.lang.display import short_lines
 COMMANDS = {
     "backends": "backends",
     "bench": "bench",
+    "certify": "certify",
     "check": "check",
+    "check-certificate": "check_certificate",
     "check-proof": "check_proof",
     "compare": "compare",
     "completion": "completion",

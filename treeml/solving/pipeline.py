@@ -16,6 +16,8 @@ A forest (`ensemble by ...`) takes its own way from Dataset to Result: `forest_r
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from time import monotonic
 from typing import Any
 
@@ -32,7 +34,7 @@ from treeml.solving.conflict import smallest_conflict
 from treeml.solving.feasibility import impossible
 from treeml.solving.options import DEFAULT_OPTIONS, RunOptions
 from treeml.solving.request import Request, make_request
-from treeml.solving.result import Clock, Result, assemble, refuted
+from treeml.solving.result import Clock, Origin, Result, assemble, refuted
 from treeml.solving.rounded_numbers import for_the_users_numbers
 from treeml.solving.rows import bind, load
 from treeml.solving.starting_tree import starting_answer, starting_tree
@@ -52,9 +54,13 @@ def solve(
 ) -> Result:
     """The best tree or forest: from `data` (a path, a frame, or X with `y`), or from the file that the model names."""
     begun = monotonic()
-    dataset, request = prepare(model, data, y, options)
+    statements = parse(model)
+    dataset, request = prepare(statements, data, y, options)
     result = solve_dataset(dataset, request, begun, on_progress)
-    return validated(result, dataset, request, solve_part)
+    result = validated(result, dataset, request, solve_part)
+    if y is None and options.weight is None and (data is None or isinstance(data, (str, Path))):
+        return replace(result, origin=Origin(partial(prepare, statements, data, None, options), data))
+    return result
 
 
 def prepare(
