@@ -124,7 +124,7 @@ def test_bits(kind: Any) -> None:
         assert Solver(BITS, Labels(LABELS), Conditions(forbidden=forbidden)).solve(depth=2).value == expected
 
 
-def test_a_count_that_was_converted_is_still_there() -> None:
+def test_a_converted_count_array_stays_alive() -> None:
     """The arrays are so large that the memory of a freed copy returns to the system at once."""
     rows = 300_000
     bits = RANDOM.random((2, rows)) < 0.5
@@ -335,7 +335,7 @@ def test_depths_beyond_a_word() -> None:
         assert solver.solve().status == "feasible"
 
 
-def test_a_question_that_was_refused_leaves_nothing_behind() -> None:
+def test_a_refused_call_leaves_no_state_behind() -> None:
     solver = Solver(BITS, Labels(LABELS))
     expected = solver.solve(depth=2).value
     for wrong in ({"leaves": 2**64}, {"options": {"no_such_option": 1}}):

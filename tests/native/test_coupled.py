@@ -15,15 +15,20 @@ Random = np.random.Generator
 Limits = Sequence[int | None]
 
 
-def all_vectors(bits: Any, values: Any, count: Any, depth: int, support: int, price: int) -> Any:
-    """Every (value, sums ..., leaves) of a tree, by definition: all tests, all classes, all splits."""
-    tests, rows = bits.shape
-    known: dict[tuple[int, int], Any] = {}
+def all_vectors(
+    bits: Any, values: Any, count: Any, depth: int, support: int, price: int, columns: Sequence[int] | None = None
+) -> Any:
+    """Every (value, sums ..., leaves) of a tree, by definition: all tests, all classes, all splits.
+
+    With columns, no path tests a column twice.
+    """
+    rows = bits.shape[1]
+    known: dict[tuple[int, int, frozenset[int]], Any] = {}
     sets = [sum(1 << int(row) for row in np.flatnonzero(test)) for test in bits]
 
-    def below(members: int, levels: int) -> Any:
-        if (members, levels) in known:
-            return known[members, levels]
+    def below(members: int, levels: int, used: frozenset[int] = frozenset()) -> Any:
+        if (members, levels, used) in known:
+            return known[members, levels, used]
         inside = [row for row in range(rows) if members >> row & 1]
         found = []
         if sum(int(count[row]) for row in inside) >= support:
@@ -31,14 +36,17 @@ def all_vectors(bits: Any, values: Any, count: Any, depth: int, support: int, pr
             for label in range(values.shape[2]):
                 found.append([[*(int(total) for total in totals[:, label]), 1]])
                 found[-1][0][0] += price
-        for yes in sets if levels else []:
-            first, second = below(members & yes, levels - 1), below(members & ~yes, levels - 1)
+        for place, yes in enumerate(sets if levels else []):
+            if columns is not None and columns[place] in used:
+                continue
+            path = used if columns is None else used | {columns[place]}
+            first, second = below(members & yes, levels - 1, path), below(members & ~yes, levels - 1, path)
             if len(first) and len(second):
                 found.append((first[:, None, :] + second[None, :, :]).reshape(-1, first.shape[1]))
         width = len(values) + 1
         result = np.unique(np.vstack(found), axis=0) if found else np.zeros((0, width), dtype=np.int64)
-        known[members, levels] = result.astype(np.int64)
-        return known[members, levels]
+        known[members, levels, used] = result.astype(np.int64)
+        return known[members, levels, used]
 
     return below((1 << rows) - 1, depth)
 
@@ -122,8 +130,9 @@ def case(seed: int) -> None:
     count = random.integers(0, 3, rows) if random.integers(3) == 0 else np.ones(rows, dtype=np.int64)
     support = int(random.choice([1, 1, 1, 2, 3]))
     price = int(random.choice([0, 0, 1, 3]))
-    vectors = all_vectors(bits, values, count, depth, support, price)
-    solver = Coupled(bits, values, count=count)
+    columns = random.integers(-1, 2, tests).tolist() if random.integers(5) == 0 else None
+    vectors = all_vectors(bits, values, count, depth, support, price, columns)
+    solver = Coupled(bits, values, count=count, columns=columns)
     for _ in range(3):
         low, high = limits_of(random, vectors, sums) if len(vectors) else ([0] * sums, [0] * sums)
         leaves = int(random.integers(1, 6)) if random.integers(3) == 0 else None
@@ -132,7 +141,15 @@ def case(seed: int) -> None:
         if random.integers(4) == 0 and wanted is not None:
             upper = wanted + int(random.integers(-1, 2))
             wanted = best_of(vectors, low, high, leaves, upper)
-        found = solver.solve(low, high, depth=depth, support=support, leaves=leaves, leaf_price=price, upper=upper)
+        found = solver.solve(
+            low, high, depth=depth, support=support, leaves=leaves, leaf_price=price, upper=upper,
+            threads=int(random.choice([1, 1, 2])),
+            options={
+                "kernel": int(random.choice([0, 1])), "table_memory": int(random.choice([0, 2**20])),
+                "once": int(columns is not None),
+                "early": int(random.integers(2)),
+            },
+        )  # fmt: skip
         assert found.stop == "proved"
         if wanted is None:
             assert found.status == "infeasible", (found.value, low, high)
@@ -145,7 +162,188 @@ def case(seed: int) -> None:
         check(found, bits, values, count, limits)
 
 
+def narrow_case(seed: int) -> None:
+    """More rows and tests, and narrow windows: most vectors of the lists are nearly, but not quite, dominated."""
+    random = np.random.default_rng(seed)
+    depth = int(random.choice([2, 3]))
+    tests, rows = (int(random.integers(4, 9)), 24) if depth == 2 else (int(random.integers(3, 5)), 12)
+    sums = int(random.choice([1, 1, 2]))
+    bits = (random.random((tests, rows)) < 0.5).astype(np.uint8)
+    values = random.integers(-4, 5, (1 + sums, rows, 2)).astype(np.int64)
+    if random.integers(2):
+        values[1:] *= random.integers(1, 3, (sums, rows, 2))
+    count = np.ones(rows, dtype=np.int64)
+    vectors = all_vectors(bits, values, count, depth, 1, 0)
+    solver = Coupled(bits, values)
+    for _ in range(4):
+        middle = vectors[random.integers(len(vectors))]
+        if random.integers(2):  # far out, where few trees are
+            middle = vectors[np.argsort(vectors[:, 1])[-1 - int(random.integers(min(40, len(vectors))))]]
+        low: list[int | None] = [int(middle[1 + j]) - int(random.integers(0, 4)) for j in range(sums)]
+        high: list[int | None] = [int(middle[1 + j]) + int(random.integers(0, 4)) for j in range(sums)]
+        if random.integers(4) == 0:
+            high[-1] = None
+        # Without early trees, the answer comes from the lists alone.
+        found = solver.solve(low, high, depth=depth, options={"early": int(random.integers(4) == 0)})
+        assert found.value == best_of(vectors, low, high, None)
+        limits = {"depth": depth, "support": 1, "leaves": None, "price": 0, "low": low, "high": high}
+        check(found, bits, values, count, limits)
+
+
+def fair_data(seed: int = 3, tests: int = 12, rows: int = 200) -> tuple[Any, Any]:
+    """Errors, and the difference of positive predictions between two groups that the label depends on."""
+    random = np.random.default_rng(seed)
+    bits = (random.random((tests, rows)) < 0.4).astype(np.uint8)
+    group = (random.random(rows) < 0.4).astype(np.int64)
+    label = ((bits[0] + bits[1] + 2 * group + random.random(rows)) > 1.6).astype(np.int64)
+    values = np.zeros((2, rows, 2), dtype=np.int64)
+    values[0, :, 0], values[0, :, 1] = label, 1 - label
+    values[1, :, 1] = np.where(group == 1, rows - group.sum(), -group.sum())
+    return bits, values
+
+
 @pytest.mark.parametrize("block", range(8))
 def test_random_data_against_all_trees(block: int) -> None:
     for seed in range(100 * block, 100 * block + 100):
         case(seed)
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_narrow_windows_against_all_trees(block: int) -> None:
+    for seed in range(25 * block, 25 * block + 25):
+        narrow_case(seed)
+
+
+def test_a_handle_is_solved_many_times_with_other_limits_and_values() -> None:
+    bits, values = fair_data()
+    solver = Coupled(bits, values)
+    wide = solver.solve([-(10**9)], [10**9], depth=3)
+    tight = solver.solve([-200], [200], depth=3)
+    assert wide.status == tight.status == "optimal"
+    assert wide.value is not None
+    assert tight.value is not None
+    assert wide.value < tight.value
+    other = values.copy()
+    other[0] *= 7
+    solver.set_values(other)
+    assert solver.solve([-200], [200], depth=3).value == 7 * tight.value
+    solver.set_values(values)
+    again = solver.solve([-200], [200], depth=3)
+    fresh = Coupled(bits, values).solve([-200], [200], depth=3)
+    assert (again.value, again.sums) == (fresh.value, fresh.sums)
+    assert again.statistics["tables"] <= fresh.statistics["tables"]
+
+
+def test_tables_are_kept_between_solves() -> None:
+    bits, values = fair_data()
+    solver = Coupled(bits, values)
+    assert solver.solve([-200], [200], depth=3).statistics["tables"] > 0
+    assert solver.solve([-300], [300], depth=3).statistics["tables"] == 0
+
+
+def test_bounds_from_elsewhere_and_a_start_tree() -> None:
+    bits, values = fair_data()
+    solver = Coupled(bits, values)
+    best = solver.solve([-200], [200], depth=3)
+    assert best.value is not None
+    tree = (best.test, best.left, best.right, best.label)
+    done = solver.solve([-200], [200], depth=3, start=tree, lower=best.value)
+    assert done.status == "optimal"
+    assert done.statistics["evaluations"] == 0
+    assert solver.solve([-200], [200], depth=3, upper=best.value - 1).status == "infeasible"
+    started = solver.solve([-200], [200], depth=3, start=tree, seconds=0)
+    assert (started.status, started.stop, started.value) == ("feasible", "time", best.value)
+    enough = solver.solve([-200], [200], depth=3, start=tree, options={"enough": best.value + 1})
+    assert (enough.status, enough.stop) == ("feasible", "enough")
+
+
+def test_forbidden_tests_are_not_used() -> None:
+    bits, values = fair_data()
+    forbidden = np.zeros(len(bits), dtype=np.uint8)
+    used = set(Coupled(bits, values).solve([-200], [200], depth=3).test.tolist()) - {-1}
+    forbidden[list(used)] = 1
+    found = Coupled(bits, values, forbidden=forbidden).solve([-200], [200], depth=3)
+    assert found.status == "optimal"
+    assert not used & set(found.test.tolist())
+
+
+def test_contradictory_limits_are_proved_infeasible() -> None:
+    bits, values = fair_data()
+    both = np.concatenate([values, -values[1:], values[1:] * 2])
+    found = Coupled(bits, both).solve([50, None, None], [None, None, 99], depth=3)
+    assert (found.status, found.stop, found.value, found.bound) == ("infeasible", "proved", None, None)
+    assert Coupled(bits, both).solve([5, None, None], [4, None, None], depth=3).status == "infeasible"
+
+
+def test_a_stopped_search_reports_a_tree_and_a_bound() -> None:
+    bits, values = fair_data(tests=30, rows=400)
+    best = Coupled(bits, values).solve([0], [0], depth=3).value
+    seen: list[tuple[int | None, int | None]] = []
+
+    def watch(seconds: float, value: int | None, bound: int | None) -> bool:
+        seen.append((value, bound))
+        return value is None  # the first tree is enough
+
+    solver = Coupled(bits, values)
+    found = solver.solve([0], [0], depth=3, on_progress=watch, options={"poll_milliseconds": 1})
+    assert found.stop == "interrupted"
+    assert found.status == "feasible"
+    assert best is not None
+    assert found.value is not None
+    assert found.bound is not None
+    assert found.bound <= best <= found.value
+    with pytest.raises(ZeroDivisionError):
+        solver.solve([0], [0], depth=3, on_progress=lambda *_: 1 // 0 == 0)
+
+
+def test_an_interrupt_from_another_thread() -> None:
+    bits, values = fair_data(tests=60, rows=600)
+    solver = Coupled(bits, values)
+    timer = threading.Timer(0.2, solver.interrupt)
+    timer.start()
+    found = solver.solve([0], [0], depth=6, seconds=60, threads=2)
+    timer.join()
+    assert found.stop == "interrupted"
+    assert found.sums == (0,)
+
+
+def test_memory_limits_and_failing_allocations_give_honest_answers() -> None:
+    bits, values = fair_data(tests=10, rows=120)
+    wanted = Coupled(bits, values).solve([-50], [50], depth=3)
+    assert wanted.value is not None
+    for number in range(1, 140, 3):
+        solver = Coupled(bits, values)
+        try:
+            found = solver.solve([-50], [50], depth=3, options={"fail_allocation": number})
+        except MemoryError:
+            continue
+        assert found.stop in ("proved", "memory")
+        if found.stop == "proved":
+            assert found.value == wanted.value
+        assert found.value is None or found.value >= wanted.value
+        assert found.bound is None or found.bound <= wanted.value
+    small = Coupled(bits, values).solve([-50], [50], depth=3, memory=2**18)
+    assert small.bound is None or small.bound <= wanted.value
+    assert small.statistics["peak_memory"] <= 2**18
+
+
+def test_wrong_input_is_refused() -> None:
+    bits, values = fair_data(tests=3, rows=20)
+    with pytest.raises(OverflowError, match="2\\^58"):
+        Coupled(bits, values * 2**57)
+    with pytest.raises(ValueError, match="values must be"):
+        Coupled(bits, values[0])
+    with pytest.raises(ValueError, match="8 bounded sums and 32 classes"):
+        Coupled(bits, np.zeros((10, 20, 2), dtype=np.int64))
+    solver = Coupled(bits, values)
+    with pytest.raises(ValueError, match="1 limits each"):
+        solver.solve([], [], depth=2)
+    with pytest.raises(ValueError, match="start tree"):
+        solver.solve([None], [None], depth=2, start=([0], [0], [0], [0]))
+    with pytest.raises(ValueError, match="no option"):
+        solver.solve([None], [None], depth=2, options={"nonsense": 1})
+    with pytest.raises(OverflowError, match="price"):
+        solver.solve([None], [None], depth=2, leaf_price=2**57)
+    solver.close()
+    with pytest.raises(ValueError, match="closed"):
+        solver.solve([None], [None], depth=2)

@@ -66,7 +66,7 @@ def test_squared_losses_are_best_to_their_tolerance(targets: str, weight: str, o
 
 
 @pytest.mark.parametrize("targets", SQUARES)
-def test_a_loss_that_bounds_the_interest_makes_it_exact(targets: str) -> None:
+def test_a_limit_on_the_loss_makes_the_search_exact(targets: str) -> None:
     numbers, weights = SQUARES[targets], WEIGHTS["few and many"]
     cost = squared(numbers, weights)
     expected = least(BITS, cost, 2)
@@ -118,7 +118,7 @@ def test_pinball_losses_of_many_digits_are_rounded_where_asked() -> None:
     assert 0 < found.tolerance < found.value / 10**9
 
 
-def test_amounts_that_are_no_numbers_are_refused() -> None:
+def test_amounts_that_are_not_numbers_are_refused() -> None:
     for beside in (-1.0, float("nan"), float("inf")):
         with pytest.raises(ValueError, match="finite and not negative"):
             Solver(BITS, Targets(np.arange(8)[:, None], "squared"), rounding=Rounding(beside))

@@ -42,13 +42,13 @@ def test_two_rows_show_why_no_tree_is_perfect() -> None:
         (tml.recall("no") >= 1, True),
     ],
 )
-def test_only_what_is_impossible_is_ruled_out(requirement: object, possible: bool) -> None:
+def test_only_impossible_requirements_are_ruled_out(requirement: object, possible: bool) -> None:
     result = solve(requirement)
     assert (result.status is tml.Status.OPTIMAL) == possible
     assert (result.because is None) == possible
 
 
-def test_what_no_prediction_can_reach_needs_no_clash() -> None:
+def test_a_value_that_no_prediction_reaches_is_explained_without_rows() -> None:
     model = tml.Model()
     model.minimize(tml.leaves)
     model.require(tml.count(predicted="yes") >= 100)

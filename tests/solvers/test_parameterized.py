@@ -154,7 +154,7 @@ def test_shape_by_shape_finds_what_the_joined_search_finds() -> None:
     assert found > 10
 
 
-def test_what_it_does_not_take_is_refused() -> None:
+def test_a_bound_that_allows_errors_is_refused() -> None:
     problem = perfect_problem(5, GOALS["leaves"])
     loose = problem.asking(problem.goals, (bound(problem.bounds[0].sum, "<=", 1, "errors"),))
     said = [refusal.because for refusal in ParameterizedBackend().refusals(loose)]

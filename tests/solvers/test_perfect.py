@@ -68,7 +68,7 @@ def test_least(way: str, goals: str) -> None:
 
 
 @pytest.mark.parametrize("way", ["sat complete", "sat partition", "parameterized"])
-def test_nodes_below_a_leaf_are_no_leaves(way: str) -> None:
+def test_nodes_below_a_leaf_are_not_leaves(way: str) -> None:
     """Unbalanced trees for which one leaf too many was found when nodes below a leaf had to separate rows."""
     check(way, 169, "leaves")
     check(way, 225, "depth then leaves")
@@ -113,7 +113,7 @@ def test_encodings_for_perfect_trees_refuse_other_questions() -> None:
     assert get("sat").solve(loose, Limits()).stop is Stop.PROVED
 
 
-def test_too_little_memory_is_said() -> None:
+def test_too_little_memory_is_reported() -> None:
     answer = get("sat").solve(asked_for(5, 3), Limits(memory=100))
     assert (answer.status, answer.stop) == (Status.UNKNOWN, Stop.MEMORY)
     assert any("do not fit" in note for note in answer.notes)
@@ -127,7 +127,7 @@ def test_without_time_the_greedy_tree_is_there() -> None:
     assert (answer.status, answer.stop) == (Status.FEASIBLE, Stop.TIME)
 
 
-def test_the_level_below_is_told() -> None:
+def test_the_notes_state_that_one_level_less_is_infeasible() -> None:
     planned = plan(perfect_problem(5, GOALS["depth"]), get("sat"))
     assert isinstance(planned, Plan)
     answer = run(planned)

@@ -128,9 +128,10 @@ def _text(records: Sequence[Record]) -> str:
         unseen: dict[str, str] = {}
         for part in record.get("validation", {}).get("parts", ()):
             unseen = {f"unseen {name}": readable(value) for name, value in part["test"].items()}
-        kept = {name: row[name] for name in row if name in ("spec", "data", "back-end", "status", "objective", "why")}
+        shown = ("spec", "data", "back-end", "status", "objective", "reason")
+        kept = {name: row[name] for name in row if name in shown}
         fold = {"fold": record["fold"]} if record.get("fold") else {}
-        rows.append({**record["params"], **fold, **kept, **measures, **unseen, "seconds": row["seconds"]})
+        rows.append({**record["params"], **fold, **kept, **measures, **unseen, "seconds": row["total (s)"]})
     return table_text(rows)
 
 

@@ -73,6 +73,7 @@ class TreePricing:
     exact: bool = field(init=False)  # do pairs find the best of all allowed trees?
     solver: BestTreeSolver = field(init=False)
     scale: int = field(init=False)  # the sum of the absolute values of the prices
+    finest: int = field(init=False)  # the largest such sum that has not been tried and could be accepted
     last: Node | None = None
 
     def __post_init__(self) -> None:
@@ -84,7 +85,9 @@ class TreePricing:
         plain = all(bound.sum.kinds() == {"Depth"} and bound.sense == "<=" for bound in problem.bounds)
         self.exact = self.pairs is not None and plain and self.pairs.exhaustive
         self.solver = solver_of(self)
-        self.scale = scale_of(self.backend)
+        carries = self.backend.can.carries
+        self.scale = FINEST if carries is None else scale_of(carries.goals)
+        self.finest = FINEST if carries is None else scale_of(carries.sums)
 
     def __call__(self, prices: Prices, enough: float, deadline: Deadline) -> PricedTrees[Grown]:
         while True:
@@ -95,6 +98,17 @@ class TreePricing:
                     said = [_refused(self.backend.name, refusal.because) for refusal in refused.refusals]
                     raise RefusedError(said) from None
                 self.scale //= COARSER
+
+    def finer(self) -> bool:
+        """Give prices more digits, because rounding is all that keeps the bound from the value; False: there are none.
+
+        `mip` proves goals that floats can count by its solver, and larger ones exactly where its relaxation settles
+        them; if it refuses, prices become coarser again.
+        """
+        if self.scale >= self.finest:
+            return False
+        self.scale, self.finest = self.finest, 0
+        return True
 
     def whole(self, prices: Prices) -> Whole:
         """The prices in whole numbers, as the criterion rounds them."""
@@ -192,12 +206,9 @@ class TreePricing:
         return self.problem.asking((goal,), self.problem.bounds)
 
 
-def scale_of(backend: Backend) -> int:
-    """The sum of the prices that the back-end supports exactly: costs go from 0 to twice the prices."""
-    carries = backend.can.carries
-    if carries is None:
-        return FINEST
-    return int(max(COARSEST, min(FINEST, 1 << (carries.goals // 2).bit_length() - 1)))
+def scale_of(most: int) -> int:
+    """The sum of the prices if goals reach at most `most`: costs go from 0 to twice the prices."""
+    return int(max(COARSEST, min(FINEST, 1 << (most // 2).bit_length() - 1)))
 
 
 def solver_of(pricing: TreePricing) -> BestTreeSolver:

@@ -32,6 +32,7 @@ from treeml.lang.measures import MEASURES
 from treeml.lang.plugins import resolve
 from treeml.lang.source import Span
 from treeml.lang.spec import Use
+from treeml.problem.magnitudes import added
 from treeml.problem.problem import Feature
 from treeml.problem.terms import (
     Depth,
@@ -334,7 +335,7 @@ def _share(use: Use, dataset: Dataset, rows: NDArray[np.bool_], classes: NDArray
 
 
 def _check_weights(use: Use, dataset: Dataset, factor: int = 1) -> None:
-    if dataset.rows and int(dataset.weight.max()) * dataset.rows * factor >= SAFE:
+    if added(dataset.weight) * factor >= SAFE:
         _too_large(use)
 
 

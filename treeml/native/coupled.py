@@ -49,8 +49,8 @@ class CoupledFound:
 class Coupled:
     """One data set that can be solved many times.
 
-    `bits` is tests x rows. `values[j][row][k]` is what predicting class k at a row adds to sum j: sum 0 is the cost, the
-    others are bounded. `count` says how many rows a row stands for. `columns` names the column of each test, which
+    `bits` is tests x rows. `values[j][row][k]` is what predicting class k at a row adds to sum j: sum 0 is the cost,
+    the others are bounded. `count` says how many rows a row stands for. `columns` names the column of each test, which
     matters if the option `once` is set, and `forbidden` marks tests that may not be used.
     """
 

@@ -33,6 +33,7 @@ from treeml.solving.feasibility import impossible
 from treeml.solving.options import DEFAULT_OPTIONS, RunOptions
 from treeml.solving.request import Request, make_request
 from treeml.solving.result import Clock, Result, assemble, refuted
+from treeml.solving.rounded_numbers import for_the_users_numbers
 from treeml.solving.rows import bind, load
 from treeml.solving.starting_tree import starting_answer, starting_tree
 from treeml.solving.validation import validated
@@ -109,6 +110,8 @@ def verified_result(answer: Answer, chosen: Chosen, dataset: Dataset, request: R
     """The last stages: raise and verify."""
     tree = None if answer.tree is None else raise_tree(answer.tree, chosen.lowered.questions, dataset)
     exact = None if tree is None else verify_answer(tree, answer, chosen, dataset)
+    if dataset.rounding:
+        answer = for_the_users_numbers(answer, dataset, exact.goals[-1].value if exact and exact.goals else None)
     return assemble(answer, chosen, request, tree, exact, clock)
 
 

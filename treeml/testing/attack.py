@@ -84,7 +84,7 @@ class AttackTally:
             self.cells.add(world.cell)
         for claim in claims:
             self.by_backend.setdefault(claim.backend or "default", Counter())[claim.kind] += 1
-            if claim.kind == "solved":
+            if claim.kind == "solved" and kind == "small":  # as for `cells`, of which these are a part
                 self.pairs.add((world.cell, claim.backend or "default"))
             if claim.kind in ("rejected", "refused"):
                 self.codes[claim.said.partition(":")[0]] += 1

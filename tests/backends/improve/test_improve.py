@@ -117,7 +117,7 @@ def test_every_goal_improves_and_ends_where_no_subtree_does(name: str) -> None:
     assert again.statistics["rounds"] == 0
 
 
-def test_a_goal_of_shape_keeps_what_is_predicted_even_without_a_requirement() -> None:
+def test_a_goal_on_the_shape_keeps_all_predictions() -> None:
     texts, actual = random_rows(6, rows=30, tests=6)
     problem = binary(texts, 2, minimize(Leaves()))
     start = chain(problem, actual)
@@ -193,7 +193,7 @@ def test_an_interrupt_keeps_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("error", [MemoryError("no room"), BackendError(Diagnostic("B515", "sat failed"))])
-def test_an_inner_solver_that_fails_is_survived_and_told(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_inner_solver_is_skipped_and_reported(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
     problem = perfect(1, rows=18, tests=5)
     start = chain(problem, labels_of(problem))
 
@@ -216,7 +216,7 @@ def test_too_little_memory_for_the_native_search_is_survived() -> None:
     assert answer.objective == evaluate_goals(problem, start)
 
 
-def test_a_checkpoint_goes_on_and_tells_so(tmp_path: Path) -> None:
+def test_a_run_resumes_from_its_checkpoint_and_says_so(tmp_path: Path) -> None:
     problem = perfect(5)
     start = chain(problem, labels_of(problem))
     path = tmp_path / "deep.json"
@@ -238,7 +238,7 @@ def test_a_checkpoint_goes_on_and_tells_so(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", [
     "", "[]", "{}", '{"treeml_checkpoint": 2}', '{"treeml_checkpoint": 1, "problem": "other"}',
 ])  # fmt: skip
-def test_a_checkpoint_of_something_else_is_refused(text: str, tmp_path: Path) -> None:
+def test_a_checkpoint_of_another_problem_is_refused(text: str, tmp_path: Path) -> None:
     path = tmp_path / "deep.json"
     path.write_text(text)
     with pytest.raises(tml.DataError, match="D482"):
@@ -257,7 +257,7 @@ def test_a_checkpoint_with_a_damaged_tree_is_refused(tmp_path: Path) -> None:
         improved(problem, None, checkpoint=str(path))
 
 
-def test_a_checkpoint_in_no_folder_is_refused(tmp_path: Path) -> None:
+def test_a_checkpoint_in_a_missing_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(tml.RefusedError, match=r"B503.*\n.*in a folder that exists"):
         improved(perfect(5), None, checkpoint=str(tmp_path / "nowhere" / "deep.json"))
 
@@ -311,7 +311,7 @@ def test_a_regression_tree_is_mended(tmp_path: Path) -> None:
     assert result.objective < start.objective
 
 
-def test_contradictory_rows_are_named_before_anything_is_mended(tmp_path: Path) -> None:
+def test_contradictory_rows_are_reported_before_the_search(tmp_path: Path) -> None:
     path = tmp_path / "same.csv"
     path.write_text("x,y,label\n0,1,a\n0,1,b\n1,0,a\n")
     result = model("minimize depth", "require errors = 0", "improve by subtrees").solve(path)
@@ -319,7 +319,7 @@ def test_contradictory_rows_are_named_before_anything_is_mended(tmp_path: Path) 
     assert result.because is not None
 
 
-def test_an_option_that_would_do_nothing_is_refused() -> None:
+def test_an_option_without_effect_is_refused() -> None:
     depth, other = perfect(1), goal_worlds()["errors"]
     for problem, options in ((depth, {"limits": "d60"}), (other, {"limits": "d60"}), (other, {"features": "tree"})):
         outcome = plan(problem, registry.get("improve"), options)
@@ -340,7 +340,7 @@ def test_the_first_solver_named_does_the_subtrees(monkeypatch: pytest.MonkeyPatc
     assert answer.objective < evaluate_goals(problem, start)
 
 
-def test_a_goal_that_is_no_sum_over_leaves_is_refused(tmp_path: Path) -> None:
+def test_a_goal_that_is_not_a_sum_over_leaves_is_refused(tmp_path: Path) -> None:
     path = write_csv(tmp_path / "bits.csv", 9)
     with pytest.raises(tml.RefusedError, match=r"subtrees can be improved separately only if"):
         model("maximize purity", "improve by subtrees").solve(path)

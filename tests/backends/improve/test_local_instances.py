@@ -27,7 +27,7 @@ def world(seed: int) -> tuple[Problem, Vertex, np.ndarray]:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_tree_survives_its_forms(seed: int) -> None:
+def test_vertices_flat_trees_and_nodes_convert_into_each_other(seed: int) -> None:
     _, root, _ = world(seed)
     node = node_of(root)
     assert node_of_flat(flat_of(root)) == node
@@ -85,7 +85,7 @@ def test_a_tree_for_the_instance_takes_the_subtrees_place(seed: int, reduction: 
     assert depth <= instance.weighted_depth or reduction == "support"
 
 
-def test_what_is_out_of_reach_makes_no_instance() -> None:
+def test_a_subtree_out_of_reach_makes_no_instance() -> None:
     problem, root, classes = world(1)
     assert whole_instance(root, problem, classes, FAR) is not None
     assert whole_instance(root, problem, classes, Reach(2, lambda _: 10_000)) is None

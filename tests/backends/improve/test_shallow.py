@@ -85,7 +85,7 @@ def test_equal_and_opposite_tests_and_many_rows_are_packed_soundly() -> None:
     assert [predict(tree, bits[:, row]) for row in range(700)] == labels.tolist()
 
 
-def test_little_slack_misses_and_more_finds() -> None:
+def test_more_slack_finds_trees_that_less_slack_misses() -> None:
     """Two parities: no test alone gains anything, so the first choice is a guess."""
     rows = np.arange(64)
     bits = np.array([(rows >> t) & 1 == 1 for t in range(6)])

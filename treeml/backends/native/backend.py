@@ -10,10 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from time import monotonic
-from typing import Any, ClassVar
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from treeml.backends.contract import (
     NO_LIMITS,
@@ -33,6 +30,10 @@ from treeml.lang.diagnostic import Diagnostic, RefusedError
 from treeml.native import loader
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Node
+
+if TYPE_CHECKING:  # numpy costs start-up time
+    import numpy as np
+    from numpy.typing import NDArray
 
 # Options of the C library that follow from the problem and the limits, so users cannot set them.
 _SET_ELSEWHERE = frozenset(

@@ -17,7 +17,7 @@ from treeml.problem.problem import Problem
 from treeml.problem.tree import Node
 
 if TYPE_CHECKING:
-    from treeml.backends.solvers.encodings.clauses.order import OrderModel
+    from treeml.backends.solvers.encodings.clauses.order_model import OrderModel
     from treeml.backends.solvers.encodings.perfect.perfect_search import PerfectTreeModel
     from treeml.backends.solvers.encodings.perfect.question import PerfectTreeTask
     from treeml.backends.solvers.solve_state import SolveState

@@ -325,9 +325,11 @@ DATA = (
     CodeEntry(
         "D463",
         "whole numbers beyond 64 bits",
-        "Weights, costs and shares are kept as whole numbers with one common denominator; here it grows too large.",
-        "weights such as 0.123456789012345678",
-        "Round weights and costs to a few digits.",
+        "Weights, costs, shares and numbers to predict are kept as whole numbers with one common denominator; here it "
+        "grows too large. Or a requirement is so close to what a tree reaches that only the last digits of such "
+        "weights decide.",
+        "weight w        # a thousand weights such as 0.1234567890123456\nrequire errors <= 12.5",
+        "Round weights, costs and numbers to predict to a few digits.",
     ),
     CodeEntry(
         "D464",

@@ -4,19 +4,17 @@
 
 #include <string.h>
 
-void bounds_forget (struct search *search) {
-  for (size_t i = 0; i < search->entry_room; i++)
-    search->entries[i] = (struct entry) {.depth = -1};
-  search->entry_count = 0;
+static struct entry *entry_at (const struct store *store, size_t at) {
+  return (struct entry *) (store->entries + at * store->entry_bytes);
 }
 
-static size_t slot_of (const struct search *search, const struct place *place) {
+static size_t slot_of (const struct store *store, const struct place *place) {
   uint64_t hash = (uint64_t) place->depth + 1;
   for (int32_t i = 0; i < place->literals; i++)
     hash = (hash ^ (uint64_t) place->literal[i]) * 0x9e3779b97f4a7c15u, hash ^= hash >> 29;
-  size_t at = (size_t) hash & (search->entry_room - 1);
-  for (;; at = (at + 1) & (search->entry_room - 1)) {
-    const struct entry *entry = &search->entries[at];
+  size_t at = (size_t) hash & (store->entry_room - 1);
+  for (;; at = (at + 1) & (store->entry_room - 1)) {
+    const struct entry *entry = entry_at (store, at);
     if (entry->depth < 0)
       return at;
     if (entry->depth == place->depth && entry->literals == place->literals &&
@@ -25,40 +23,87 @@ static size_t slot_of (const struct search *search, const struct place *place) {
   }
 }
 
-static int grow (struct search *search) {
-  struct entry *old = search->entries;
-  const size_t old_room = search->entry_room, room = old_room ? 2 * old_room : 64;
-  struct entry *entries = arena_reserve (&search->coupled->arena, room, sizeof *entries);
+/* Moves the entries to a store of another size. */
+static int resize (struct search *search, size_t room, int slots) {
+  struct store *store = &search->shared->store;
+  const struct store old = *store;
+  const size_t bytes = sizeof (struct entry) + (size_t) slots * sizeof (int64_t);
+  char *entries = arena_reserve (&search->coupled->arena, room, bytes);
   if (!entries)
     return 0;
-  search->entries = entries;
-  search->entry_room = room;
-  const size_t count = search->entry_count;
-  bounds_forget (search);
-  search->entry_count = count;
-  for (size_t i = 0; i < old_room; i++)
-    if (old[i].depth >= 0) {
-      struct place place = {.depth = old[i].depth, .literals = old[i].literals};
-      memcpy (place.literal, old[i].literal, sizeof place.literal);
-      entries[slot_of (search, &place)] = old[i];
-    }
-  arena_release (&search->coupled->arena, old);
+  store->entries = entries;
+  store->entry_room = room;
+  store->entry_bytes = bytes;
+  store->slots = slots;
+  for (size_t at = 0; at < room; at++)
+    entry_at (store, at)->depth = -1;
+  const int kept = slots < old.slots ? slots : old.slots;
+  for (size_t i = 0; i < old.entry_room; i++) {
+    const struct entry *from = entry_at (&old, i);
+    if (from->depth < 0)
+      continue;
+    struct place place = {.depth = from->depth, .literals = from->literals};
+    memcpy (place.literal, from->literal, sizeof place.literal);
+    memcpy (entry_at (store, slot_of (store, &place)), from, sizeof *from + (size_t) kept * sizeof *from->bound);
+  }
+  arena_release (&search->coupled->arena, old.entries);
   return 1;
+}
+
+static int grow (struct search *search) {
+  const struct store *store = &search->shared->store;
+  return resize (search, store->entry_room ? 2 * store->entry_room : 64, store->slots);
+}
+
+void bounds_make_slots (struct search *search, int slots) {
+  struct store *store = &search->shared->store;
+  const uint64_t kept = ((uint64_t) 1 << slots) - 1;
+  bounds_clear (search, ~kept);
+  if (store->slots == slots || (store->entry_room && resize (search, store->entry_room, slots)))
+    return;
+  arena_release (&search->coupled->arena, store->entries); /* what is known does not fit; it can be found again */
+  *store = (struct store) {.slots = slots};
 }
 
 /* The entry of a place, made if there is none; NULL if places as deep as this are not stored or memory is short. */
 static struct entry *entry_of (struct search *search, const struct place *place) {
+  struct store *store = &search->shared->store;
   if (place->literals > most_literals)
     return NULL;
-  if (2 * search->entry_count >= search->entry_room && !grow (search) && search->entry_count + 1 >= search->entry_room)
+  if (2 * store->entry_count >= store->entry_room && !grow (search) && store->entry_count + 1 >= store->entry_room)
     return NULL;
-  struct entry *entry = &search->entries[slot_of (search, place)];
+  struct entry *entry = entry_at (store, slot_of (store, place));
   if (entry->depth < 0) {
-    *entry = (struct entry) {.depth = place->depth, .literals = place->literals};
+    entry->depth = place->depth;
+    entry->literals = place->literals;
+    entry->known = 0;
     memcpy (entry->literal, place->literal, sizeof entry->literal);
-    search->entry_count++;
+    store->entry_count++;
   }
   return entry;
+}
+
+/* Copies the stored bounds of the mask; the multipliers whose bounds are not stored. */
+static uint64_t recall (struct search *search, const struct place *place, uint64_t mask, int64_t *bounds) {
+  pthread_mutex_lock (&search->shared->lock);
+  const struct entry *entry = entry_of (search, place);
+  const uint64_t missing = entry ? mask & ~entry->known : mask;
+  for (int l = 0; entry && l < search->multipliers; l++)
+    if ((mask & ~missing) >> l & 1)
+      bounds[l] = entry->bound[l];
+  pthread_mutex_unlock (&search->shared->lock);
+  return missing;
+}
+
+static void store (struct search *search, const struct place *place, uint64_t mask, const int64_t *bounds) {
+  pthread_mutex_lock (&search->shared->lock);
+  struct entry *entry = entry_of (search, place);
+  for (int l = 0; entry && l < search->multipliers; l++)
+    if (mask >> l & 1)
+      entry->bound[l] = bounds[l];
+  if (entry)
+    entry->known |= mask;
+  pthread_mutex_unlock (&search->shared->lock);
 }
 
 static inline int64_t less (int64_t a, int64_t b) { return a < b ? a : b; }
@@ -108,33 +153,60 @@ static int compute (struct search *search, const struct place *place, uint64_t m
   return 1;
 }
 
+/* The bounds of both sides of a test of the root, which are stored for the thread that asked for them. */
+struct sides_task {
+  const struct place *root;
+  uint64_t mask;
+};
+
+static void bounds_of_sides (struct search *search, void *argument, int32_t test) {
+  const struct sides_task *task = argument;
+  struct level *level = &search->levels[task->root->depth];
+  struct place sides[2];
+  int64_t bounds[most_multipliers];
+  if (search_stopped (search))
+    return;
+  place_child (search, task->root, test, 1, level->yes, &sides[1]);
+  place_child (search, task->root, test, 0, level->no, &sides[0]);
+  if (!place_splits (search, level->yes, level->no))
+    return;
+  path_push (search, test);
+  if (bounds_at (search, &sides[1], task->mask, bounds))
+    bounds_at (search, &sides[0], task->mask, bounds);
+  path_pop (search, test);
+}
+
 int bounds_at (struct search *search, const struct place *place, uint64_t mask, int64_t *bounds) {
-  struct entry *entry = entry_of (search, place);
-  const uint64_t missing = entry ? mask & ~entry->known : mask;
-  if (missing) {
-    if (!compute (search, place, missing, bounds))
-      return 0;
-    entry = entry_of (search, place); /* it may have moved */
-  }
-  if (!entry)
+  uint64_t missing = recall (search, place, mask, bounds);
+  if (!missing)
     return 1;
+  if (search->workers && !place->literals && place->depth >= 4) {
+    struct sides_task task = {place, missing};
+    team_run (search, bounds_of_sides, &task, search->merged->tests);
+  }
+  int64_t fresh[most_multipliers];
+  if (!compute (search, place, missing, fresh))
+    return 0;
   for (int l = 0; l < search->multipliers; l++)
     if (missing >> l & 1)
-      entry->bound[l] = bounds[l];
-    else if (mask >> l & 1)
-      bounds[l] = entry->bound[l];
-  entry->known |= missing;
+      bounds[l] = fresh[l];
+  store (search, place, missing, fresh);
   return 1;
 }
 
 void bounds_clear (struct search *search, uint64_t mask) {
-  for (size_t i = 0; i < search->entry_room; i++)
-    search->entries[i].known &= ~mask;
+  struct store *store = &search->shared->store;
+  for (size_t i = 0; i < store->entry_room; i++)
+    if (entry_at (store, i)->depth >= 0)
+      entry_at (store, i)->known &= ~mask;
 }
 
 void bounds_exchange (struct search *search, int one, int other) {
-  for (size_t i = 0; i < search->entry_room; i++) {
-    struct entry *entry = &search->entries[i];
+  struct store *store = &search->shared->store;
+  for (size_t i = 0; i < store->entry_room; i++) {
+    struct entry *entry = entry_at (store, i);
+    if (entry->depth < 0)
+      continue;
     const uint64_t differ = (entry->known >> one ^ entry->known >> other) & 1;
     entry->known ^= differ << one | differ << other;
     const int64_t bound = entry->bound[one];

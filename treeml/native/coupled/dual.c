@@ -186,7 +186,7 @@ static int64_t divide_up (int64_t number, int64_t by) { return number / by + (nu
 static int evaluate (struct search *search, const struct place *root, int64_t *vector, double *score) {
   int64_t bounds[most_multipliers];
   const struct multiplier *multiplier = &search->multiplier[1];
-  search->coupled->statistics.evaluations++;
+  search->statistics.evaluations++;
   bounds_clear (search, 2);
   if (!bounds_at (search, root, 2, bounds))
     return 0;
@@ -208,7 +208,7 @@ static int evaluate (struct search *search, const struct place *root, int64_t *v
   search->leaves.count = 0;
   const int64_t node = bounds_tree (search, root, 1, &tree, vector);
   box_of_limits (search, search->upper, &box);
-  if (node >= 0 && (box_holds (search, &box, vector) || repair (search, &tree)))
+  if (node >= 0 && (box_holds (search, &box, vector) || (search->coupled->options.early && repair (search, &tree))))
     search_offer (search, &tree);
   tree_release (&search->coupled->arena, &tree);
   return node >= 0 && !search_poll (search, 0);
@@ -223,6 +223,7 @@ int dual_run (struct search *search, const struct place *root) {
   double lambda[vector_most_sums] = {0}, best = -INFINITY, penalty = 2;
   int pure = 0;
   search->multipliers = 2;
+  bounds_make_slots (search, 2);
   if (done)
     planes_start (search, planes);
   while (done) {

@@ -13,7 +13,6 @@ void choose_multipliers (struct search *search) {
   const int count = search->requirements == 1 ? 6 : search->requirements == 2 ? 4 : 2;
   const int limit = most_multipliers - 2;
   search->multipliers = 1;
-  bounds_clear (search, ~(uint64_t) 1);
   for (int r = 0; r < search->requirements; r++)
     for (int i = 0; i < count && search->multipliers < limit; i++) {
       double lambda[vector_most_sums];
@@ -30,6 +29,8 @@ void choose_multipliers (struct search *search) {
       if (search->multipliers < most_multipliers)
         multiplier_of (search, lambda, 1, &search->multiplier[search->multipliers++]);
     }
+  bounds_clear (search, ~(uint64_t) 1);
+  bounds_make_slots (search, search->multipliers);
   for (int l = 0; l < search->multipliers; l++)
     memcpy (search->weights + l * (1 + search->requirements), search->multiplier[l].weights,
             (1 + (size_t) search->requirements) * sizeof *search->weights);
@@ -94,9 +95,9 @@ static int reduce (struct search *search, struct vector_list *list, int only_if_
   if (!done)
     search_out_of_memory (search);
   if (!only_if_long) {
-    search->coupled->statistics.lists++;
-    if ((int64_t) list->count > search->coupled->statistics.longest_list)
-      search->coupled->statistics.longest_list = (int64_t) list->count;
+    search->statistics.lists++;
+    if ((int64_t) list->count > search->statistics.longest_list)
+      search->statistics.longest_list = (int64_t) list->count;
   }
   return done;
 }

@@ -114,36 +114,73 @@ static int order_tests (struct search *search, const struct place *place, int32_
   return 1;
 }
 
+/* The splits of a place, which several threads try if it is the root. */
+struct splits_task {
+  const struct place *place;
+  const int32_t *order;
+  struct box *box;
+  struct choice *choice;
+  pthread_mutex_t lock; /* of the box and the choice */
+  atomic_int failed;
+};
+
+static void offer_pair (struct search *search, struct splits_task *task, int32_t test, const struct vector_list *yes,
+                        const struct vector_list *no, size_t at_yes, size_t at_no) {
+  int64_t total[1 + vector_most_sums];
+  const size_t width = 1 + (size_t) search->requirements;
+  for (size_t j = 0; j < width; j++)
+    total[j] = vector_at (yes, at_yes)[j] + vector_at (no, at_no)[j];
+  pthread_mutex_lock (&task->lock);
+  if (total[0] <= task->box->most) {
+    memcpy (task->choice->yes, vector_at (yes, at_yes), width * sizeof *total);
+    memcpy (task->choice->no, vector_at (no, at_no), width * sizeof *total);
+    take (search, task->choice, task->box, total, test);
+  }
+  pthread_mutex_unlock (&task->lock);
+}
+
+static void try_split (struct search *search, void *argument, int32_t item) {
+  struct splits_task *task = argument;
+  struct level *level = &search->levels[task->place->depth];
+  struct vector_list *yes = &level->yes_list, *no = &level->no_list;
+  struct place sides[2];
+  int64_t budgets[most_multipliers];
+  if (atomic_load_explicit (&task->failed, memory_order_relaxed))
+    return;
+  pthread_mutex_lock (&task->lock);
+  const struct box box = *task->box;
+  pthread_mutex_unlock (&task->lock);
+  box_budgets (search, &box, budgets);
+  const int both = enumerate_sides (search, task->place, task->order[item], budgets, sides, yes, no);
+  if (both < 0)
+    atomic_store (&task->failed, 1);
+  if (both <= 0)
+    return;
+  size_t at_yes, at_no;
+  const int found = vector_list_best_pair (yes, no, box.low, box.high, box.most, &search->work, &at_yes, &at_no);
+  if (found < 0) {
+    search_out_of_memory (search);
+    atomic_store (&task->failed, 1);
+  }
+  if (found > 0)
+    offer_pair (search, task, task->order[item], yes, no, at_yes, at_no);
+}
+
 static int try_splits (struct search *search, const struct place *place, struct box *box, struct choice *choice,
                        const int32_t *order) {
-  struct level *level = &search->levels[place->depth];
-  int64_t budgets[most_multipliers];
-  for (int32_t i = 0; i < search->merged->tests; i++) {
-    struct place sides[2];
-    box_budgets (search, box, budgets);
-    const int both = enumerate_sides (search, place, order[i], budgets, sides, &level->yes_list, &level->no_list);
-    if (both < 0)
-      return 0;
-    if (!both)
-      continue;
-    size_t at_yes, at_no;
-    const int found = vector_list_best_pair (&level->yes_list, &level->no_list, box->low, box->high, box->most,
-                                             &search->work, &at_yes, &at_no);
-    if (found < 0) {
-      search_out_of_memory (search);
-      return 0;
-    }
-    if (!found)
-      continue;
-    int64_t total[1 + vector_most_sums];
-    const size_t width = 1 + (size_t) search->requirements;
-    memcpy (choice->yes, vector_at (&level->yes_list, at_yes), width * sizeof *total);
-    memcpy (choice->no, vector_at (&level->no_list, at_no), width * sizeof *total);
-    for (size_t j = 0; j < width; j++)
-      total[j] = choice->yes[j] + choice->no[j];
-    take (search, choice, box, total, order[i]);
+  struct splits_task task = {.place = place, .order = order, .box = box, .choice = choice};
+  if (pthread_mutex_init (&task.lock, NULL)) {
+    search_out_of_memory (search);
+    return 0;
   }
-  return 1;
+  const int32_t tests = search->merged->tests;
+  if (place->literals || place->depth < 3)
+    for (int32_t i = 0; i < tests; i++)
+      try_split (search, &task, i);
+  else
+    team_run (search, try_split, &task, tests);
+  pthread_mutex_destroy (&task.lock);
+  return !atomic_load (&task.failed);
 }
 
 static int choose (struct search *search, const struct place *place, struct box *box, struct choice *choice) {

@@ -8,8 +8,8 @@
 /* Stops and progress. */
 
 static void stop (treeml_coupled *coupled, int why) {
-  if (!coupled->stop_reason)
-    coupled->stop_reason = 1 + why;
+  int expected = 0;
+  atomic_compare_exchange_strong (&coupled->stop_reason, &expected, 1 + why);
 }
 
 void search_out_of_memory (struct search *search) { stop (search->coupled, TREEML_MEMORY); }
@@ -29,13 +29,15 @@ int search_poll (struct search *search, int better) {
   const double now = clock_seconds ();
   if (now >= coupled->deadline)
     stop (coupled, TREEML_TIME);
-  if (coupled->watch && (better || now >= coupled->next_watch)) {
+  if (coupled->watch && !search->is_worker && (better || now >= coupled->next_watch)) {
     coupled->next_watch = now + 1e-3 * (double) coupled->options.poll_milliseconds;
     if (coupled->watch (coupled->watch_state, now - coupled->began, coupled->value, reported_bound (search), better))
       stop (coupled, TREEML_INTERRUPTED);
   }
   return coupled->stop_reason;
 }
+
+static int search_poll_lists (void *search) { return search_poll (search, 0); }
 
 int search_offer (struct search *search, const struct tree *tree) {
   treeml_coupled *coupled = search->coupled;
@@ -51,7 +53,7 @@ int search_offer (struct search *search, const struct tree *tree) {
   coupled->value = totals[0];
   memcpy (coupled->totals, totals, sizeof totals);
   search->upper = (totals[0] - coupled->offset[0]) / unit - 1;
-  coupled->statistics.improvements++;
+  search->statistics.improvements++;
   if (coupled->value < coupled->options.enough)
     stop (coupled, TREEML_ENOUGH);
   search_poll (search, 1);
@@ -143,12 +145,15 @@ static int make_room (struct search *search) {
     return 0;
   for (int64_t row = 0; row < merged->rows; row++)
     search->all_rows[row / 64] |= (uint64_t) 1 << (row % 64);
-  search->work.arena = arena;
+  search->work = (struct vector_work) {.arena = arena, .stopped = search_poll_lists, .state = search};
   return make_levels (search);
 }
 
 static void release_room (struct search *search) {
   struct arena *arena = &search->coupled->arena;
+  for (int i = 0; search->workers && i < search->threads - 1; i++)
+    release_room (&search->workers[i]);
+  arena_release (arena, search->workers);
   for (int32_t depth = 0; search->levels && depth <= search->depth; depth++) {
     struct level *level = &search->levels[depth];
     vector_list_release (&level->yes_list);
@@ -156,13 +161,44 @@ static void release_room (struct search *search) {
     arena_release (arena, level->yes);
     arena_release (arena, level->no);
   }
-  void *blocks[] = {search->leaves.sums, search->room,     search->cells,     search->best[0],
-                    search->best[1],     search->all_rows, search->some_rows, search->scratch,
-                    search->used,        search->entries,  search->levels};
+  void *blocks[] = {search->leaves.sums, search->room,      search->cells,   search->best[0], search->best[1],
+                    search->all_rows,    search->some_rows, search->scratch, search->used,    search->levels};
   for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
     arena_release (arena, blocks[i]);
   if (search->work.arena)
     vector_work_release (&search->work);
+}
+
+/* Searches with room of their own for the other threads. */
+static int make_workers (struct search *search) {
+  const int64_t threads = smaller (search->coupled->options.threads, larger (1, search->merged->tests));
+  search->threads = (int) threads;
+  if (threads < 2 || search->depth < 3)
+    return 1;
+  struct search *workers = arena_allocate (&search->coupled->arena, (size_t) threads - 1, sizeof *workers);
+  if (!workers)
+    return 0;
+  const struct search fresh = {.coupled = search->coupled,
+                               .shared = search->shared,
+                               .merged = search->merged,
+                               .stumps = search->stumps,
+                               .depth = search->depth,
+                               .support = search->support,
+                               .price = search->price,
+                               .requirements = search->requirements,
+                               .largest = search->largest,
+                               .most_leaves = search->most_leaves,
+                               .is_worker = 1};
+  search->workers = workers;
+  for (int i = 0; i < threads - 1; i++) {
+    workers[i] = fresh;
+    memcpy (workers[i].requirement, search->requirement, sizeof fresh.requirement);
+    memcpy (workers[i].windows, search->windows, sizeof fresh.windows);
+  }
+  for (int i = 0; i < threads - 1; i++)
+    if (!make_room (&workers[i]))
+      return 0;
+  return 1;
 }
 
 /* The search. */
@@ -192,7 +228,7 @@ static int raise_targets (struct search *search, const struct place *root) {
       if (tree.nodes)
         code = coupled_fail (coupled, TREEML_INTERNAL, "a vector that was found has no tree");
       search->bound = box.most + 1;
-      coupled->statistics.targets++;
+      search->statistics.targets++;
     }
     tree_release (&coupled->arena, &tree);
     if (code)
@@ -247,13 +283,13 @@ static int targets_of_less_depth (struct search *search) {
     if (now + share < deadline)
       coupled->deadline = now + share;
     code = raise_targets (search, &root);
-    if (coupled->stop_reason == 1 + TREEML_TIME && clock_seconds () < deadline)
-      coupled->stop_reason = 0;
+    if (atomic_load (&coupled->stop_reason) == 1 + TREEML_TIME && clock_seconds () < deadline)
+      atomic_store (&coupled->stop_reason, 0);
     coupled->deadline = deadline;
     search->bound = bound;
   }
   search->is_shallower = 0;
-  coupled->statistics.targets = 0;
+  search->statistics.targets = 0;
   return code;
 }
 
@@ -270,23 +306,25 @@ static int run (struct search *search) {
     search->bound = INT64_MAX;
     return TREEML_OK;
   }
-  if (!make_room (search)) {
+  if (!make_room (search) || !make_workers (search)) {
     search_out_of_memory (search);
     return TREEML_OK;
   }
   if (coupled->start.nodes)
     search_offer (search, &coupled->start);
-  coupled->statistics.build_microseconds = (int64_t) (1e6 * (clock_seconds () - coupled->began));
+  search->statistics.build_microseconds = (int64_t) (1e6 * (clock_seconds () - coupled->began));
   const struct place root = {.depth = search->depth, .rows = search->all_rows};
   if (search->bound > search->upper || search_poll (search, 0))
     return TREEML_OK;
-  offer_leaves (search);
-  if (search->depth >= 4)
+  const int early = coupled->options.early != 0;
+  if (early)
+    offer_leaves (search);
+  if (early && search->depth >= 4)
     dual_of_less_depth (search);
   if (search_stopped (search) || !dual_run (search, &root) || search->bound > search->upper)
     return TREEML_OK;
   choose_multipliers (search);
-  const int code = targets_of_less_depth (search);
+  const int code = early ? targets_of_less_depth (search) : TREEML_OK;
   return code ? code : raise_targets (search, &root);
 }
 
@@ -305,8 +343,8 @@ static int start_search (struct search *search) {
   search->support = options->support;
   const int64_t unit = merged->unit[0];
   search->price = options->leaf_price / unit;
-  coupled->statistics.tests = merged->tests;
-  coupled->statistics.rows = merged->rows;
+  search->statistics.tests = merged->tests;
+  search->statistics.rows = merged->rows;
   const int64_t prices = smaller (search->most_leaves, options->leaves) * search->price;
   search->largest = coupled->largest[0] / unit + prices;
   search->upper = search->largest;
@@ -332,7 +370,32 @@ static void finish (struct search *search) {
                                : TREEML_UNKNOWN;
   coupled->bound = proved ? has_tree ? coupled->value : INT64_MAX : reported_bound (search);
   coupled->stop = proved || !coupled->stop_reason ? TREEML_PROVED : coupled->stop_reason - 1;
-  coupled->statistics.entries = (int64_t) search->entry_count;
+  search->statistics.entries = (int64_t) search->shared->store.entry_count;
+  statistics_add (&coupled->statistics, &search->statistics);
+}
+
+static int solve_with_room (treeml_coupled *coupled) {
+  struct search *search = arena_allocate (&coupled->arena, 1, sizeof *search);
+  struct shared shared = {.store = {0}};
+  if (!search || pthread_mutex_init (&shared.lock, NULL)) {
+    arena_release (&coupled->arena, search);
+    return coupled_fail (coupled, TREEML_OUT_OF_MEMORY, "not enough memory for the search");
+  }
+  search->coupled = coupled;
+  search->shared = &shared;
+  search->stumps = simd_stumps (coupled->kernel);
+  int code;
+  if (!start_search (search))
+    code = coupled_fail (coupled, TREEML_OUT_OF_MEMORY, "not enough memory for the data");
+  else {
+    code = run (search);
+    finish (search);
+  }
+  release_room (search);
+  arena_release (&coupled->arena, shared.store.entries);
+  arena_release (&coupled->arena, search);
+  pthread_mutex_destroy (&shared.lock);
+  return code;
 }
 
 int treeml_coupled_solve (treeml_coupled *coupled) {
@@ -353,26 +416,11 @@ int treeml_coupled_solve (treeml_coupled *coupled) {
   const int64_t limit = coupled->options.microseconds;
   coupled->deadline = limit == UNLIMITED ? 1e300 : coupled->began + 1e-6 * (double) limit;
   coupled->next_watch = coupled->began + 1e-3 * (double) coupled->options.poll_milliseconds;
-  coupled->stop_reason = 0;
+  atomic_store (&coupled->stop_reason, 0);
   atomic_store (&coupled->interrupted, 0);
   coupled->arena.limit = coupled->options.memory == UNLIMITED ? SIZE_MAX : (size_t) coupled->options.memory;
   atomic_store (&coupled->arena.peak, atomic_load (&coupled->arena.used));
-  struct search *search = arena_allocate (&coupled->arena, 1, sizeof *search);
-  int code = TREEML_OK;
-  if (!search)
-    code = coupled_fail (coupled, TREEML_OUT_OF_MEMORY, "not enough memory for the search");
-  else {
-    search->coupled = coupled;
-    search->stumps = simd_stumps (coupled->kernel);
-    if (!start_search (search))
-      code = coupled_fail (coupled, TREEML_OUT_OF_MEMORY, "not enough memory for the data");
-    else {
-      code = run (search);
-      finish (search);
-    }
-    release_room (search);
-    arena_release (&coupled->arena, search);
-  }
+  const int code = solve_with_room (coupled);
   coupled->arena.limit = SIZE_MAX;
   coupled->statistics.peak_memory = (int64_t) atomic_load (&coupled->arena.peak);
   coupled->statistics.solve_microseconds =

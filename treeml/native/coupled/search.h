@@ -18,6 +18,8 @@
 #include "simd/select.h"
 #include "solver/solver.h"
 
+#include <pthread.h>
+
 enum { most_sums = 8, most_classes = 32, most_multipliers = 24, most_literals = 8 };
 
 /* Sums of the given values, and the price of all leaves, stay below 2^58; scores at multipliers stay below
@@ -36,8 +38,9 @@ struct table {
 
 /* Tables that are kept: those of all rows, of the rows that answer yes to one test, and to two tests. The others follow
    by subtraction. */
+typedef _Atomic (struct table *) table_pointer;
 struct tables {
-  struct table *root, **singles, ***pairs;
+  table_pointer root, *singles, **pairs;
   size_t bytes;
 };
 
@@ -84,8 +87,8 @@ struct treeml_coupled {
   void *watch_state;
   double began, deadline, next_watch;
   atomic_int interrupted;
-  int32_t stop_reason; /* 1 + enum treeml_stop, or 0 */
-  enum simd kernel;    /* of the last search */
+  atomic_int stop_reason; /* 1 + enum treeml_stop, or 0 */
+  enum simd kernel;       /* of the last search */
 
   struct tree answer;
   int64_t value, bound, totals[1 + most_sums];
@@ -131,7 +134,19 @@ struct entry {
   int32_t literal[most_literals];
   int32_t depth, literals;
   uint64_t known;
-  int64_t bound[most_multipliers];
+  int64_t bound[]; /* for each multiplier that there is room for */
+};
+
+struct store {
+  char *entries; /* entry_room entries of entry_bytes each, with `slots` bounds */
+  size_t entry_count, entry_room, entry_bytes;
+  int slots;
+};
+
+/* What the threads of a search share. */
+struct shared {
+  pthread_mutex_t lock; /* of the store, and of the places of kept tables */
+  struct store store;
 };
 
 /* The leaves of the tree that is being built, for repair.c; if there are more, only their number is known. */
@@ -144,6 +159,10 @@ struct leaves {
 
 struct search {
   treeml_coupled *coupled;
+  struct shared *shared;
+  struct statistics statistics;
+  struct search *workers; /* one less than threads, for the thread that the caller came with; it is NULL in workers */
+  int threads, is_worker;
   const struct merged *merged;
   int32_t depth;
   int64_t support;
@@ -170,8 +189,6 @@ struct search {
   int64_t *room;    /* for passes */
   int64_t *cells;   /* 2 x channels */
   int64_t *best[2]; /* multipliers x tests: the best stump on the no and on the yes side of every test */
-  struct entry *entries;
-  size_t entry_count, entry_room;
   struct vector_work work;
   struct leaves leaves;
 
@@ -184,7 +201,14 @@ struct search {
 /* Whether the search must stop; called now and then. */
 int search_poll (struct search *, int better);
 void search_out_of_memory (struct search *);
-static inline int search_stopped (const struct search *search) { return search->coupled->stop_reason != 0; }
+static inline int search_stopped (const struct search *search) {
+  return atomic_load_explicit (&search->coupled->stop_reason, memory_order_relaxed) != 0;
+}
+
+/* team.c: threads that take the tests of the root one after the other. */
+typedef void (*team_job) (struct search *, void *task, int32_t item);
+/* Runs the job for the items 0 .. count - 1, with several threads if the search has workers. */
+void team_run (struct search *, team_job, void *task, int32_t count);
 
 /* places */
 void place_child (const struct search *, const struct place *, int32_t test, int side, uint64_t *rows, struct place *);
@@ -220,7 +244,6 @@ int64_t stump_score (struct search *, const struct multiplier *, int32_t test, i
 /* bounds.c */
 /* The least scores of trees at a place, for the multipliers of the mask; 0 if the search must stop. */
 int bounds_at (struct search *, const struct place *, uint64_t mask, int64_t *bounds);
-void bounds_forget (struct search *);
 /* Adds the tree of least score to `tree` and its vector to `vector`; the node, or -1 if the search must stop. */
 int64_t bounds_tree (struct search *, const struct place *, int multiplier, struct tree *tree, int64_t *vector);
 /* A split in a tree over the caller's tests, whose sides may be the other way round; -1 if memory is short. */
@@ -228,6 +251,8 @@ int64_t tree_add_split (struct search *, struct tree *, int32_t test);
 void tree_set_side (struct search *, struct tree *, int64_t node, int32_t test, int side, int64_t child);
 /* Makes the bounds of these multipliers unknown. */
 void bounds_clear (struct search *, uint64_t mask);
+/* Makes room for the bounds of this many multipliers; what is known about them stays. */
+void bounds_make_slots (struct search *, int slots);
 void bounds_exchange (struct search *, int one, int other);
 
 /* dual.c */

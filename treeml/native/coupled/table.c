@@ -141,7 +141,7 @@ void place_total (const struct search *search, const struct place *place, int64_
 
 static void count_rows (struct search *search, const uint64_t *rows, struct table *table) {
   const struct merged *merged = search->merged;
-  search->coupled->statistics.tables++;
+  search->statistics.tables++;
   sum_rows (merged, rows, table->total);
   memset (table->sums, 0, table_numbers (merged) * sum_bytes (merged));
   for (int64_t w = 0; w < merged->words; w++)
@@ -185,7 +185,7 @@ static void combine (const struct merged *merged, struct table *out, const struc
 }
 
 /* Where the table of the rows that answer yes to two tests (-1: no test) is kept; NULL if memory is short. */
-static struct table **slot_of (struct search *search, int32_t first, int32_t second) {
+static table_pointer *slot_of (struct search *search, int32_t first, int32_t second) {
   struct tables *tables = &search->coupled->merged.tables;
   struct arena *arena = &search->coupled->arena;
   const size_t tests = (size_t) search->merged->tests;
@@ -203,20 +203,40 @@ static struct table **slot_of (struct search *search, int32_t first, int32_t sec
   return tables->pairs && tables->pairs[first] ? &tables->pairs[first][second] : NULL;
 }
 
+/* Finds the place of a table under the lock, and sets aside memory for it if it is to be made. */
+static table_pointer *reserve_slot (struct search *search, int32_t first, int32_t second, size_t bytes) {
+  struct tables *tables = &search->coupled->merged.tables;
+  pthread_mutex_lock (&search->shared->lock);
+  table_pointer *slot = slot_of (search, first, second);
+  if (slot && !atomic_load_explicit (slot, memory_order_relaxed)) {
+    if (first >= 0 && (int64_t) (tables->bytes + bytes) > search->coupled->options.table_memory)
+      slot = NULL;
+    else
+      tables->bytes += bytes;
+  }
+  pthread_mutex_unlock (&search->shared->lock);
+  return slot;
+}
+
+static void return_bytes (struct search *search, size_t bytes) {
+  pthread_mutex_lock (&search->shared->lock);
+  search->coupled->merged.tables.bytes -= bytes;
+  pthread_mutex_unlock (&search->shared->lock);
+}
+
 /* The kept table of one or two tests answered with yes, made if there is room for it; otherwise NULL. */
 static const struct table *kept_table (struct search *search, int32_t first, int32_t second) {
   const struct merged *merged = search->merged;
-  struct tables *tables = &search->coupled->merged.tables;
-  struct table **slot = slot_of (search, first, second);
-  if (!slot || *slot)
-    return slot ? *slot : NULL;
   const size_t bytes = times (table_numbers (merged), sum_bytes (merged));
-  const int64_t limit = search->coupled->options.table_memory;
-  if (first >= 0 && (int64_t) (tables->bytes + bytes) > limit)
+  table_pointer *slot = reserve_slot (search, first, second, bytes);
+  struct table *table = slot ? atomic_load_explicit (slot, memory_order_acquire) : NULL;
+  if (!slot || table)
+    return table;
+  table = table_create (&search->coupled->arena, merged);
+  if (!table) {
+    return_bytes (search, bytes);
     return NULL;
-  struct table *table = table_create (&search->coupled->arena, merged);
-  if (!table)
-    return NULL;
+  }
   for (int64_t w = 0; w < merged->words; w++) {
     search->some_rows[w] = search->all_rows[w];
     if (first >= 0)
@@ -225,8 +245,13 @@ static const struct table *kept_table (struct search *search, int32_t first, int
       search->some_rows[w] &= merged->columns[second * merged->words + w];
   }
   count_rows (search, search->some_rows, table);
-  tables->bytes += bytes;
-  return *slot = table;
+  struct table *other = NULL;
+  if (!atomic_compare_exchange_strong (slot, &other, table)) { /* another thread was faster */
+    arena_release (&search->coupled->arena, table);
+    return_bytes (search, bytes);
+    return other;
+  }
+  return table;
 }
 
 /* The table of a place with up to two literals from kept tables, or NULL. */
@@ -322,7 +347,7 @@ int64_t table_pass (struct search *search, int index) {
   memcpy (task.weights, multiplier->by_sum, (size_t) task.width * sizeof *task.weights);
   int64_t *const best[2] = {search->best[0] + (int64_t) index * merged->stride,
                             search->best[1] + (int64_t) index * merged->stride};
-  search->coupled->statistics.passes++;
+  search->statistics.passes++;
   (merged->narrow ? search->stumps->narrow : search->stumps->wide) (&task, best);
   int64_t least = leaf_score (search, multiplier, search->table->total, NULL);
   for (int32_t test = 0; test < merged->tests; test++)

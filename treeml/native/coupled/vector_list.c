@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { most_compared = 4096, most_quadrants = 16 };
+enum { most_compared = 4096, most_quadrants = 16, most_grid_sides = 3, long_list = 64, poll_every = 256 };
 
 void vector_list_start (struct vector_list *list, struct arena *arena, int sums) {
   *list = (struct vector_list) {.arena = arena, .sums = sums};
@@ -37,6 +37,8 @@ static void *work_of_size (struct vector_work *work, size_t count, size_t size) 
   }
   return work->bytes;
 }
+
+static int stopped (const struct vector_work *work) { return work->stopped && work->stopped (work->state); }
 
 int vector_list_add (struct vector_list *list, const int64_t *vector) {
   const size_t width = vector_width (list);
@@ -146,7 +148,7 @@ static int reduce_window (struct vector_list *list, int64_t window, struct vecto
     const int64_t *before = link.before ? vector_at (list, link.before - 1) : NULL;
     const int64_t *after = link.after ? vector_at (list, link.after - 1) : NULL;
     drop[i] = (before && before[1] == sum) || (after && after[1] == sum) ||
-              (before && after && distance (after[1], before[1]) <= window);
+              (before && after && distance (after[1], before[1]) - 1 <= window);
     if (link.before)
       links[link.before - 1].after = link.after;
     if (link.after)
@@ -180,7 +182,7 @@ static int consider (struct reasons *reasons, const int64_t *vector, const int64
     const int j = reasons->place[side];
     const int64_t window = reasons->windows[j - 1];
     const int64_t off = other[j] < vector[j] ? distance (vector[j], other[j]) : distance (other[j], vector[j]);
-    if (off > window)
+    if (off - 1 > window)
       return 0;
     below |= (unsigned) (other[j] <= vector[j]) << side;
     above |= (unsigned) (other[j] >= vector[j]) << side;
@@ -217,30 +219,104 @@ static int enough_reasons (const struct reasons *reasons) {
       least = sum < least ? sum : least;
       largest = sum > largest ? sum : largest;
     }
-    if (distance (largest, least) > reasons->windows[j - 1])
+    if (distance (largest, least) - 1 > reasons->windows[j - 1])
       return 0;
   }
   return 1;
 }
 
-static void reduce_several (struct vector_list *list, const int64_t *windows) {
+/* Kept vectors by the boxes in which they lie, with windows and 1 as sides: the reasons of a vector are in its own box
+   and in the boxes beside it. A box is a chain of places + 1. */
+struct grid {
+  size_t slots;
+  size_t *heads, *next;
+  int sides;
+};
+
+static int64_t divide_down (int64_t number, int64_t by) { return number / by - (number % by < 0); }
+
+static size_t grid_slot (const struct grid *grid, const struct reasons *reasons, const int64_t *vector,
+                         unsigned beside) {
+  uint64_t hash = 1;
+  for (int side = 0; side < grid->sides; side++, beside /= 3) {
+    const int j = reasons->place[side];
+    const int64_t box = divide_down (vector[j], reasons->windows[j - 1] + 1) + (int64_t) (beside % 3) - 1;
+    hash = (hash ^ (uint64_t) box) * 0x9e3779b97f4a7c15u;
+    hash ^= hash >> 29;
+  }
+  return (size_t) hash & (grid->slots - 1);
+}
+
+/* The number of the box itself among the boxes beside it. */
+static unsigned grid_middle (const struct grid *grid) {
+  unsigned middle = 0;
+  for (int side = 0; side < grid->sides; side++)
+    middle = 3 * middle + 1;
+  return middle;
+}
+
+static int grid_start (struct grid *grid, const struct reasons *reasons, size_t count, struct vector_work *work) {
+  grid->sides = reasons->sides < most_grid_sides ? reasons->sides : most_grid_sides;
+  grid->slots = 64;
+  while (grid->slots < count)
+    grid->slots *= 2;
+  grid->heads = work_of_size (work, grid->slots + count, sizeof *grid->heads);
+  if (!grid->heads)
+    return 0;
+  grid->next = grid->heads + grid->slots;
+  memset (grid->heads, 0, grid->slots * sizeof *grid->heads);
+  return 1;
+}
+
+/* Whether a vector has enough reasons among the kept ones. Different boxes may share a chain; that does no harm. */
+static int grid_drops (const struct vector_list *list, const struct grid *grid, struct reasons *reasons,
+                       const int64_t *vector) {
+  unsigned boxes = 1;
+  for (int side = 0; side < grid->sides; side++)
+    boxes *= 3;
+  int compared = 0;
+  for (unsigned beside = 0; beside < boxes; beside++)
+    for (size_t at = grid->heads[grid_slot (grid, reasons, vector, beside)]; at && compared < most_compared;
+         at = grid->next[at - 1], compared++)
+      if (consider (reasons, vector, vector_at (list, at - 1)))
+        return 1;
+  return enough_reasons (reasons);
+}
+
+static int plainly_drops (const struct vector_list *list, size_t kept, struct reasons *reasons, const int64_t *vector) {
+  const size_t first = kept > most_compared ? kept - most_compared : 0;
+  for (size_t other = first; other < kept; other++)
+    if (consider (reasons, vector, vector_at (list, other)))
+      return 1;
+  return enough_reasons (reasons);
+}
+
+static int reduce_several (struct vector_list *list, const int64_t *windows, struct vector_work *work) {
   struct reasons reasons = {.windows = windows, .sums = list->sums};
+  struct grid grid = {0};
   for (int j = 1; j <= list->sums; j++)
     if (windows[j - 1] >= 0)
       reasons.place[reasons.sides++] = j;
+  const int with_grid = reasons.sides > 0 && list->count > long_list;
+  if (with_grid && !grid_start (&grid, &reasons, list->count, work))
+    return 0;
   size_t kept = 0;
   for (size_t i = 0; i < list->count; i++) {
     const int64_t *vector = vector_at (list, i);
     memset (reasons.nearest, 0, sizeof reasons.nearest);
-    int drop = 0;
-    const size_t first = kept > most_compared ? kept - most_compared : 0;
-    for (size_t other = first; other < kept && !drop; other++)
-      drop = consider (&reasons, vector, vector_at (list, other));
-    if (drop || enough_reasons (&reasons))
+    if (i % poll_every == poll_every - 1 && stopped (work))
+      return 0;
+    if (with_grid ? grid_drops (list, &grid, &reasons, vector) : plainly_drops (list, kept, &reasons, vector))
       continue;
     memmove (vector_at (list, kept++), vector, vector_width (list) * sizeof *vector);
+    if (!with_grid)
+      continue;
+    size_t *head = &grid.heads[grid_slot (&grid, &reasons, vector_at (list, kept - 1), grid_middle (&grid))];
+    grid.next[kept - 1] = *head;
+    *head = kept;
   }
   list->count = kept;
+  return 1;
 }
 
 int vector_list_reduce (struct vector_list *list, const int64_t *windows, struct vector_work *work) {
@@ -249,11 +325,12 @@ int vector_list_reduce (struct vector_list *list, const int64_t *windows, struct
       return 0;
     if (!list->sums)
       list->count = 1;
-    else if (list->sums > 1)
-      reduce_several (list, windows);
-    else if (windows[0] < 0)
+    else if (list->sums == 1 && windows[0] < 0)
       reduce_one_sided (list);
-    else if (!reduce_window (list, windows[0], work))
+    else if (list->sums > 1) {
+      if (!reduce_several (list, windows, work))
+        return 0;
+    } else if (!reduce_window (list, windows[0], work))
       return 0;
   }
   list->reduced = list->count;
@@ -264,30 +341,51 @@ int vector_list_reduce_if_long (struct vector_list *list, const int64_t *windows
   return list->count < 256 + 2 * list->reduced || vector_list_reduce (list, windows, work);
 }
 
+/* Adds the sums of one vector and those of the other list that fit into the rest of the budgets. In a long list,
+   `by_score` has the vectors in the order of their scores at the first multiplier; otherwise it is NULL. */
+static int join_one (struct vector_list *list, const int64_t *left, const struct vector_list *other,
+                     const struct vector_filter *rest, const struct keyed *by_score) {
+  const int sums = list->sums;
+  for (size_t i = 0; i < other->count; i++) {
+    if (by_score && by_score[i].key > rest->budgets[0])
+      break;
+    const int64_t *right = vector_at (other, by_score ? by_score[i].place : i);
+    if (!vector_fits (rest, right, sums))
+      continue;
+    int64_t total[1 + vector_most_sums];
+    for (int j = 0; j <= sums; j++)
+      total[j] = left[j] + right[j];
+    if (!vector_list_add (list, total))
+      return 0;
+  }
+  return 1;
+}
+
 int vector_list_join (struct vector_list *list, const struct vector_list *one, const struct vector_list *other,
                       const struct vector_filter *filter, const int64_t *windows, struct vector_work *work) {
   const int sums = list->sums, width = 1 + sums;
   const int64_t *weights = filter->weights;
-  for (size_t i = 0; i < one->count; i++) {
-    const int64_t *left = vector_at (one, i);
-    int64_t rest[vector_most_multipliers];
-    for (int l = 0; l < filter->multipliers; l++)
-      rest[l] = filter->budgets[l] - vector_score (weights + l * width, left, sums);
-    const struct vector_filter reduced = {filter->multipliers, weights, rest};
-    for (size_t k = 0; k < other->count; k++) {
-      const int64_t *right = vector_at (other, k);
-      if (!vector_fits (&reduced, right, sums))
-        continue;
-      int64_t total[1 + vector_most_sums];
-      for (int j = 0; j < width; j++)
-        total[j] = left[j] + right[j];
-      if (!vector_list_add (list, total))
-        return 0;
-    }
-    if (!vector_list_reduce_if_long (list, windows, work))
+  struct keyed *by_score = NULL;
+  if (other->count > long_list && filter->multipliers) {
+    by_score = arena_reserve (work->arena, other->count, sizeof *by_score);
+    if (!by_score)
       return 0;
+    for (size_t i = 0; i < other->count; i++)
+      by_score[i] = (struct keyed) {vector_score (weights, vector_at (other, i), sums), i};
+    sort_keyed (by_score, other->count);
   }
-  return 1;
+  int done = 1;
+  for (size_t i = 0; i < one->count && done; i++) {
+    const int64_t *left = vector_at (one, i);
+    int64_t budgets[vector_most_multipliers];
+    for (int l = 0; l < filter->multipliers; l++)
+      budgets[l] = filter->budgets[l] - vector_score (weights + l * width, left, sums);
+    const struct vector_filter rest = {filter->multipliers, weights, budgets};
+    done = join_one (list, left, other, &rest, by_score) && vector_list_reduce_if_long (list, windows, work) &&
+           !(i % poll_every == poll_every - 1 && stopped (work));
+  }
+  arena_release (work->arena, by_score);
+  return done;
 }
 
 void vector_list_least (const struct vector_list *list, const struct vector_filter *filter, int64_t *least) {
@@ -303,12 +401,14 @@ void vector_list_least (const struct vector_list *list, const struct vector_filt
 /* Both lists by value: for each vector of one list the other is read only as far as a better pair is possible. */
 static int best_by_value (const struct vector_list *one, const struct vector_list *other, const int64_t *low,
                           const int64_t *high, int64_t most, const struct keyed *first, const struct keyed *second,
-                          size_t *in_one, size_t *in_other) {
+                          const struct vector_work *work, size_t *in_one, size_t *in_other) {
   int found = 0;
   for (size_t i = 0; i < one->count; i++) {
     const int64_t *left = vector_at (one, first[i].place);
     if (left[0] + second[0].key > most)
       break;
+    if (i % poll_every == poll_every - 1 && stopped (work))
+      return -1;
     for (size_t k = 0; k < other->count && left[0] + second[k].key <= most; k++) {
       const int64_t *right = vector_at (other, second[k].place);
       int inside = 1;
@@ -326,16 +426,51 @@ static int best_by_value (const struct vector_list *one, const struct vector_lis
   return found;
 }
 
+/* One sum: with one list by increasing and the other by decreasing sum, the vectors that may be added to a vector are a
+   window that moves in one direction. `queue` has those in the window that are of less value than all after them. */
+static int best_by_window (const struct vector_list *one, const struct vector_list *other, int64_t low, int64_t high,
+                           int64_t most, const struct keyed *first, const struct keyed *second, size_t *queue,
+                           size_t *in_one, size_t *in_other) {
+  size_t begin = 0, end = 0, next = other->count;
+  int found = 0;
+  for (size_t i = 0; i < one->count; i++) {
+    const int64_t *left = vector_at (one, first[i].place);
+    for (; next && (low == INT64_MIN || second[next - 1].key >= low - left[1]); next--) {
+      const int64_t value = vector_at (other, second[next - 1].place)[0];
+      while (end > begin && vector_at (other, second[queue[end - 1]].place)[0] >= value)
+        end--;
+      queue[end++] = next - 1;
+    }
+    while (end > begin && second[queue[begin]].key > high - left[1])
+      begin++;
+    if (begin == end)
+      continue;
+    const size_t place = second[queue[begin]].place;
+    if (left[0] + vector_at (other, place)[0] > most)
+      continue;
+    found = 1;
+    most = left[0] + vector_at (other, place)[0] - 1;
+    *in_one = first[i].place;
+    *in_other = place;
+  }
+  return found;
+}
+
 int vector_list_best_pair (const struct vector_list *one, const struct vector_list *other, const int64_t *low,
                            const int64_t *high, int64_t most, struct vector_work *work, size_t *in_one,
                            size_t *in_other) {
   if (!one->count || !other->count)
     return 0;
-  struct keyed *first = work_of_size (work, one->count + other->count, sizeof *first);
+  const size_t count = one->count + other->count;
+  struct keyed *first = work_of_size (work, count, sizeof *first + sizeof (size_t));
   if (!first)
     return -1;
   struct keyed *second = first + one->count;
-  sort_by_column (one, 0, first);
-  sort_by_column (other, 0, second);
-  return best_by_value (one, other, low, high, most, first, second, in_one, in_other);
+  const int by_window = one->sums == 1 && one->count > 8 && other->count > 8;
+  sort_by_column (one, by_window, first);
+  sort_by_column (other, by_window, second);
+  if (by_window)
+    return best_by_window (one, other, low[0], high[0], most, first, second, (size_t *) (first + count), in_one,
+                           in_other);
+  return best_by_value (one, other, low, high, most, first, second, work, in_one, in_other);
 }

@@ -14,9 +14,9 @@
    to sums within the limits whenever it does:
    - no two-sided sum: another vector is at most as large in every sum;
    - one two-sided sum: one vector is at most as large and one at least as large in it, and they are at most a window
-     apart;
-   - several: the same with one vector for every combination of "at most" and "at least", all in a box with the windows
-     as sides.
+     and 1 apart: sums are whole numbers, so if the first one misses the lower limit, the second one keeps the upper;
+   - several: the same with one vector for every combination of "at most" and "at least", all in a box whose sides are
+     the windows and 1.
    Such a reason may itself be dropped, because its own reasons are as good, and they come earlier in the order by
    value.
 
@@ -42,11 +42,14 @@ struct vector_list {
   int carried; /* further numbers behind each vector; 0 unless the caller sets it before the first vector */
 };
 
-/* Room for sorting, shared by all lists of a thread; start with {.arena = ...}. */
+/* Room for sorting, shared by all lists of a thread; start with {.arena = ...}. Functions that run long call `stopped`
+   now and then, if it is given, and end like functions that lack memory if it returns a number other than 0. */
 struct vector_work {
   struct arena *arena;
   void *bytes;
   size_t room;
+  int (*stopped) (void *state);
+  void *state;
 };
 
 struct vector_filter {
@@ -82,7 +85,7 @@ void vector_list_release (struct vector_list *);
 static inline void vector_list_clear (struct vector_list *list) { list->count = list->reduced = 0; }
 void vector_work_release (struct vector_work *);
 
-/* These return 1, or 0 if there is not enough memory. */
+/* These return 1, or 0 if there is not enough memory or `stopped` said so. */
 int vector_list_add (struct vector_list *, const int64_t *vector);
 /* Drops vectors as described above; what stays is in order of increasing value. */
 int vector_list_reduce (struct vector_list *, const int64_t *windows, struct vector_work *);
@@ -96,7 +99,8 @@ int vector_list_join (struct vector_list *, const struct vector_list *one, const
 void vector_list_least (const struct vector_list *, const struct vector_filter *, int64_t *least);
 
 /* The pair of least total value, at most `most`, whose sums are within the limits (INT64_MIN and INT64_MAX for none).
-   Returns 1 and sets the places of the two vectors, or 0 if there is no such pair, or -1 if memory is short. */
+   Returns 1 and sets the places of the two vectors, or 0 if there is no such pair, or -1 if memory is short or
+   `stopped` said so. */
 int vector_list_best_pair (const struct vector_list *one, const struct vector_list *other, const int64_t *low,
                            const int64_t *high, int64_t most, struct vector_work *, size_t *in_one, size_t *in_other);
 
