@@ -98,7 +98,9 @@ def solve_dataset(
         answer = replace(answer, conflict=smallest_conflict(chosen, limits, SECONDS_TO_EXPLAIN))
     answer = _with_notes_on_files(answer, request, files)
     if request.spec.listing is not None:
-        note = "the specification lists trees, and this is the best of them: `treeml list` or model.trees() has them all"
+        note = (
+            "the specification lists trees, and this is the best of them: `treeml list` or model.trees() has them all"
+        )
         answer = replace(answer, notes=(*answer.notes, note))
     return verified_result(answer, chosen, dataset, request, Clock(begun, built))
 
