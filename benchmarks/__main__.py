@@ -23,6 +23,7 @@ ON_FILES = {
     "encodings": ".",
     "improvement": "slim",
     "least": ".",
+    "coupled": "fair",
 }
 
 

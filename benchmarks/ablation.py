@@ -14,6 +14,7 @@ from time import process_time
 import numpy as np
 
 from treeml.native.solver import Found, Solver
+from treeml.native.solver_input import Labels
 
 IDEAS: dict[str, dict[str, int]] = {
     "all ideas": {},
@@ -70,7 +71,7 @@ def main() -> None:
 
 def solve(options: argparse.Namespace, name: str, changes: dict[str, int]) -> tuple[float, Found | None]:
     table = np.loadtxt(options.data_dir / f"{name}.csv", delimiter=",", skiprows=1).astype(np.int64)
-    solver = Solver(np.ascontiguousarray(table[:, 1:].T.astype(np.uint8)), labels=table[:, 0])
+    solver = Solver(np.ascontiguousarray(table[:, 1:].T.astype(np.uint8)), Labels(table[:, 0]))
     best = math.inf
     found = None
     for _ in range(3):

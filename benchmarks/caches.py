@@ -15,6 +15,7 @@ from time import process_time
 import numpy as np
 
 from treeml.native.solver import Found, Solver
+from treeml.native.solver_input import Labels
 
 KINDS = {"row sets, hashed": 1, "paths, hashed": 2, "paths, in a trie": 3, "none": 0}
 STRATEGIES = {
@@ -36,7 +37,7 @@ def main() -> None:
     options = parser.parse_args()
     for name in options.sets:
         table = np.loadtxt(options.data_dir / f"{name}.csv", delimiter=",", skiprows=1).astype(np.int64)
-        tables(options, name, Solver(np.ascontiguousarray(table[:, 1:].T.astype(np.uint8)), labels=table[:, 0]))
+        tables(options, name, Solver(np.ascontiguousarray(table[:, 1:].T.astype(np.uint8)), Labels(table[:, 0])))
 
 
 def tables(options: argparse.Namespace, name: str, solver: Solver) -> None:

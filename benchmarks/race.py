@@ -179,6 +179,7 @@ def whole_call(options: argparse.Namespace, rows: Any, labels: Any, weight: Any)
 
 def native(options: argparse.Namespace, rows: Any, labels: Any, weight: Any) -> Fit:
     from treeml.native.solver import Solver
+    from treeml.native.solver_input import Labels, Targets
 
     bits = np.ascontiguousarray(rows.T)
     # Real weights have six decimals here and real labels three: count them in millionths and thousandths.
@@ -190,9 +191,9 @@ def native(options: argparse.Namespace, rows: Any, labels: Any, weight: Any) -> 
 
     def fit() -> Judge:
         if options.numbers:
-            solver = Solver(bits, targets=numbers[:, None], loss="squared", weight=whole)
+            solver = Solver(bits, Targets(numbers[:, None], "squared", weight=whole))
         else:
-            solver = Solver(bits, labels=numbers, classes=int(numbers.max()) + 1, weight=whole)
+            solver = Solver(bits, Labels(numbers, int(numbers.max()) + 1, whole))
         found = solver.solve(depth=options.depth[0], seconds=options.within, threads=options.threads, memory=memory)
         value = float(found.value) if found.value is not None else math.nan
         if not options.numbers:

@@ -12,6 +12,7 @@ from time import process_time
 import numpy as np
 
 from treeml.native.solver import Solver
+from treeml.native.solver_input import Labels
 
 
 def main() -> None:
@@ -43,7 +44,7 @@ def measure(rows: int, tests: int, options: argparse.Namespace) -> tuple[float, 
     random = np.random.default_rng(1)
     bits = (random.random((tests, rows)) < 0.4).astype(np.uint8)
     labels = np.where(bits[0] == 1, bits[1] & bits[2], bits[3] ^ bits[4]) ^ (random.random(rows) < options.noise)
-    solver = Solver(bits, labels=labels.astype(np.int32), classes=2)
+    solver = Solver(bits, Labels(labels.astype(np.int32), 2))
     best, passes = math.inf, 0.0
     for _ in range(3):
         began = process_time()

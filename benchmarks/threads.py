@@ -67,10 +67,11 @@ def run(options: argparse.Namespace, name: str, threads: int, processes: int) ->
 def measure(options: argparse.Namespace) -> None:
     """Solve once for every line on standard input, and print the time."""
     from treeml.native.solver import Solver
+    from treeml.native.solver_input import Labels
 
     table = np.loadtxt(options.data_dir / f"{options.sets[0]}.csv", delimiter=",", skiprows=1)
     bits, labels = np.ascontiguousarray(table[:, 1:].T.astype(np.uint8)), table[:, 0].astype(np.int32)
-    solver = Solver(bits, labels=labels, classes=int(labels.max()) + 1)
+    solver = Solver(bits, Labels(labels, int(labels.max()) + 1))
     print("ready", flush=True)
     for _ in sys.stdin:
         began = perf_counter()

@@ -16,16 +16,19 @@ import pytest
 
 import treeml as tml
 from treeml.testing.attack import (
-    LARGE_BACKENDS,
     LIMITS,
     AttackClaim,
     AttackTally,
     attack,
+    backends_for_forests,
+    backends_for_large_worlds,
     claim_of,
     faults,
     runs_of,
     shrunk,
     store,
+    usual_backends,
+    variants,
     worlds,
 )
 from treeml.testing.random_worlds import CELLS, forest_world, large_world, random_world
@@ -85,7 +88,7 @@ def test_losses_counted_by_hand() -> None:
     assert best(low, asked("leaves", "<=", "2")) == (Fraction(6, 10),)
 
 
-def test_a_leaf_beside_is_no_step_along_the_column() -> None:
+def test_only_neighboring_inputs_count_for_monotonicity() -> None:
     rising = Required(Weighted((("1", WorldMeasure("monotone", ("c0", "increasing"))),)))
     assert best(XOR, asked("depth", "<=", "2"), rising) == (1,)
 
@@ -173,7 +176,7 @@ def test_a_fault_is_made_smaller_and_can_be_shown_again(tmp_path: Path) -> None:
     assert "# right: 0" in (place / "reproduce.sh").read_text()
 
 
-def test_the_attack_tells_what_it_covered(tmp_path: Path) -> None:
+def test_the_attack_reports_its_coverage(tmp_path: Path) -> None:
     told: list[str] = []
     assert attack(10.0, 7, tmp_path, ["oracle", "cart"], told.append, most=6) == 0
     text = "".join(told)
@@ -184,7 +187,7 @@ def test_the_attack_tells_what_it_covered(tmp_path: Path) -> None:
     assert isinstance(AttackTally().cells, set)
 
 
-def test_a_pair_that_is_a_mistake_is_drawn_again() -> None:
+def test_a_rejected_pair_is_drawn_again() -> None:
     rejected: list[World] = []
     drawn = worlds(7, rejected)
     first = next(drawn)
@@ -201,7 +204,15 @@ def test_a_pair_that_is_a_mistake_is_drawn_again() -> None:
     assert tally.cells == {first.cell}
 
 
-def test_short_limits_are_held_against_a_long_run() -> None:
+def test_short_runs_are_compared_with_a_long_run() -> None:
     runs = runs_of(large_world(Random(1)), Random(2), (), 33.0)
     assert [seconds for _, seconds in runs if seconds > max(LIMITS)] == [33.0]
-    assert {name for name, seconds in runs if seconds <= 2} == set(LARGE_BACKENDS)
+    assert {name for name, seconds in runs if seconds <= 2} == set(backends_for_large_worlds())
+
+
+def test_the_back_ends_to_attack_are_those_of_the_registry() -> None:
+    proving = {"native", "cpsat", "mip", "maxsat", "sat", "oracle", "parameterized"}
+    assert set(usual_backends()) == {"", *proving}
+    assert {"native(kernel = numeric)", "mip(solver = scip)", "cart", "race(native, cpsat)"} <= set(variants())
+    assert set(backends_for_forests()) == {"", *proving - {"oracle", "parameterized"}}
+    assert "native(threads = 2)" in backends_for_large_worlds()

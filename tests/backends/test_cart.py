@@ -40,7 +40,7 @@ def noisy(rows: int, tests: int, seed: int) -> Problem:
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
-def test_grown_to_the_end_it_separates_what_can_be(criterion: str) -> None:
+def test_a_fully_grown_tree_separates_all_distinct_rows(criterion: str) -> None:
     answer = CartBackend().solve(binary(ROWS, 2, minimize(errors(ACTUAL, 2))), Limits(options={"criterion": criterion}))
     assert (answer.status, answer.stop, answer.objective) == (Status.FEASIBLE, Stop.FINISHED, (0,))
     assert "greedily" in answer.notes[0]
@@ -108,7 +108,7 @@ def test_options_narrow_what_the_bounds_allow() -> None:
     assert Support().value(Routed(problem, answer.tree)) >= 9
 
 
-def test_a_requirement_that_it_cannot_steer_by_is_admitted() -> None:
+def test_cart_reports_a_requirement_that_it_cannot_meet() -> None:
     weight = np.array([[1 - truth, truth] for truth in ACTUAL], dtype=np.int64)
     bounds = (bound(Purity(weight), ">=", 1, "pure leaves"), bound(Depth(), "<=", 1))
     answer = CartBackend().solve(binary(ROWS, 2, minimize(errors(ACTUAL, 2)), bounds))

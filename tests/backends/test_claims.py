@@ -84,7 +84,7 @@ def test_there_is_no_evidence_without_a_rule() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, rule in RULES.items() if all(rule.supports.values())])
-def test_what_combines_others_rests_on_something(name: str) -> None:
+def test_combining_evidence_needs_parts(name: str) -> None:
     with pytest.raises(UnfoundedClaim):
         Evidence(name)
 
@@ -106,7 +106,7 @@ def test_goals_in_turn_are_proved_where_each_is() -> None:
     assert partly.supports(BOUND)
 
 
-def test_evidence_is_told_and_read_back() -> None:
+def test_evidence_survives_a_round_trip_through_json() -> None:
     made = Evidence("bound meets tree", "", (Evidence("restated", "", (Evidence("solver bound", "HiGHS: kOptimal"),)),))
     assert Evidence.from_json(made.to_json()) == made
     assert pickle.loads(pickle.dumps(made)) == made
@@ -162,7 +162,7 @@ def test_infeasible_is_contradicted_by_the_start() -> None:
     assert note == "it says infeasible, and the tree that it was given to start from meets every requirement"
 
 
-def test_infeasible_is_contradicted_by_a_tree_told_of() -> None:
+def test_infeasible_is_contradicted_by_a_reported_tree() -> None:
     trace = (Progress(0.1, (TWO,), None, Leaf(0)),)
     code, note = failure(Answer(Status.INFEASIBLE, Stop.PROVED, trace=trace, evidence=SEARCHED))
     assert (code, note) == ("B514", "it says infeasible, and a tree that it reported meets every requirement")
@@ -179,7 +179,7 @@ def test_optimal_is_contradicted_by_the_start_and_on_the_way() -> None:
     assert failure(told) == ("B514", "it says optimal with the value 2, and reported a tree with 1")
 
 
-def test_a_bound_told_of_lies_not_above_the_tree() -> None:
+def test_a_reported_bound_must_not_exceed_the_value_of_a_tree() -> None:
     trace = (Progress(0.1, None, ONE, evidence=BELOW),)
     answer = Answer(Status.FEASIBLE, Stop.TIME, BEST, (ZERO,), ZERO, trace=trace, evidence=BELOW)
     assert failure(answer) == ("B514", "the bound 1 that it reported lies above the value 0 of its tree")
@@ -208,7 +208,7 @@ def test_a_tolerance_is_not_negative() -> None:
 # -- tolerances --------------------------------------------------------------------
 
 
-def test_a_proof_to_a_coarse_tolerance_is_none_of_optimality() -> None:
+def test_a_coarse_tolerance_does_not_prove_optimality() -> None:
     import numpy as np
 
     assert is_sharp(Fraction(1, 10**7), ONE)
@@ -246,7 +246,7 @@ def test_a_search_that_is_complete_says_why() -> None:
         search.answer(Stop.PROVED)
 
 
-def test_a_solver_without_a_solution_is_wrong_where_a_tree_is_in_hand() -> None:
+def test_infeasible_is_wrong_if_a_tree_is_known() -> None:
     from treeml.backends.claims import Contradiction
 
     search = searching()
@@ -256,7 +256,7 @@ def test_a_solver_without_a_solution_is_wrong_where_a_tree_is_in_hand() -> None:
         search.no_tree(Evidence("solver infeasible"))
 
 
-def test_a_bound_above_the_tree_in_hand_is_wrong() -> None:
+def test_a_bound_above_the_value_of_a_known_tree_is_wrong() -> None:
     from treeml.backends.claims import Contradiction
 
     search = searching()
@@ -277,7 +277,7 @@ def test_optimal_below_its_own_tree_is_wrong() -> None:
         search.answer(Stop.PROVED)
 
 
-def test_what_is_met_by_counting_rows_needs_no_solver() -> None:
+def test_a_bound_met_by_counting_rows_needs_no_solver() -> None:
     search = searching()
     search.offer(BEST)
     answer = search.answer(Stop.TIME)

@@ -10,7 +10,7 @@ import pytest
 from treeml.system.interrupt import listening, noting
 
 
-def test_what_is_raised_and_lost_was_noted() -> None:
+def test_a_suppressed_interrupt_is_still_recorded() -> None:
     heard: list[str] = []
     before = signal.getsignal(signal.SIGINT)
     with noting(lambda: heard.append("note")):
@@ -21,7 +21,7 @@ def test_what_is_raised_and_lost_was_noted() -> None:
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_whoever_listens_inside_hears_it_first() -> None:
+def test_the_innermost_listener_hears_an_interrupt_first() -> None:
     heard: list[str] = []
     with noting(lambda: heard.append("note")):
         with listening() as pressed:

@@ -92,7 +92,7 @@ def test_a_function_cannot_be_written() -> None:
         to_json(binary(["0"], 0, minimize(Custom(len))))
 
 
-def test_the_command_tells_what_was_tried(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_reports_what_was_tried(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--backend", "cart", "--seconds", "0.3", "--seed", "5", "--into", str(tmp_path)]) == 0
     assert "cart: " in capsys.readouterr().out
     assert not list(tmp_path.iterdir())

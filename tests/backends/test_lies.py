@@ -68,7 +68,7 @@ def test_native(monkeypatch: pytest.MonkeyPatch, kernel: str, lie: str) -> None:
 
 @pytest.mark.parametrize("kernel", ["binary", "numeric"])
 @pytest.mark.parametrize("text", [CLASSES, NUMBERS])
-def test_native_that_denies_its_start(monkeypatch: pytest.MonkeyPatch, kernel: str, text: str) -> None:
+def test_native_that_excludes_its_start_is_caught(monkeypatch: pytest.MonkeyPatch, kernel: str, text: str) -> None:
     start = solved(text, "native").tree
     none = np.zeros(0, np.int32)
     of = Solver if kernel == "binary" else ThresholdSolver
@@ -119,8 +119,8 @@ def test_a_solver_of_clauses(monkeypatch: pytest.MonkeyPatch, strategy: str, ans
     assert result.bound is None or (best is not None and result.bound <= best)
 
 
-def test_a_loop_that_refutes_everything(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No core is left, so that there would be no tree at all: the one in hand says otherwise."""
+def test_a_loop_that_claims_everything_infeasible_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty core claims that there is no tree at all, and a known tree contradicts that."""
     from treeml.backends.solvers.engines.sat import Sat
 
     monkeypatch.setattr(Sat, "solve", lambda self, assumptions=(): False)
@@ -132,7 +132,7 @@ def test_a_loop_that_refutes_everything(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.parametrize("backend", ["cpsat", "mip"])
-def test_prices_that_promise_too_much(monkeypatch: pytest.MonkeyPatch, backend: str) -> None:
+def test_prices_that_promise_too_much_are_caught(monkeypatch: pytest.MonkeyPatch, backend: str) -> None:
     from treeml.backends.solvers.encodings.cover import relaxation
 
     honest = relaxation.Relaxation.price

@@ -31,7 +31,7 @@ def test_every_back_end_has_a_cell_for_every_case() -> None:
 UNPROVED = {("mip", "magnitude-test-cost-and-clusters")}
 
 
-def test_who_proves_settles_what_it_takes() -> None:
+def test_a_proving_back_end_solves_every_case_that_it_takes() -> None:
     for name, row in expected().items():
         unsettled = {(name, case) for case, text in row.items() if text in ("open", "a tree")}
         if registry.get(name).can.proves:
@@ -39,11 +39,12 @@ def test_who_proves_settles_what_it_takes() -> None:
         assert not any(text.startswith("wrong") for text in row.values())
 
 
-def test_every_case_is_solved_by_somebody_who_does_not_look_at_every_tree() -> None:
+def test_every_case_is_solved_by_a_back_end_other_than_the_oracle() -> None:
     others = [row for name, row in expected().items() if name not in ("oracle", "race")]
     settled = ("optimal", "infeasible")
     alone = {case.name for case in cases() if not any(row.get(case.name, "").startswith(settled) for row in others)}
-    assert alone == {"goal-precision"}  # no other back-end maximizes a quotient
+    # Several shares of weights with sixteen digits each: no other back-end has numbers of that size.
+    assert alone == {"magnitude-purity-several"}
 
 
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case.name)
@@ -58,7 +59,7 @@ def test_proved_values_are_the_oracles(case: SuiteCase) -> None:
     ("before", "now"),
     [("optimal 3", "refused: the goal"), ("refused: the goal", "optimal 3"), ("optimal 3", "optimal 4")],
 )
-def test_a_change_in_either_direction_is_told(monkeypatch: pytest.MonkeyPatch, before: str, now: str) -> None:
+def test_a_change_for_better_or_worse_is_reported(monkeypatch: pytest.MonkeyPatch, before: str, now: str) -> None:
     monkeypatch.setattr(matrix, "expected", lambda: {"native": {"goal-errors": before}})
     assert deviation(Cell("native", "goal-errors", before)) is None
     assert deviation(Cell("native", "goal-errors", now)) == f"native, goal-errors: {now}, and matrix.json has {before}"
@@ -66,7 +67,7 @@ def test_a_change_in_either_direction_is_told(monkeypatch: pytest.MonkeyPatch, b
     assert deviation(Cell("somebody", "goal-errors", now)) is None
 
 
-def test_what_is_wrong_is_never_written(tmp_path: Path) -> None:
+def test_wrong_cells_are_never_written(tmp_path: Path) -> None:
     path = tmp_path / "matrix.json"
     found = [Cell("oracle", "goal-errors", "wrong: optimal at 3"), Cell("oracle", "goal-leaves", "refused: all")]
     write(found, path)
@@ -110,7 +111,7 @@ class Hasty(OracleBackend):
 """
 
 
-def test_back_ends_of_others_can_be_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_back_ends_of_other_packages_can_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "their_backends.py").write_text(OWN)
     monkeypatch.chdir(tmp_path)
     modest = conformance("their_backends:Modest", "--case", "goal-errors")
@@ -131,7 +132,7 @@ def test_back_ends_of_others_can_be_asked(tmp_path: Path, monkeypatch: pytest.Mo
         (("oracle", "--case", "goal-eror"), "error[N215]: no case is called `goal-eror`"),
     ],
 )
-def test_what_cannot_be_asked(arguments: tuple[str, ...], said: str) -> None:
+def test_wrong_arguments_of_the_command_are_refused(arguments: tuple[str, ...], said: str) -> None:
     done = conformance(*arguments)
     assert done.exit_code != 0
     assert done.stderr.splitlines()[0] == said
@@ -144,7 +145,7 @@ def test_a_deviation_is_a_failure_of_the_command(monkeypatch: pytest.MonkeyPatch
     assert "goal-errors: optimal 2, and matrix.json has refused: all" in done.stderr
 
 
-def test_the_module_tells_what_differs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_module_reports_differences(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     assert matrix.main(["--backend", "oracle", "--case", "goal-errors"]) == 0
     monkeypatch.setattr(matrix, "expected", lambda: {"oracle": {}})
     assert matrix.main(["--backend", "oracle", "--case", "goal-errors"]) == 1

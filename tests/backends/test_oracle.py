@@ -51,7 +51,7 @@ def test_the_best_of_all_trees(block: int) -> None:
     assert feasible > 10
 
 
-def test_random_problems_speak_of_every_term() -> None:
+def test_random_problems_use_every_term() -> None:
     kinds = {
         type(term).__name__
         for seed in range(400)

@@ -91,7 +91,7 @@ def test_it_runs_only_where_it_is_named(package: Path) -> None:
     assert json.loads(solved.stdout)["backend"] not in ("single_leaf", "liar")
 
 
-def test_a_wrong_answer_is_found_out(package: Path) -> None:
+def test_a_wrong_answer_is_detected(package: Path) -> None:
     solved = treeml(package, "solve", "spec.tml", "--data", "data.csv", "--with", "liar")
     assert solved.returncode != 0
     assert "B513" in solved.stderr

@@ -106,12 +106,12 @@ def test_it_is_evaluated(splits_on: Any) -> None:
 
 
 def test_the_oracle_minimizes_it(splits_on: Any) -> None:
-    faultless = bound(errors(ACTUAL, 2), "<=", 0, "errors")
+    perfect = bound(errors(ACTUAL, 2), "<=", 0, "errors")
     for column, least in ((0, 0), (2, 0)):
-        answer = solved(binary(ROWS, 2, minimize(splits_on(column)), (faultless,)), "oracle")
+        answer = solved(binary(ROWS, 2, minimize(splits_on(column)), (perfect,)), "oracle")
         assert (answer.status, answer.objective) == (Status.OPTIMAL, (least,))
     both = minimize(splits_on(2), splits_on(1), Leaves())
-    answer = solved(binary(ROWS, 2, both, (faultless,)), "oracle")
+    answer = solved(binary(ROWS, 2, both, (perfect,)), "oracle")
     assert (answer.status, answer.objective) == (Status.OPTIMAL, (0, 1, 4))
 
 
@@ -148,8 +148,8 @@ def test_merging_tests_keeps_its_feature(splits_on: Any) -> None:
 
 
 def test_it_is_written_and_read_back(splits_on: Any) -> None:
-    faultless = bound(errors(ACTUAL, 2), "<=", 0, "errors")
-    problem = binary(ROWS, 2, minimize(splits_on(2), Leaves()), (faultless,))
+    perfect = bound(errors(ACTUAL, 2), "<=", 0, "errors")
+    problem = binary(ROWS, 2, minimize(splits_on(2), Leaves()), (perfect,))
     again = from_json(json.loads(json.dumps(to_json(problem))))
     term = again.goals[0].sum.parts[0][1]
     assert isinstance(term, splits_on)

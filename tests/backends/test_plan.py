@@ -167,7 +167,7 @@ def test_the_largest_is_minimized_by_asking_for_less() -> None:
     backend = Plain()
     planned = plan(problem, backend)
     assert isinstance(planned, Plan)
-    assert any("asking for less" in sentence for sentence in planned.explain())
+    assert any("by halving" in sentence for sentence in planned.explain())
     truth = OracleBackend().solve(problem)
     answer = run(planned)
     assert (answer.status, answer.objective) == (Status.OPTIMAL, truth.objective)
@@ -227,7 +227,7 @@ def test_a_start_reaches_a_reduced_problem() -> None:
     assert (answer.status, answer.objective) == (Status.FEASIBLE, (0,))
 
 
-def test_progress_speaks_of_the_problem_that_was_asked() -> None:
+def test_progress_refers_to_the_original_problem() -> None:
     seen: list[Progress] = []
     problem = binary(("000", "011", "101", "111", "000"), 2, minimize(errors([0, 1, 1, 0, 0], 2), Leaves()))
     planned = plan(problem, Plain())
@@ -298,7 +298,7 @@ def test_an_interrupt_that_escapes_leaves_the_start() -> None:
     assert (answer.status, answer.stop, answer.objective) == (Status.FEASIBLE, Stop.INTERRUPTED, (0,))
 
 
-def test_an_interrupt_while_a_solver_is_imported_is_no_failure() -> None:
+def test_an_interrupt_during_the_import_of_a_solver_is_not_a_failure() -> None:
     class Imports(Plain):
         def solve(self, *arguments: object, **named: object) -> Answer:  # type: ignore[override]
             try:

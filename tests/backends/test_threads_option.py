@@ -56,12 +56,12 @@ def test_every_back_end_with_threads_takes_it(name: str) -> None:
     assert tml.parse(text).solve(X, Y).objective == 0
 
 
-def test_a_member_of_a_race_takes_it() -> None:
+def test_a_member_of_a_race_takes_threads() -> None:
     text = "minimize errors\nrequire depth <= 2\nsolve with race(native(threads = 2), cpsat)\n"
     assert tml.parse(text).solve(X, Y).objective == 0
 
 
-def test_none_is_not_a_number_of_threads() -> None:
+def test_threads_must_be_at_least_1() -> None:
     with pytest.raises(SpecError) as caught:
         tml.parse("minimize errors\nrequire depth <= 2\nsolve with native(threads = 0)\n").solve(X, Y)
     assert caught.value.diagnostics[0].title == "`threads` of native cannot be 0"

@@ -25,7 +25,7 @@ def test_message(name: str) -> None:
     assert message(name) + "\n" == (HERE / f"{name}.expected").read_text(encoding="utf-8")
 
 
-def test_there_are_enough() -> None:
+def test_there_are_enough_wrong_specs() -> None:
     assert len(CASES) >= 60
     codes = {line for name in CASES for line in message(name).splitlines() if line.startswith("error[")}
     assert len({line[6:10] for line in codes}) >= 20

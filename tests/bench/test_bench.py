@@ -60,7 +60,7 @@ def test_least_depths_agree_with_what_was_published() -> None:
     assert (row["ours"], row["published"]) == ("8", "8")
 
 
-def test_a_folder_without_data_is_said_so(tmp_path: Path) -> None:
+def test_a_folder_without_data_is_reported(tmp_path: Path) -> None:
     result = CliRunner().invoke(treeml, ["bench", "cp4im", "--data-dir", str(tmp_path)])
     assert result.exit_code == 1
     assert "D496" in result.stderr

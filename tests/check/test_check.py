@@ -209,7 +209,7 @@ def test_arguments_know_their_places() -> None:
     assert [span.text for span in found.argument_spans if span] == ["sex"]
 
 
-def test_a_long_sum_is_no_deep_one() -> None:
+def test_a_long_sum_is_not_deeply_nested() -> None:
     node: Any = Name("errors")
     from treeml.lang.expressions import Scope, evaluate
     from treeml.lang.findings import Findings
@@ -278,7 +278,7 @@ def test_numpy_numbers_are_numbers() -> None:
     assert spec_of(PARAM, price=numpy.int64(0)).params == {"price": 0}
 
 
-def test_the_giver_is_named() -> None:
+def test_the_message_names_where_the_value_comes_from() -> None:
     with pytest.raises(SpecError) as caught:
         spec_of(PARAM, price=5)
     (found,) = caught.value.diagnostics
@@ -396,7 +396,7 @@ def test_include_makes_paths_relative_to_the_including_file(tmp_path: Path) -> N
     assert found.validate == "shared/deep/../test.csv"
 
 
-def test_two_files_that_include_a_third_say_it_twice(tmp_path: Path) -> None:
+def test_a_file_included_twice_gives_a_duplicate(tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / f"{name}.tml").write_text('include "c.tml"\n')
     (tmp_path / "c.tml").write_text("column age : number\n")

@@ -29,7 +29,7 @@ def test_every_page_is_up_to_date_and_there_is_no_other() -> None:
 
 
 @pytest.mark.parametrize("code", sorted(CATALOGUE))
-def test_entry_says_something(code: str) -> None:
+def test_every_entry_is_complete(code: str) -> None:
     entry = CATALOGUE[code]
     assert entry.code == code
     assert re.fullmatch(r"[SNTDBFLA][1-8]\d\d", code)

@@ -51,7 +51,9 @@ def test_goals_are_folded_exactly(formula: str, at: dict[str, int]) -> None:
 
 @settings(max_examples=300, deadline=None)
 @given(formulas, st.sampled_from(sorted(COMPARE)), formulas, values)
-def test_requirements_hold_exactly_when_they_did(left: str, operator: str, right: str, at: dict[str, int]) -> None:
+def test_normalized_requirements_hold_exactly_when_the_originals_do(
+    left: str, operator: str, right: str, at: dict[str, int]
+) -> None:
     spec, _ = check_source(Source("bound.tml", f"predict y\nsatisfy\nrequire {left} {operator} {right}"))
     assume(spec is not None)
     assert spec is not None

@@ -204,7 +204,7 @@ def test_a_result_can_be_kept_and_shown(spec: Path, tmp_path: Path) -> None:
     assert drawing.read_text().startswith("<svg")
 
 
-def test_a_result_that_cannot_be_written_is_said_so(spec: Path) -> None:
+def test_a_result_that_cannot_be_written_is_reported(spec: Path) -> None:
     result = run("solve", str(spec), "--with", "oracle", "-o", "/nowhere/result.json")
     assert result.exit_code == 1
     assert "/nowhere/result.json" in result.stderr

@@ -82,7 +82,7 @@ def test_rows_that_contradict_each_other_are_refuted_by_clauses_too(spec: Path, 
     assert run("check-proof", proof)[0] == 0
 
 
-def test_who_writes_no_proof_says_so(spec: Path, tmp_path: Path) -> None:
+def test_a_back_end_that_writes_no_proof_says_so(spec: Path, tmp_path: Path) -> None:
     code, _, error = run("solve", spec, "--with", "cpsat", "--proof", tmp_path / "no-tree.drup")
     assert code == 1
     assert "cpsat writes no proof" in error

@@ -30,7 +30,7 @@ require leaves <= 20
 
 
 @pytest.mark.parametrize("backend", PROVERS)
-def test_the_smallest_conflict_is_named_by_everybody_who_proves(backend: str, tmp_path: Path) -> None:
+def test_every_proving_back_end_names_the_smallest_conflict(backend: str, tmp_path: Path) -> None:
     answer = asked(tmp_path, CONFLICT, "--with", backend, "--nearest", "perfect", "--nearest", "shallow", "--json")
     assert answer.exit_code == 3, answer.output
     said = json.loads(answer.stdout)
@@ -42,7 +42,7 @@ def test_the_smallest_conflict_is_named_by_everybody_who_proves(backend: str, tm
     assert said["nearest"] == {"perfect": [{"value": 4, "exact": "4"}], "shallow": [{"value": 3, "exact": "3"}]}
 
 
-def test_the_text_shows_the_lines_and_what_could_give(tmp_path: Path) -> None:
+def test_the_text_shows_the_lines_and_possible_relaxations(tmp_path: Path) -> None:
     answer = asked(tmp_path, CONFLICT, "--with", "cpsat", "--nearest", "perfect")
     assert answer.exit_code == 3
     assert answer.stdout.splitlines() == [
@@ -69,13 +69,13 @@ def test_no_time_no_claim(tmp_path: Path) -> None:
     assert json.loads(answer.stdout)["status"] == "unknown"
 
 
-def test_who_proves_nothing_cannot_say_why(tmp_path: Path) -> None:
+def test_a_back_end_without_proofs_cannot_explain_infeasibility(tmp_path: Path) -> None:
     answer = asked(tmp_path, CONFLICT, "--with", "cart")
     assert answer.exit_code != 0
     assert "cart cannot say why: it proves nothing" in answer.stderr
 
 
-def test_a_name_that_no_requirement_has(tmp_path: Path) -> None:
+def test_an_unknown_requirement_name_is_refused(tmp_path: Path) -> None:
     answer = asked(tmp_path, CONFLICT, "--nearest", "perfekt")
     assert answer.exit_code == 1
     assert "N213" in answer.stderr

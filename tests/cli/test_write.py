@@ -48,7 +48,7 @@ def test_another_solver_finds_the_same_optimum(spec: Path, name: str, asked: str
     assert least_by_highs(spec.parent / name) == json.loads(said)["objective"]
 
 
-def test_the_model_of_cp_sat_is_whole_too(spec: Path) -> None:
+def test_the_model_of_cp_sat_has_integers_only(spec: Path) -> None:
     from ortools.sat.python import cp_model
 
     path = spec.parent / "model.txt"
@@ -61,7 +61,7 @@ def test_the_model_of_cp_sat_is_whole_too(spec: Path) -> None:
     assert round(solver.objective_value) == json.loads(said)["objective"]
 
 
-def test_who_writes_such_a_file_is_chosen(spec: Path) -> None:
+def test_a_back_end_that_writes_the_file_format_is_chosen(spec: Path) -> None:
     for name, backend in (("x.mps", "mip"), ("x.pb", "cpsat"), ("x.wcnf", "maxsat")):
         code, said, _ = run("solve", spec, "--write", spec.parent / name, "--json")
         assert (code, json.loads(said)["backend"]) == (0, backend)
@@ -88,14 +88,14 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_search(
     assert said in error
 
 
-def test_an_ending_that_nobody_writes(spec: Path) -> None:
+def test_an_unsupported_file_ending_is_refused(spec: Path) -> None:
     code, _, error = run("solve", spec, "--write", spec.parent / "x.abc")
     assert code == 1
     assert "no back-end writes x.abc" in error
     assert "mip writes .lp or .mps" in error
 
 
-def test_the_option_in_the_spec_is_checked_alike(spec: Path) -> None:
+def test_the_option_in_the_spec_is_checked_in_the_same_way(spec: Path) -> None:
     spec.write_text(spec.read_text() + 'solve with mip(write = "x.cnf")\n')
     code, _, error = run("solve", spec)
     assert code == 1

@@ -56,7 +56,8 @@ def test_refusals_are_part_of_the_answer(spec: Path) -> None:
 def test_the_table_shows_every_back_end(spec: Path) -> None:
     text = run("compare", spec, "--with", "oracle,cart").stdout
     heading, _, first, second = text.splitlines()[:4]
-    for word in ("back-end", "objective", "bound", "gap", "first tree", "proof", "build", "memory", "verified", "why"):
+    times = ("first tree (s)", "best tree (s)", "proof (s)", "model built (s)", "total (s)")
+    for word in ("back-end", "objective", "bound", "gap", *times, "memory", "verified", "reason"):
         assert word in heading
     assert first.startswith("oracle")
     assert second.startswith("cart")
@@ -66,7 +67,9 @@ def test_the_table_shows_every_back_end(spec: Path) -> None:
     ("name", "because"),
     [("crash", "SIGSEGV"), ("leave", "exit code 7"), ("fail", "no such thing"), ("fill", "memory|limit")],
 )
-def test_the_end_of_one_harms_no_other(spec: Path, bad_backends: Path, name: str, because: str) -> None:
+def test_a_back_end_that_ends_does_not_disturb_the_others(
+    spec: Path, bad_backends: Path, name: str, because: str
+) -> None:
     records, result = compared(spec, "--with", f"{name},oracle", "--within", "20s", "--memory", "400MB")
     assert [record["backend"] for record in records] == [name, "oracle"]
     assert records[0]["status"] == "unknown"
@@ -96,7 +99,7 @@ def test_a_back_end_that_sleeps_for_ever_is_ended(spec: Path, bad_backends: Path
         ("toldsleep", "did not end", "failed"),
     ],
 )
-def test_what_a_lost_back_end_had_told_of_is_kept_and_verified(
+def test_a_tree_reported_by_a_killed_back_end_is_kept_and_verified(
     spec: Path, bad_backends: Path, monkeypatch: Any, name: str, because: str, stop: str
 ) -> None:
     monkeypatch.setattr("treeml.studies.comparison.pool.GRACE", 0.2)
@@ -114,7 +117,7 @@ def test_what_a_lost_back_end_had_told_of_is_kept_and_verified(
     assert result.exit_code == (5 if stop == "failed" else 0)
 
 
-def test_a_forest_that_a_lost_back_end_had_told_of_is_kept(tmp_path: Path, bad_backends: Path) -> None:
+def test_a_forest_reported_by_a_killed_back_end_is_kept(tmp_path: Path, bad_backends: Path) -> None:
     rows = [f"{n & 1},{n >> 1 & 1},{n >> 2 & 1},{int(n in (3, 5, 6, 7))}" for n in range(8)]
     (tmp_path / "rows.csv").write_text("a,b,c,label\n" + "\n".join(rows) + "\n")
     path = tmp_path / "forest.tml"
@@ -131,7 +134,7 @@ def test_a_forest_that_a_lost_back_end_had_told_of_is_kept(tmp_path: Path, bad_b
     assert result.exit_code == 5
 
 
-def test_a_kept_tree_that_does_not_hold_fails_loudly(spec: Path, bad_backends: Path, tmp_path: Path) -> None:
+def test_a_stored_tree_that_fails_verification_is_an_error(spec: Path, bad_backends: Path, tmp_path: Path) -> None:
     result = run("compare", spec, "--with", "wrong,oracle", "--reproduce", tmp_path / "found")
     assert result.exit_code == 5
     assert "the answer of wrong does not hold" in result.stderr
@@ -150,7 +153,9 @@ def test_the_table_shows_a_kept_tree(spec: Path, bad_backends: Path) -> None:
     ("name", "words"),
     [("boast", "contradict each other"), ("deny", "contradict each other"), ("lie", "does not hold")],
 )
-def test_what_does_not_hold_fails_loudly(spec: Path, bad_backends: Path, tmp_path: Path, name: str, words: str) -> None:
+def test_a_false_answer_fails_the_comparison(
+    spec: Path, bad_backends: Path, tmp_path: Path, name: str, words: str
+) -> None:
     folder = tmp_path / "found"
     result = run("compare", spec, "--with", f"oracle,{name}", "--reproduce", folder)
     assert result.exit_code == 5
@@ -213,7 +218,7 @@ def test_several_data_files(spec: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("arguments", [("--with", "no_such"), ("--against", "nowhere.jsonl"), ("--memory", "much")])
-def test_mistakes_are_said_before_anything_runs(spec: Path, arguments: tuple[str, ...]) -> None:
+def test_mistakes_are_reported_before_anything_runs(spec: Path, arguments: tuple[str, ...]) -> None:
     result = run("compare", spec, *arguments)
     assert result.exit_code == 1
     assert result.stderr.startswith("error[")
@@ -297,7 +302,7 @@ def test_which_claims_contradict(one: dict[str, Any], other: dict[str, Any], wro
     assert not contradictions([one, {**other, "spec": "another"}])
 
 
-def test_names_with_options_are_told_apart() -> None:
+def test_back_ends_with_different_options_are_distinguished() -> None:
     assert split_names("native, mip(solver = highs, threads = 2),cart") == [
         "native",
         "mip(solver = highs, threads = 2)",

@@ -86,7 +86,7 @@ def test_a_terminal_shows_a_live_table(spec: Path, bad_backends: Path) -> None:
     assert b"starting" in shown or b"running" in shown
 
 
-def test_what_cannot_be_sent_is_said_so() -> None:
+def test_data_that_cannot_be_sent_is_reported() -> None:
     model = tml.parse("predict label minimize errors require depth <= 1")
     with pytest.raises(BackendError, match="cannot be sent"):
         model.compare({"a": [0, 1], "label": [0, 1], "unused": [lambda: 0, lambda: 1]}, ["oracle"])

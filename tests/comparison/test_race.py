@@ -47,7 +47,7 @@ def test_the_first_proof_wins() -> None:
 
 
 @pytest.mark.parametrize("name", ["crash", "leave", "fail", "lie"])
-def test_a_member_that_fails_is_left_behind(bad_backends: Path, name: str) -> None:
+def test_a_race_goes_on_without_a_member_that_fails(bad_backends: Path, name: str) -> None:
     answer = raced(name, "oracle")
     assert answer.status is Status.OPTIMAL
     alone = pytest.raises(tml.BackendError)
@@ -57,7 +57,7 @@ def test_a_member_that_fails_is_left_behind(bad_backends: Path, name: str) -> No
 
 
 def test_the_best_incumbent_is_kept(bad_backends: Path) -> None:
-    """Nobody proves anything; the sleeper's tree was better than the greedy one."""
+    """No member proves anything; the sleeper's tree was better than the greedy one."""
     answer = raced("sleep", "cart", deadline=Deadline.after(4.0))
     assert (answer.status, answer.stop) == (Status.FEASIBLE, Stop.TIME)
     assert answer.tree is not None
@@ -92,13 +92,13 @@ def test_members_are_written_in_the_language(tmp_path: Path) -> None:
     assert result.backend == "race"
 
 
-def test_nobody_takes_it() -> None:
+def test_a_race_that_no_member_accepts_is_refused() -> None:
     refusals = plan(problem(), RaceBackend(), {"backends": ("sat",)})
     assert isinstance(refusals, list)
     assert all(refusal.because for refusal in refusals)
 
 
-def test_bounds_are_told_once() -> None:
+def test_each_bound_is_reported_once() -> None:
     from treeml.backends.race import _Running
 
     race = _Running(problem(), [], Limits(), None, None)

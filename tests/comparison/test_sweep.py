@@ -133,7 +133,7 @@ def test_fairness_against_accuracy(tmp_path: Path) -> None:
     assert "<svg" in picture.read_text()
 
 
-def test_a_value_that_the_spec_does_not_allow_is_said_first(priced: Path) -> None:
+def test_an_invalid_value_is_reported_before_anything_runs(priced: Path) -> None:
     result = run("sweep", priced, "--set", "cheap=1..2")
     assert result.exit_code == 1
     assert "cheap" in result.stderr

@@ -14,7 +14,7 @@ from treeml.data.bind import bind
 from treeml.data.read import load, load_arrays
 from treeml.data.scaling import EXACT, fit, whole_fractions, whole_numbers
 from treeml.lang.diagnostic import DataError
-from treeml.lang.spec import CheckedGoal, ColumnSpec, Linear, Spec, Use
+from treeml.lang.spec import CheckedGoal, ColumnSpec, Linear, Requirement, Spec, Use
 from treeml.measures.lower_dataset import lower
 
 
@@ -103,10 +103,66 @@ def test_class_weights_and_costs_are_exact() -> None:
     assert costs == [[0, Fraction("50.5")], [1, Fraction(1, 4)]]
 
 
-def test_weights_that_do_not_fit_are_rounded_and_that_is_said() -> None:
-    dataset = bind(Spec(target="y", weight_column="w", goals=(ERRORS,)), load({**ROWS, "w": [1 / 3, 10.0, 3.3, 0.7]}))
+def test_weights_of_sixteen_digits_are_exact() -> None:
+    weights = [1 / 3, 10.0, 3.3, 0.7]
+    dataset = bind(Spec(target="y", weight_column="w", goals=(ERRORS,)), load({**ROWS, "w": weights}))
+    assert [int(whole) * dataset.weight_scale for whole in dataset.weight] == [Fraction(repr(each)) for each in weights]
+    assert not dataset.rounding
+    assert not dataset.notes
+
+
+def test_weights_that_do_not_fit_are_rounded_for_a_goal_and_that_is_said() -> None:
+    weights = [1 / 3, 1000.0, 3.3, 0.7]
+    dataset = bind(Spec(target="y", weight_column="w", goals=(ERRORS,)), load({**ROWS, "w": weights}))
     assert 0 < int(dataset.weight.sum()) <= EXACT
-    assert any("their total moves by at most 3.3e-15" in note for note in dataset.notes)
+    assert any("their total moves by at most 3.3e-13" in note for note in dataset.notes)
+    for whole, weight in zip(dataset.weight, weights, strict=True):
+        exact = Fraction(repr(weight))
+        assert abs(int(whole) * dataset.weight_scale - exact) <= dataset.rounding.weights * exact
+    assert dataset.rounding.weights < Fraction(1, 10**9)
+
+
+def required(measure: str, sense: str, limit: int, name: str) -> Requirement:
+    return Requirement(Linear(((Fraction(1), Use(measure)),)), sense, Fraction(limit), name)
+
+
+@pytest.mark.parametrize(
+    ("goals", "requirements"),
+    [((ERRORS,), (required("errors", "=", 1, "one"),)), ((ERRORS, goal("leaves")), ())],
+)
+def test_weights_that_an_equation_or_an_earlier_goal_reads_are_exact_or_refused(
+    goals: tuple[Any, ...], requirements: tuple[Any, ...]
+) -> None:
+    spec = Spec(target="y", weight_column="w", goals=goals, requirements=requirements)
+    weights = [1 / 3, 100.0, 3.3, 0.7]
+    dataset = bind(spec, load({**ROWS, "w": weights}))
+    assert [int(whole) * dataset.weight_scale for whole in dataset.weight] == [Fraction(repr(each)) for each in weights]
+    assert not dataset.rounding
+    with pytest.raises(DataError, match="the weights have more digits than 64 bits hold"):
+        bind(spec, load({**ROWS, "w": [1 / 3, 1000.0, 3.3, 0.7]}))
+
+
+def test_a_requirement_on_rounded_weights_is_loosened_and_measured_exactly() -> None:
+    spec = Spec(target="y", weight_column="w", goals=(ERRORS,), requirements=(required("errors", "<=", 1, "few"),))
+    weights = [1 / 3, 1000.0, 3.3, 0.7]
+    dataset = bind(spec, load({**ROWS, "w": weights}))
+    assert dataset.rounding.weights > 0
+    (bound,) = lower(dataset).problem.bounds
+    assert 1 + Fraction(1, 10**13) < bound.limit < 1 + Fraction(1, 10**11)
+    given = dataset.with_given_weights()
+    assert [whole * given.weight_scale for whole in given.weight] == [Fraction(repr(each)) for each in weights]
+
+
+def test_targets_that_do_not_fit_are_rounded_for_a_goal_only() -> None:
+    rows = {"x": [1, 2, 3], "y": [0.1234567890123457, 1e5, 2.5]}
+    loss = Linear(((Fraction(1), Use("squared_loss")),))
+    dataset = bind(Spec(target="y", goals=(goal("squared_loss"),)), load(rows))
+    for whole, exact in zip(dataset.targets[:, 0], rows["y"], strict=True):
+        assert abs(int(whole) * dataset.target_scale - Fraction(repr(exact))) <= dataset.rounding.targets
+    assert dataset.rounding.targets > 0
+    spec = Spec(target="y", goals=(goal("leaves"),), requirements=(Requirement(loss, "<=", Fraction(1), "close"),))
+    with pytest.raises(DataError, match="the numbers to predict have more digits than 64 bits hold"):
+        bind(spec, load(rows))
 
 
 def test_weights_that_would_lose_their_digits_are_exact_or_refused() -> None:
@@ -120,17 +176,21 @@ def test_weights_that_would_lose_their_digits_are_exact_or_refused() -> None:
         assert str(refused.value) == (
             "error[D463]: the weights have more digits than 64 bits hold\n"
             " --> the data\n"
-            "  = note: too far apart\n"
-            "  = note: from the first digit of the largest to the last digit of the smallest\n"
+            "  = note: too many digits\n"
+            "  = note: from the first digit of their sum to the last digit of the smallest\n"
+            "  = note: they are not rounded, which could make a requirement hold or fail, or change the small ones\n"
             "  = help: round them to a few digits"
         )
 
 
-def test_costs_that_do_not_fit_are_rounded_and_that_is_said() -> None:
+def test_costs_are_exact_or_refused() -> None:
     costs = {("a", "b"): Fraction("1.4142135623730951"), ("b", "a"): Fraction(3)}
     dataset = bind(Spec(target="y", mistake_costs=costs), load({"x": [1, 2], "y": ["a", "b"]}))
-    assert dataset.mistake_cost[0, 1] * dataset.mistake_scale != costs["a", "b"]
-    assert dataset.notes[0].startswith("costs of mistakes were rounded to multiples of 1e-15; their total moves by")
+    assert int(dataset.mistake_cost[0, 1]) * dataset.mistake_scale == costs["a", "b"]
+    assert not dataset.notes
+    costs["b", "a"] = Fraction(10**15)
+    with pytest.raises(DataError, match="the costs of mistakes have more digits than 64 bits hold"):
+        bind(Spec(target="y", mistake_costs=costs), load({"x": [1, 2], "y": ["a", "b"]}))
 
 
 def test_costs_leave_weights_their_digits() -> None:

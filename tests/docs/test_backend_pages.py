@@ -29,7 +29,7 @@ def test_a_back_end_has_its_page(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", OWN)
-def test_the_generated_page_tells_of_every_option(name: str) -> None:
+def test_the_generated_page_lists_every_option(name: str) -> None:
     section = options_page().partition(f"\n## {name}\n")[2].partition("\n## ")[0]
     for option, known in registry.get(name).options.items():
         row = next(line for line in section.splitlines() if line.startswith(f"| `{option}` |"))

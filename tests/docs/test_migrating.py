@@ -17,19 +17,19 @@ GUIDE = (Path(__file__).parents[2] / "docs" / "migrating.md").read_text(encoding
 LINES = re.findall(r"^# ([\w.]+): (\w+\(.*\))$", GUIDE, re.MULTILINE)
 
 
-def test_the_guide_speaks_of_every_library() -> None:
+def test_the_guide_covers_every_library() -> None:
     assert {library.partition(".")[0] for library, _ in LINES} == {"pydl85", "pystreed", "gosdt", "odtlearn", "sklearn"}
     assert len(LINES) == len(re.findall(r"^# [\w.]+: ", GUIDE, re.MULTILINE))
 
 
-def test_every_line_of_theirs_is_followed_by_ours() -> None:
+def test_every_line_of_another_library_is_followed_by_its_translation() -> None:
     for library, line in LINES:
         following = GUIDE.partition(f"# {library}: {line}\n")[2].partition("```")[0]
         assert re.search(r"(OptimalTree|DL85|Forest)\w+\(", following.partition("\n# ")[0]), line
 
 
 @pytest.mark.parametrize(("library", "line"), LINES, ids=[line for _, line in LINES])
-def test_their_line_is_theirs(library: str, line: str) -> None:
+def test_the_quoted_line_is_valid_in_the_other_library(library: str, line: str) -> None:
     name = line.partition("(")[0]
     bound: list[Any] = []
     try:

@@ -105,7 +105,7 @@ def test_a_limit_on_rounds_keeps_what_was_found() -> None:
     assert len(found.rounds) == 1
 
 
-def test_no_time_is_kept() -> None:
+def test_a_deadline_of_zero_is_respected() -> None:
     found = generate(
         Boards(DEMAND),
         Cutting(LENGTH, SHELVES, DEMAND),
@@ -116,14 +116,14 @@ def test_no_time_is_kept() -> None:
     assert found.columns
 
 
-def test_a_gap_that_was_asked_for_is_enough_and_no_proof() -> None:
+def test_a_requested_gap_ends_the_search_without_a_proof() -> None:
     found = generate(
         Boards(DEMAND), Cutting(LENGTH, SHELVES, DEMAND), GenerationSettings(gap=0.5, smoothing=0), single_shelves()
     )
     assert found.stop is Stop.GAP
 
 
-def test_whoever_watches_can_stop() -> None:
+def test_a_listener_can_stop_the_search() -> None:
     seen: list[Round] = []
 
     def watch(moment: Round, columns: Sequence[Pattern], restricted: Restricted) -> bool:

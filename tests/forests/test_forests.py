@@ -80,7 +80,7 @@ def test_json_there_and_back(tmp_path: Any) -> None:
         ({"trees": []}, "as many weights"),
     ],
 )
-def test_what_is_no_forest_is_refused(change: dict[str, Any], said: str) -> None:
+def test_a_file_that_is_not_a_forest_is_refused(change: dict[str, Any], said: str) -> None:
     result, _, _ = solved()
     assert result.forest is not None
     small = Forest(result.forest.trees[:2], (Fraction(1, 2), Fraction(1, 2)), "lpboost")
@@ -154,7 +154,7 @@ def test_requirements_on_classes_hold_for_every_tree() -> None:
 
 @pytest.mark.parametrize("backend", ["oracle", "native", "cpsat", "mip", "maxsat"])
 @pytest.mark.parametrize(("name", "options"), [("lpboost", {"penalty": 0.15}), ("mdboost", {"penalty": 4})])
-def test_whoever_prices_the_optimum_is_the_same(backend: str, name: str, options: dict[str, Any]) -> None:
+def test_every_pricing_back_end_finds_the_same_optimum(backend: str, name: str, options: dict[str, Any]) -> None:
     x, y = world(6, rows=18, columns=3)
     exact = model(name, 2, **options).solve(x, y, backend="oracle")
     result = model(name, 2, **options, columns=1 if backend == "native" else 10).solve(x, y, backend=backend)
@@ -183,7 +183,7 @@ def test_same_seed_same_forest() -> None:
         assert one == other
 
 
-def test_the_first_tree_is_enough_where_one_is_faultless() -> None:
+def test_the_first_tree_is_enough_where_one_is_perfect() -> None:
     x, y = world(9, rows=20)
     x[:, 0] = y
     result = model("lpboost", 1, penalty=0.1).solve(x, y)
@@ -192,7 +192,7 @@ def test_the_first_tree_is_enough_where_one_is_faultless() -> None:
     assert len(result.forest.trees) == 1
 
 
-def test_up_to_so_many_trees() -> None:
+def test_the_number_of_trees_is_limited() -> None:
     x, y = world(3, rows=30, columns=8)
     best = model("lpboost", 2, penalty=0.1).solve(x, y)
     assert best.objective > 0  # type: ignore[operator]  # at 0, two trees that contradict each other would do
@@ -209,7 +209,7 @@ def test_up_to_so_many_trees() -> None:
     assert any("were kept" in note for note in result.notes)
 
 
-def test_a_margin_that_cannot_be_told_from_0_is_reported_as_that() -> None:
+def test_a_margin_indistinguishable_from_0_is_reported_as_0() -> None:
     """Contradictory rows make the best margin 0; weights are rounded, so the margin is slightly below that."""
     chance = np.random.default_rng(5)
     x = chance.integers(0, 2, (60, 5))
@@ -261,7 +261,7 @@ def test_a_forest_that_was_kept_is_verified_again(tmp_path: Any) -> None:
 @pytest.mark.parametrize(
     ("ensemble", "code"), [("lpboost(penalty = 0.01)", "D431"), ("lpboost(penalty = 1, nu = 0.5)", "D432")]
 )
-def test_what_a_criterion_refuses_is_shown_where_it_was_asked_for(ensemble: str, code: str) -> None:
+def test_a_refusal_of_a_criterion_points_at_its_statement(ensemble: str, code: str) -> None:
     x, y = world(3, rows=30)
     asked = tml.Model.parse(f"predict y\nensemble by {ensemble}\nmaximize margin\nrequire depth <= 1\n")
     with pytest.raises(tml.DataError) as caught:
@@ -382,9 +382,7 @@ def test_requirements_that_no_tree_meets() -> None:
 
 
 @pytest.mark.parametrize("how", ["raises", "times out"])
-def test_a_back_end_that_gives_up_in_mid_run_leaves_the_forest_so_far(
-    monkeypatch: pytest.MonkeyPatch, how: str
-) -> None:
+def test_a_back_end_that_gives_up_keeps_the_forest_found_so_far(monkeypatch: pytest.MonkeyPatch, how: str) -> None:
     x, y = world(3, rows=30)
     calls = 0
     honest = OracleBackend.solve
@@ -438,7 +436,7 @@ def test_the_command_line_shows_a_forest(tmp_path: Any) -> None:
 
 
 @pytest.mark.parametrize("gap", [0.2, 0.35, 0.5])
-def test_a_forest_of_fair_trees_is_proved_by_who_has_to_be_asked(gap: float) -> None:
+def test_a_forest_of_fair_trees_is_proved_by_a_back_end_that_takes_fairness(gap: float) -> None:
     """Trees counted without the requirement may all violate it: that does not prove that every tree does."""
     chance = np.random.default_rng(8)
     X = chance.integers(0, 2, (60, 4))

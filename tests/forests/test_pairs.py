@@ -65,7 +65,7 @@ def test_votes_are_those_of_the_trees(depth: int, classes: int) -> None:
         assert max(worth) <= best_gain(bits, gains, np.ones(30, dtype=np.bool_), min(depth, 5))
 
 
-def test_a_budget_leaves_roots_out_and_then_nothing_is_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_budget_that_skips_roots_gives_no_claim(monkeypatch: pytest.MonkeyPatch) -> None:
     bits, gains = world(3, 6, 30, 3)
     monkeypatch.setattr("treeml.forests.pairs.BUDGET", 1)
     found = Pairs(bits, 3).find(gains, 2)

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 import treeml as tml
 from treeml.backends.claims import Evidence, UnfoundedClaim
 from treeml.backends.contract import Answer, Deadline, Limits, Refusal, Status, Stop
+from treeml.backends.native import repricing
 from treeml.backends.oracle.backend import OracleBackend
 from treeml.backends.task.integer_task import form_range
 from treeml.backends.task.read_problem import read_problem
-from treeml.forests import native_pricing
 from treeml.forests.column_generation import Generated, GenerationSettings, PricedTrees, Restricted, generate
 from treeml.forests.examples import Examples, in_whole_numbers
 from treeml.forests.lpboost import LPBoost
@@ -37,7 +37,7 @@ PRICED = [
 
 
 @pytest.mark.parametrize("backend", PRICED)
-def test_three_classes_have_one_optimum_whoever_prices(backend: str) -> None:
+def test_every_back_end_finds_the_same_optimum_for_three_classes(backend: str) -> None:
     text = "require depth <= 2 require leaves <= 2 ensemble by lpboost(penalty = 0.5) maximize margin solve with "
     result = tml.Model.parse(text + backend).solve(X, Y)
     assert (result.status, result.stop) == (Status.OPTIMAL, Stop.PROVED)
@@ -45,7 +45,7 @@ def test_three_classes_have_one_optimum_whoever_prices(backend: str) -> None:
 
 
 @pytest.mark.parametrize("backend", PRICED[1:])
-def test_a_requirement_inside_a_forest_whoever_prices(backend: str) -> None:
+def test_requirements_on_trees_hold_in_forests_of_every_back_end(backend: str) -> None:
     """Without the requirement it would be 2/5."""
     x, y = world(3, rows=10)
     text = (
@@ -117,7 +117,7 @@ def test_prices_keep_as_many_digits_as_the_back_end_takes(monkeypatch: pytest.Mo
     assert abs(coarse.exact.objective[0] - exact.exact.objective[0]) < Fraction(2, 10**6)
 
 
-def test_a_bound_from_few_digits_holds_though_it_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bound_from_coarse_prices_is_valid_but_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = world(4, rows=16)
     asked = model("lpboost", 2, penalty=0.15, columns=1)
     exact = asked.solve(x, y, backend="oracle")
@@ -181,7 +181,7 @@ def test_prices_in_whole_numbers_keep_their_limits(
 
 
 @pytest.mark.parametrize("prices", [[0.0, 0.0], [np.nan, 1.0], [np.inf, 1.0]])
-def test_prices_that_are_none_become_any(prices: list[float]) -> None:
+def test_zero_or_infinite_prices_become_ones(prices: list[float]) -> None:
     assert in_whole_numbers(np.array(prices), FINEST).tolist() == [1, 1]
 
 
@@ -199,9 +199,9 @@ LIES: dict[str, tuple[str, Any]] = {
 
 
 @pytest.mark.parametrize("lie", LIES)
-def test_the_native_solver_is_not_believed_either(monkeypatch: pytest.MonkeyPatch, lie: str) -> None:
+def test_the_native_solver_is_checked_too(monkeypatch: pytest.MonkeyPatch, lie: str) -> None:
     code, turned = LIES[lie]
-    honest = native_pricing.Repriced.solve
+    honest = repricing.Repriced.solve
 
     def solve(self: Any, **asked: Any) -> Found:
         if turned is None:
@@ -210,7 +210,7 @@ def test_the_native_solver_is_not_believed_either(monkeypatch: pytest.MonkeyPatc
         lying: Found = turned(found)
         return lying
 
-    monkeypatch.setattr(native_pricing.Repriced, "solve", solve)
+    monkeypatch.setattr(repricing.Repriced, "solve", solve)
     x, y = world(3, rows=30)
     asked = model("lpboost", 2, penalty=0.1, columns=1)
     asked.require(tml.leaves <= 3)
@@ -219,12 +219,12 @@ def test_the_native_solver_is_not_believed_either(monkeypatch: pytest.MonkeyPatc
     assert [diagnostic.code for diagnostic in error.value.diagnostics] == [code]
 
 
-def test_a_search_of_native_that_is_cut_short_leaves_a_bound_or_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_native_search_has_a_valid_bound_or_none(monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = world(3, rows=30)
     asked = model("lpboost", 2, penalty=0.1, columns=1)
     exact = asked.solve(x, y).exact
     assert exact is not None
-    honest, calls = native_pricing.Repriced.solve, 0
+    honest, calls = repricing.Repriced.solve, 0
 
     def solve(self: Any, **given: Any) -> Found:
         nonlocal calls
@@ -233,7 +233,7 @@ def test_a_search_of_native_that_is_cut_short_leaves_a_bound_or_none(monkeypatch
         assert found.value is not None
         return found if calls < 3 else replace(found, status="feasible", stop="memory", bound=int(found.value) - 2**38)
 
-    monkeypatch.setattr(native_pricing.Repriced, "solve", solve)
+    monkeypatch.setattr(repricing.Repriced, "solve", solve)
     result = asked.solve(x, y, backend="native")
     assert (result.status, result.stop) == (Status.FEASIBLE, Stop.MEMORY)
     assert result.bound is not None
@@ -267,7 +267,7 @@ def a_poor_tree(answer: Answer, problem: Problem) -> Answer:
         (1, "it says optimal with -351843720889, and was given a tree with -813638604555"),
     ],
 )
-def test_a_tree_that_is_said_to_be_best_and_is_not(monkeypatch: pytest.MonkeyPatch, columns: int, said: str) -> None:
+def test_a_false_claim_of_the_best_tree_is_caught(monkeypatch: pytest.MonkeyPatch, columns: int, said: str) -> None:
     """Counted trees contradict the claim; without them, the forest itself does."""
     changed_oracle(monkeypatch, 2 if columns == 1 else 0, a_poor_tree)
     x, y = world(0, rows=10)
@@ -276,7 +276,7 @@ def test_a_tree_that_is_said_to_be_best_and_is_not(monkeypatch: pytest.MonkeyPat
     assert error.value.diagnostics[0].code == "B514"
 
 
-def test_no_tree_where_one_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_infeasible_although_a_tree_is_known_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     def none(answer: Answer, problem: Problem) -> Answer:
         return replace(answer, status=Status.INFEASIBLE, tree=None, objective=None, bound=None)
 
@@ -288,7 +288,7 @@ def test_no_tree_where_one_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
         model("lpboost", 2, penalty=0.1, columns=1).solve(x, y, backend="oracle")
 
 
-def test_the_count_of_pairs_is_not_believed_either(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_count_of_pairs_is_checked_too(monkeypatch: pytest.MonkeyPatch) -> None:
     from treeml.forests.pairs import Pairs
 
     honest = Pairs.find
@@ -351,7 +351,7 @@ class Worth:
         return self.worth
 
 
-def test_a_bound_that_nobody_confirmed_is_no_proof() -> None:
+def test_an_unconfirmed_bound_is_not_a_proof() -> None:
     def pricing(prices: Any, enough: float, deadline: Deadline) -> PricedTrees[Worth]:
         return PricedTrees([Worth(1.0)], Fraction(1), confirmed=False, stop=Stop.TIME)
 

@@ -13,7 +13,7 @@ from treeml.forests.plots import plot_margins, plot_progress, progress_lines
 from treeml.solving.tuning import GRIDS, tune
 
 
-def test_the_penalty_that_does_best_on_rows_not_seen() -> None:
+def test_tuning_takes_the_penalty_that_is_best_on_unseen_rows() -> None:
     x, y = world(21, rows=40, columns=5)
     tuned = tune(model("mdboost", 2), x, y, grid=[0.5, 3, 25], folds=3)
     assert set(tuned.validations) == {Fraction(1, 2), Fraction(3), Fraction(25)}
@@ -24,13 +24,13 @@ def test_the_penalty_that_does_best_on_rows_not_seen() -> None:
     assert tuned.result.forest.total == tuned.penalty
 
 
-def test_nu_gives_way_to_the_penalty_that_is_tuned() -> None:
+def test_a_tuned_penalty_replaces_nu() -> None:
     x, y = world(22, rows=30)
     tuned = tune(model("lpboost", 1, nu=0.5), x, y, grid=["1/4", 1], folds=2)
     assert tuned.penalty in (Fraction(1, 4), Fraction(1))
 
 
-def test_grids_and_what_has_none() -> None:
+def test_only_criteria_with_a_grid_are_tuned() -> None:
     assert len(GRIDS["lpboost"]) == len(GRIDS["mdboost"]) == 8
     x, y = world(22, rows=30)
     with pytest.raises(tml.DataError, match="D439"):

@@ -83,7 +83,7 @@ def test_layout(text, laid_out):
     assert format_source(Source("x", text)) == laid_out
 
 
-def test_what_does_not_parse_is_not_touched():
+def test_text_that_does_not_parse_is_not_changed():
     with pytest.raises(SpecError):
         format_source(Source("x", "requires depth <= 3"))
 

@@ -137,7 +137,7 @@ def test_names_on_lines_of_their_own_are_no_statements():
     assert len(mistakes(text)) == 1
 
 
-def test_garbage_is_told_quickly_and_briefly():
+def test_garbage_is_reported_quickly_and_briefly():
     garbage = "".join(chr(33 + (i * i * 7919 + i) % 90) + ("\n" if i % 37 == 0 else "") for i in range(300_000))
     found = parse_all(Source("x", garbage)).diagnostics
     assert 1 <= len(found) <= MAXIMUM_MISTAKES + 1
@@ -207,7 +207,7 @@ def test_files_that_cannot_be_read(tmp_path, content, code, title):
     assert found.place == str(path)
 
 
-def test_a_folder_is_no_file(tmp_path):
+def test_a_folder_is_refused_as_a_file(tmp_path):
     with pytest.raises(SpecError, match="is a folder"):
         read(tmp_path)
 

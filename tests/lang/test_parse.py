@@ -166,11 +166,11 @@ def test_spans_are_the_users_own_words():
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "# only this", "\ufeff", "\ufeff# a\r\n# b\r\n", " \t\f\n"])
-def test_a_file_may_say_nothing(text):
+def test_a_file_may_be_empty(text):
     assert parse(Source("x", text)) == []
 
 
-def test_a_mark_at_the_front_and_foreign_line_ends():
+def test_byte_order_mark_and_other_line_ends():
     assert parse(Source("x", "\ufeffpredict y\r\nsatisfy\r\n")) == [s.Predict(s.Name("y")), s.Satisfy()]
 
 
@@ -186,7 +186,7 @@ def test_statements_that_can_be_read_are_read_beside_those_that_cannot():
     assert [diagnostic.code for diagnostic in parsed.diagnostics] == ["S101", "S102"]
 
 
-def test_every_terminal_has_words_of_its_own():
+def test_every_terminal_of_the_grammar_has_a_description():
     terminals = {terminal.name for terminal in parser().terminals}
     assert terminals | {"$END"} == set(PHRASES)
     assert all(group <= terminals for group, _ in GROUPS)
@@ -259,7 +259,7 @@ def test_a_table_written_or_worked_out_gives_the_same_parser(tmp_path, monkeypat
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"lark": "0", "grammar": ""}', None])
-def test_a_table_that_does_not_fit_is_left_alone(tmp_path, monkeypatch, content):
+def test_a_parser_table_that_does_not_match_is_not_used(tmp_path, monkeypatch, content):
     from treeml.lang import parser_table as table
 
     path = tmp_path / "table.json"

@@ -55,7 +55,7 @@ gaps = st.sampled_from(
 
 @relaxed
 @given(random_models.models, st.data())
-def test_any_layout_is_mended_and_nothing_is_lost(statements, data):
+def test_formatting_repairs_any_layout_and_keeps_comments(statements, data):
     words = [word.text for word, _ in tokens(Source("x", format_statements(statements)))]
     text = data.draw(gaps) + "".join(word + data.draw(gaps) for word in words)
     source = Source("x", text)

@@ -36,13 +36,13 @@ def test_measures(word, meant):
     assert suggest(word, MEASURES) == meant
 
 
-def test_a_habit_counts_only_where_its_word_can_stand():
+def test_a_word_of_another_tool_is_translated_only_where_the_translation_fits():
     assert suggest("max_depth", ["income", "age"]) is None
     assert suggest("min", VERBS) == "minimize"
     assert suggest("min", UNITS) is None
 
 
-def test_every_habit_stands_for_something_in_the_language():
+def test_every_word_of_another_tool_has_a_translation():
     known = {*MEASURES, *VERBS, *UNITS, *TYPES}
     for word, meant in HABITS.items():
         assert any(suggest(word, [candidate]) == meant for candidate in known), word

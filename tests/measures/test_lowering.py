@@ -96,13 +96,13 @@ def test_odds_compare_both_sides() -> None:
     assert len(bounds(Use("odds_gap", ("sex",)), "<=", "0.05")) == 4
 
 
-def test_a_gap_of_at_least_something_stays_what_it_is() -> None:
+def test_a_lower_bound_on_a_gap_is_not_rewritten() -> None:
     (bound,) = bounds(Use("parity_gap", ("sex",)), ">=", "0.05")
     assert bound.sum.kinds() == {"Largest"}
     assert bounds(Use("parity_gap", ("sex",)), ">=", "0") == []
 
 
-def test_a_gap_of_exactly_something_is_bounded_from_both_sides() -> None:
+def test_an_exact_gap_becomes_two_bounds() -> None:
     found = bounds(Use("parity_gap", ("sex",)), "=", "0.05")
     assert [bound.sense for bound in found] == ["<=", "<=", ">="]
     assert [bound.sense for bound in bounds(Use("parity_gap", ("sex",)), "=", "0")] == ["<=", "<="]
@@ -164,7 +164,7 @@ def test_columns_become_features() -> None:
     assert [cost.scale * each for each in cost.costs] == [Fraction(1, 3), Fraction("1.5")]
 
 
-def test_a_column_that_cannot_be_split_on_is_not_used_and_always_monotone() -> None:
+def test_a_forbidden_column_counts_as_unused_and_monotone() -> None:
     dataset = data(forbidden=("age",))
     features = lower(dataset).problem.features
     ((_, used),) = lower_measure(Use("uses", ("age",)), dataset, features).parts

@@ -181,6 +181,17 @@ def slowly(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction | None:
                 lambda row: row["predicted"] != use.arguments[0],
                 [row for row in rows if row["actual"] != use.arguments[0]],
             )
+        case "npv":
+            return share(
+                lambda row: row["actual"] != use.arguments[0],
+                [row for row in rows if row["predicted"] != use.arguments[0]],
+            )
+        case "f1" | "jaccard":
+            label = use.arguments[0]
+            both = weight([row for row in rows if row["predicted"] == row["actual"] == label])
+            one = weight([row for row in rows if (row["predicted"] == label) != (row["actual"] == label)])
+            times = 2 if use.measure == "f1" else 1
+            return times * both / (times * both + one) if both + one else None
         case "count":
             return weight([row for row in rows if all(holds(each, row, dataset) for each in use.arguments[0])])
         case "rate":

@@ -220,7 +220,7 @@ def test_a_group_without_rows_is_refused_as_for_every_measure_of_fairness(instal
     assert "error[D414]: `accuracy_gap` cannot compare the group `m` of `g`" in found.stderr + found.stdout
 
 
-def test_one_that_does_not_load_is_named(installed: Path) -> None:
+def test_a_measure_that_does_not_load_is_named(installed: Path) -> None:
     (installed / "broken.tml").write_text("predict y\nminimize broken\n", encoding="utf-8")
     found = run(installed, "-m", "treeml", "check", "broken.tml")
     assert "error[N216]: the measure `broken` of another package cannot be used" in found.stderr + found.stdout

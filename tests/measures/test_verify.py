@@ -122,7 +122,7 @@ def test_wrong_rows_and_forbidden_columns_are_found() -> None:
     assert verify(tree(), forbidden).mismatches == ("the tree tests `x`, which may not be split on",)
 
 
-def test_a_share_of_nothing_predicted_is_no_obstacle_to_a_bound_and_zero_in_a_goal() -> None:
+def test_precision_without_predictions_meets_a_bound_and_is_zero_in_a_goal() -> None:
     use = Use("precision", ("yes",))
     never = Tree(TreeLeaf("no", 5), "classes", "y", ("no", "yes"))
     found = verify(never, dataset(require(use, ">=", "0.9"), goal=use))
@@ -155,7 +155,7 @@ def test_huge_weights_do_not_overflow() -> None:
 
 @given(worlds(goals=(single(Use("mistake_cost")), CheckedGoal("maximize", Linear(((ONE, ACCURACY),)), "accuracy"))))
 @settings(max_examples=25, deadline=None)
-def test_what_terms_say_is_verified(world: World) -> None:
+def test_values_of_terms_pass_verification(world: World) -> None:
     tree = raise_tree(world.node, world.lowered.questions, world.dataset)
     problem = world.lowered.problem
     values = evaluate_goals(problem, world.node)
@@ -183,7 +183,7 @@ def test_measures_without_a_text_are_named(use: Use, text: str) -> None:
 
 @pytest.mark.parametrize("direction", ["increasing", "decreasing"])
 @pytest.mark.parametrize("backend", ["oracle", "cpsat", "mip", "maxsat"])
-def test_a_leaf_that_only_missing_values_reach_is_no_step_along_the_column(direction: str, backend: str) -> None:
+def test_a_leaf_for_missing_values_does_not_count_for_monotonicity(direction: str, backend: str) -> None:
     """A cut below the same cut with the missing rows on its other side parts them from all numbers."""
     data = {"a": [1, None, 0.5], "b": [0, 0, 1], "y": ["p", "q", "p"]}
     text = f"""

@@ -125,7 +125,7 @@ maximize accuracy
 require depth <= 3
 """,
     perfect: """
-# perfect.tml: the shallowest faultless tree, and the smallest of those
+# perfect.tml: the shallowest perfect tree, and the smallest of those
 data "monk1.csv"
 predict class
 minimize depth
@@ -221,17 +221,17 @@ def test_a_model_prints_as_canonical_text():
     assert str(perfect()).splitlines()[2:4] == ["minimize depth", "then minimize leaves"]
 
 
-def test_order_and_version_say_nothing():
+def test_order_and_version_do_not_change_a_model():
     assert tml.parse("treeml 1 satisfy require depth <= 3") == tml.parse("require depth <= 3\nsatisfy")
 
 
-def test_what_is_said_twice_is_not_said_once():
+def test_a_repeated_statement_differs_from_a_single_one():
     once, twice = tml.Model().predict("y"), tml.Model().predict("y").predict("y")
     assert once != twice
     assert once != "predict y"
 
 
-def test_units_are_part_of_what_is_said():
+def test_units_are_part_of_a_statement():
     assert tml.Model().set("x", 0.05) != tml.Model().set("x", tml.percent(5))
     assert tml.parse("set x = 0.050") == tml.Model().set("x", 0.05)
 
@@ -407,7 +407,7 @@ def test_numbers_of_numpy_may_stand_on_the_left():
         (lambda: hash(tml.leaves), TypeError, "unhashable"),
     ],
 )
-def test_slips_in_python_are_answered_in_words(wrong, kind, message):
+def test_mistakes_in_python_get_a_message(wrong, kind, message):
     with pytest.raises(kind, match=message):
         wrong()
 
@@ -438,7 +438,7 @@ def test_importing_and_parsing_loads_nothing_heavy():
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
-def test_a_check_of_one_is_not_remembered_for_true() -> None:
+def test_the_cached_check_of_1_is_not_used_for_true() -> None:
     model = tml.Model()
     deepest = model.param("deepest", 1)
     model.predict("label").minimize(tml.errors).require(tml.depth <= deepest)

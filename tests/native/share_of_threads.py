@@ -19,6 +19,7 @@ import numpy as np
 from treeml.native import cover
 from treeml.native.numeric import NumericSolver
 from treeml.native.solver import Solver
+from treeml.native.solver_input import ClassCosts, Labels, LeafCosts, Targets
 
 BINARY: tuple[dict[str, int], ...] = (
     {},
@@ -45,19 +46,19 @@ def binary(random: np.random.Generator) -> None:
     bits = random.random((14, 150)) < 0.5
     labels, weight = random.integers(0, 3, 150), random.integers(1, 5, 150)
     targets = random.integers(0, 40, (150, 1))
-    goals: tuple[dict[str, Any], ...] = (
-        {"labels": labels % 2},
-        {"labels": labels, "weight": weight},
-        {"cost": random.integers(0, 9, (150, 3))},
-        {"targets": targets},
+    goals: tuple[LeafCosts, ...] = (
+        Labels(labels % 2),
+        Labels(labels, weight=weight),
+        ClassCosts(random.integers(0, 9, (150, 3))),
+        Targets(targets),
     )
     for goal in goals:
-        solver = Solver(bits, **goal)
+        solver = Solver(bits, goal)
         for further in ({}, {"support": 6}, {"leaves": 5}, {"leaf_price": 2}):
             alone = solver.solve(depth=3, **further)
             for options in BINARY if not further else BINARY[:2]:
                 found = solver.solve(depth=3, threads=3, options=options, **further)
-                assert abs(found.value - alone.value) <= alone.tolerance + found.tolerance, (goal.keys(), options)
+                assert abs(found.value - alone.value) <= alone.tolerance + found.tolerance, (type(goal), options)
 
 
 def numeric(random: np.random.Generator) -> None:
@@ -76,7 +77,7 @@ def numeric(random: np.random.Generator) -> None:
 
 def interrupted(random: np.random.Generator) -> None:
     """Another thread stops a long search at the first progress report."""
-    solver = Solver(random.random((60, 800)) < 0.5, labels=random.integers(0, 2, 800))
+    solver = Solver(random.random((60, 800)) < 0.5, Labels(random.integers(0, 2, 800)))
     begun = threading.Event()
     other = threading.Thread(target=lambda: (begun.wait(), solver.interrupt()))
     other.start()

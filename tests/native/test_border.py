@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from ctypes import ArgumentError
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -16,6 +17,7 @@ from treeml.native.numeric import FlatThresholdTree, NumericSolver
 from treeml.native.roots import best_under_roots
 from treeml.native.shallow import FlatShallowTree, Shallow
 from treeml.native.solver import Solver
+from treeml.native.solver_input import ClassCosts, Conditions, Labels, LeafCosts, Targets
 
 RANDOM = np.random.default_rng(3)
 ROWS, TESTS = 40, 6
@@ -71,12 +73,19 @@ def test_solver(argument: str) -> None:
     }[argument]  # fmt: skip
 
     def ask(given: Any) -> Any:
-        asked: dict[str, Any] = {argument: given}
-        if argument == "column_cost":
-            asked["columns"] = np.arange(TESTS)
-        if argument not in ("labels", "cost", "targets"):
-            asked["labels"] = LABELS
-        found = Solver(BITS, **asked).solve(depth=2, support=5)
+        costs: LeafCosts = Labels(LABELS)
+        conditions = Conditions()
+        if argument == "cost":
+            costs = ClassCosts(given)
+        elif argument == "targets":
+            costs = Targets(given)
+        elif argument in ("labels", "weight"):
+            costs = replace(Labels(LABELS), **{argument: given})
+        elif argument == "column_cost":
+            conditions = Conditions(columns=np.arange(TESTS), column_cost=given)
+        else:
+            conditions = replace(conditions, **{argument: given})
+        found = Solver(BITS, costs, conditions).solve(depth=2, support=5)
         return [found.value, *found.test]
 
     same(ask, values)
@@ -84,15 +93,15 @@ def test_solver(argument: str) -> None:
 
 def test_solver_matrices_and_starts() -> None:
     def limited(given: Any) -> Any:
-        return Solver(BITS, cost=COST, leaf_limit=(given, 60)).solve(depth=2).value
+        return Solver(BITS, ClassCosts(COST), Conditions(leaf_limit=(given, 60))).solve(depth=2).value
 
     def pure(given: Any) -> Any:
-        return Solver(BITS, cost=COST, purity=(given, Fraction(1, 4))).solve(depth=2).value
+        return Solver(BITS, ClassCosts(COST), Conditions(purity=(given, Fraction(1, 4)))).solve(depth=2).value
 
     same(limited, COST)
     same(pure, np.eye(3, dtype=np.int64)[LABELS])
 
-    solver = Solver(BITS, labels=LABELS)
+    solver = Solver(BITS, Labels(LABELS))
 
     def begun(given: Any) -> Any:
         return solver.solve(depth=2, start=(given, [1, 0, 1], [2, 0, 0]), options={"milliseconds": 0}).test
@@ -102,7 +111,7 @@ def test_solver_matrices_and_starts() -> None:
 
 @pytest.mark.parametrize("kind", [np.bool_, np.uint8])
 def test_bits(kind: Any) -> None:
-    expected = Solver(BITS, labels=LABELS).solve(depth=2).value
+    expected = Solver(BITS, Labels(LABELS)).solve(depth=2).value
     for given in (
         BITS.astype(kind),
         np.asfortranarray(BITS.astype(kind)),
@@ -110,18 +119,18 @@ def test_bits(kind: Any) -> None:
         _read_only(BITS.astype(kind)),
         BITS.astype(kind)[::-1][::-1],
     ):
-        assert Solver(given, labels=LABELS).solve(depth=2).value == expected
+        assert Solver(given, Labels(LABELS)).solve(depth=2).value == expected
         forbidden = np.zeros(2 * TESTS, dtype=kind)[::2]
-        assert Solver(BITS, labels=LABELS, forbidden=forbidden).solve(depth=2).value == expected
+        assert Solver(BITS, Labels(LABELS), Conditions(forbidden=forbidden)).solve(depth=2).value == expected
 
 
-def test_a_count_that_was_converted_is_still_there() -> None:
+def test_a_converted_count_array_stays_alive() -> None:
     """The arrays are so large that the memory of a freed copy returns to the system at once."""
     rows = 300_000
     bits = RANDOM.random((2, rows)) < 0.5
     labels = RANDOM.integers(0, 2, rows)
     for count in (np.full(rows, 2, np.int64), np.full(rows, 2, np.int32), np.full(2 * rows, 2, np.int16)[::2]):
-        found = Solver(bits, labels=labels, count=count).solve(depth=1, support=2 * rows)
+        found = Solver(bits, Labels(labels), Conditions(count=count)).solve(depth=1, support=2 * rows)
         assert found.leaves == 1
         solver = NumericSolver(bits.astype(np.int32), count)
         solver.labels(labels, 2)
@@ -213,26 +222,42 @@ LARGE = 2**32  # 0 if truncated to 32 bits
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: Solver(BITS, labels=LABELS + LARGE), OverflowError, "labels must fit in 32 bits"),
-        (lambda: Solver(BITS, labels=LABELS, classes=LARGE + 3), OverflowError, "classes must fit in 32 bits"),
-        (lambda: Solver(BITS, labels=LABELS, columns=np.arange(TESTS) + LARGE), OverflowError, "columns must fit"),
-        (lambda: Solver(BITS, labels=LABELS.astype(float)), ValueError, "labels must be whole numbers"),
-        (lambda: Solver(BITS, labels=LABELS, count=COUNT + 0.5), ValueError, "count must be whole numbers"),
-        (lambda: Solver(BITS, labels=LABELS, count=COUNT[1:]), ValueError, "count must have shape"),
-        (lambda: Solver(BITS, labels=LABELS, count=-COUNT), ValueError, "negative"),
-        (lambda: Solver(BITS, labels=LABELS, weight=np.full(ROWS, 2**64 - 1, np.uint64)), OverflowError, "weight must"),
-        (lambda: Solver(BITS, labels=LABELS, weight=np.full(ROWS, 2**60)), OverflowError, "sum of the weights"),
-        (lambda: Solver(BITS, labels=LABELS, forbidden=np.full(TESTS, 2)), ValueError, "truth values, or 0 and 1"),
-        (lambda: Solver(BITS, labels=LABELS).solve(depth=2**64 + 1), OverflowError, "depth must fit in 64 bits"),
-        (lambda: Solver(BITS, labels=LABELS).solve(leaf_price=2**64 + 1), OverflowError, "leaf_price is too large"),
+        (lambda: Solver(BITS, Labels(LABELS + LARGE)), OverflowError, "labels must fit in 32 bits"),
+        (lambda: Solver(BITS, Labels(LABELS, LARGE + 3)), OverflowError, "classes must fit in 32 bits"),
         (
-            lambda: Solver(BITS, labels=LABELS).solve(leaf_price=2**60),
+            lambda: Solver(BITS, Labels(LABELS), Conditions(columns=np.arange(TESTS) + LARGE)),
+            OverflowError,
+            "columns must fit",
+        ),
+        (lambda: Solver(BITS, Labels(LABELS.astype(float))), ValueError, "labels must be whole numbers"),
+        (
+            lambda: Solver(BITS, Labels(LABELS), Conditions(count=COUNT + 0.5)),
+            ValueError,
+            "count must be whole numbers",
+        ),
+        (lambda: Solver(BITS, Labels(LABELS), Conditions(count=COUNT[1:])), ValueError, "count must have shape"),
+        (lambda: Solver(BITS, Labels(LABELS), Conditions(count=-COUNT)), ValueError, "negative"),
+        (
+            lambda: Solver(BITS, Labels(LABELS, weight=np.full(ROWS, 2**64 - 1, np.uint64))),
+            OverflowError,
+            "weight must",
+        ),
+        (lambda: Solver(BITS, Labels(LABELS, weight=np.full(ROWS, 2**60))), OverflowError, "sum of the weights"),
+        (
+            lambda: Solver(BITS, Labels(LABELS), Conditions(forbidden=np.full(TESTS, 2))),
+            ValueError,
+            "truth values, or 0 and 1",
+        ),
+        (lambda: Solver(BITS, Labels(LABELS)).solve(depth=2**64 + 1), OverflowError, "depth must fit in 64 bits"),
+        (lambda: Solver(BITS, Labels(LABELS)).solve(leaf_price=2**64 + 1), OverflowError, "leaf_price is too large"),
+        (
+            lambda: Solver(BITS, Labels(LABELS)).solve(leaf_price=2**60),
             OverflowError,
             "price of a leaf times the leaves",
         ),
-        (lambda: Solver(BITS, labels=LABELS).solve(start=([LARGE], [0], [0])), OverflowError, "start tree must fit"),
-        (lambda: Solver(BITS, labels=LABELS).solve(start=([-1], [0, 0], [0])), ValueError, "must have shape"),
-        (lambda: Solver(BITS, labels=LABELS, classes=2**31 - 1), ValueError, "2147483647 classes are too many"),
+        (lambda: Solver(BITS, Labels(LABELS)).solve(start=([LARGE], [0], [0])), OverflowError, "start tree must fit"),
+        (lambda: Solver(BITS, Labels(LABELS)).solve(start=([-1], [0, 0], [0])), ValueError, "must have shape"),
+        (lambda: Solver(BITS, Labels(LABELS, 2**31 - 1)), ValueError, "2147483647 classes are too many"),
         (lambda: NumericSolver(CODES + LARGE), OverflowError, "columns must fit in 32 bits"),
         (lambda: NumericSolver(CODES[0]), ValueError, "two-dimensional"),
         (lambda: NumericSolver(CODES, COUNT[:-1]), ValueError, "count must have shape"),
@@ -310,8 +335,8 @@ def test_depths_beyond_a_word() -> None:
         assert solver.solve().status == "feasible"
 
 
-def test_a_question_that_was_refused_leaves_nothing_behind() -> None:
-    solver = Solver(BITS, labels=LABELS)
+def test_a_refused_call_leaves_no_state_behind() -> None:
+    solver = Solver(BITS, Labels(LABELS))
     expected = solver.solve(depth=2).value
     for wrong in ({"leaves": 2**64}, {"options": {"no_such_option": 1}}):
         with pytest.raises((OverflowError, ValueError), match=r"64 bits|no_such_option"):

@@ -11,6 +11,7 @@ from native_brute import least
 
 from treeml.native.numeric import NumericSolver
 from treeml.native.solver import Solver
+from treeml.native.solver_input import Conditions, Rounding, Targets
 
 SQUARES = {
     "one far value": [1, 2, 1, 2, 5, 6, 5, 1_000_000],
@@ -57,7 +58,7 @@ def test_squared_losses_are_best_to_their_tolerance(targets: str, weight: str, o
     for depth in (1, 2, 3):
         expected = least(BITS, cost, depth)
         assert expected is not None
-        solver = Solver(BITS, targets=np.array(numbers)[:, None], weight=np.array(weights), loss="squared")
+        solver = Solver(BITS, Targets(np.array(numbers)[:, None], "squared", weight=np.array(weights)))
         found = solver.solve(depth=depth, options=options)
         assert found.status == "optimal"
         assert 0 <= value_of(found, cost) - expected <= found.tolerance
@@ -65,18 +66,15 @@ def test_squared_losses_are_best_to_their_tolerance(targets: str, weight: str, o
 
 
 @pytest.mark.parametrize("targets", SQUARES)
-def test_a_loss_that_bounds_the_interest_makes_it_exact(targets: str) -> None:
+def test_a_limit_on_the_loss_makes_the_search_exact(targets: str) -> None:
     numbers, weights = SQUARES[targets], WEIGHTS["few and many"]
     cost = squared(numbers, weights)
     expected = least(BITS, cost, 2)
     assert expected is not None
     solver = Solver(
         BITS,
-        targets=np.array(numbers)[:, None],
-        weight=np.array(weights),
-        loss="squared",
-        beside=0.0,
-        most=float(2 * expected + 1),
+        Targets(np.array(numbers)[:, None], "squared", weight=np.array(weights)),
+        rounding=Rounding(0.0, float(2 * expected + 1)),
     )
     found = solver.solve(depth=2)
     assert value_of(found, cost) - expected <= found.tolerance <= (expected + 1) / 2**40
@@ -88,7 +86,7 @@ def test_any_price_fits_beside_a_squared_loss(price: Fraction) -> None:
     expected = least(BITS, cost, 2, price=price)  # type: ignore[arg-type]
     assert expected is not None
     targets = np.array(SQUARES["one far value"])[:, None]
-    found = Solver(BITS, targets=targets, loss="squared", beside=float(price)).solve(depth=2, leaf_price=price)
+    found = Solver(BITS, Targets(targets, "squared"), rounding=Rounding(float(price))).solve(depth=2, leaf_price=price)
     assert 0 <= value_of(found, cost, price) - expected <= found.tolerance
     assert found.tolerance <= (expected + 10**12) / 2**40
 
@@ -97,7 +95,12 @@ def test_columns_cost_what_they_cost_beside_a_loss() -> None:
     targets = np.array([[0], [1], [3], [4]])
     bits = np.array([[0, 0, 1, 1]], dtype=np.bool_)
     for cost, best in ((Fraction(1, 4), 2), (Fraction(2), 9), (Fraction(3), 10), (Fraction(100), 10)):
-        solver = Solver(bits, targets=targets, loss="squared", columns=[0], column_cost=[cost], beside=float(4 * cost))
+        solver = Solver(
+            bits,
+            Targets(targets, "squared"),
+            Conditions(columns=[0], column_cost=[cost]),
+            rounding=Rounding(float(4 * cost)),
+        )
         found = solver.solve(depth=1)
         assert found.value is not None
         assert abs(found.value - best) <= found.tolerance < Fraction(1, 10**9)
@@ -106,21 +109,21 @@ def test_columns_cost_what_they_cost_beside_a_loss() -> None:
 def test_pinball_losses_of_many_digits_are_rounded_where_asked() -> None:
     level = Fraction(3333333333333333, 10**16)
     targets = np.array([[1], [2], [3], [5], [8], [13], [21], [34]]) * 10**15
-    solver = Solver(BITS, targets=targets, loss="quantile", levels=(level,), beside=0.0)
+    solver = Solver(BITS, Targets(targets, "quantile", (level,)), rounding=Rounding(0.0))
     found = solver.solve(depth=2)
-    whole = Solver(BITS, targets=targets // 10**15, loss="quantile", levels=(Fraction(1, 3),)).solve(depth=2)
+    whole = Solver(BITS, Targets(targets // 10**15, "quantile", (Fraction(1, 3),))).solve(depth=2)
     assert found.value is not None
     assert whole.value is not None
     assert abs(found.value / 10**15 - whole.value) < Fraction(1, 10**9)
     assert 0 < found.tolerance < found.value / 10**9
 
 
-def test_amounts_that_are_no_numbers_are_refused() -> None:
+def test_amounts_that_are_not_numbers_are_refused() -> None:
     for beside in (-1.0, float("nan"), float("inf")):
         with pytest.raises(ValueError, match="finite and not negative"):
-            Solver(BITS, targets=np.arange(8)[:, None], loss="squared", beside=beside)
+            Solver(BITS, Targets(np.arange(8)[:, None], "squared"), rounding=Rounding(beside))
     with pytest.raises(OverflowError, match="leaf_price is too large"):
-        Solver(BITS, targets=np.arange(8)[:, None], loss="squared").solve(leaf_price=2**80)
+        Solver(BITS, Targets(np.arange(8)[:, None], "squared")).solve(leaf_price=2**80)
 
 
 @pytest.mark.parametrize("weight", WEIGHTS)

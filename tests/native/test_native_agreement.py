@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
 from native_brute import by_leaves, class_cost
 
-from treeml.native.solver import Found, Solver, library
+from treeml.native.solver import Found, SearchLimits, Solver, library
+from treeml.native.solver_input import ClassCosts, Conditions, Labels, LeafCosts, Targets
 
 VARIANTS: tuple[dict[str, int], ...] = (
     {"general": 1},
@@ -44,20 +44,20 @@ def data(seed: int, tests: int, rows: int) -> tuple[np.random.Generator, np.ndar
     return random, (hidden[random.integers(0, 4, tests)] ^ noise).astype(np.uint8)
 
 
-def goals(random: np.random.Generator, bits: np.ndarray) -> dict[str, dict[str, Any]]:
+def goals(random: np.random.Generator, bits: np.ndarray) -> dict[str, LeafCosts]:
     rows = bits.shape[1]
     labels = ((bits[0] & bits[1]) | bits[2]) ^ (random.random(rows) < 0.15)
     three = (bits[0].astype(int) + bits[3] + (random.random(rows) < 0.2)) % 3
     return {
-        "two classes": {"labels": labels, "classes": 2},
-        "small weights": {"labels": labels, "classes": 2, "weight": random.integers(0, 7, rows)},
-        "large weights": {"labels": labels, "classes": 2, "weight": random.integers(0, 10**6, rows)},
-        "huge weights": {"labels": labels, "classes": 2, "weight": random.integers(0, 10**13, rows)},
-        "three classes": {"labels": three, "classes": 3},
-        "weighted classes": {"labels": three, "classes": 3, "weight": random.integers(1, 50, rows)},
-        "costs": {"cost": random.integers(0, 20, (rows, 3))},
-        "squared": {"targets": (10 * labels + random.integers(0, 9, rows))[:, None], "loss": "squared"},
-        "clusters": {"targets": random.integers(0, 30, (rows, 2)) + 9 * three[:, None], "loss": "squared"},
+        "two classes": Labels(labels, 2),
+        "small weights": Labels(labels, 2, random.integers(0, 7, rows)),
+        "large weights": Labels(labels, 2, random.integers(0, 10**6, rows)),
+        "huge weights": Labels(labels, 2, random.integers(0, 10**13, rows)),
+        "three classes": Labels(three, 3),
+        "weighted classes": Labels(three, 3, random.integers(1, 50, rows)),
+        "costs": ClassCosts(random.integers(0, 20, (rows, 3))),
+        "squared": Targets((10 * labels + random.integers(0, 9, rows))[:, None], "squared"),
+        "clusters": Targets(random.integers(0, 30, (rows, 2)) + 9 * three[:, None], "squared"),
     }
 
 
@@ -65,7 +65,7 @@ KINDS = tuple(goals(*data(0, 6, 10)))
 
 
 def kernel_is_there(options: dict[str, int]) -> bool:
-    probe = Solver(np.array([[0, 1]], dtype=np.uint8), labels=[0, 1], classes=2)
+    probe = Solver(np.array([[0, 1]], dtype=np.uint8), Labels([0, 1], 2))
     try:
         probe.solve(depth=1, options=options)
     except ValueError:
@@ -88,7 +88,7 @@ def test_variants_agree(kind: str, options: dict[str, int]) -> None:
         if "general" in options and tests > 9:
             continue
         random, bits = data(100 + seed, tests, rows)
-        solver = Solver(bits, **goals(random, bits)[kind])
+        solver = Solver(bits, goals(random, bits)[kind])
         plain = solver.solve(depth=depth)
         other = solver.solve(depth=depth, options=options)
         assert plain.status == other.status == "optimal"
@@ -104,7 +104,7 @@ def test_heavy_rows_agree_with_the_general_search(kernel: int, largest: int) -> 
     for seed, (tests, rows, depth) in enumerate([(5, 40, 4), (19, 300, 3), (70, 150, 2), (33, 1100, 2)]):
         random, bits = data(700 + seed, tests, rows)
         weight = random.integers(1, largest, rows)
-        solver = Solver(bits, labels=random.integers(0, 2, rows), classes=2, weight=weight)
+        solver = Solver(bits, Labels(random.integers(0, 2, rows), 2, weight))
         found = solver.solve(depth=depth, options={"kernel": kernel})
         assert found.status == "optimal"
         assert found.value == solver.solve(depth=depth, options={"general": 1}).value
@@ -121,7 +121,7 @@ def test_sums_about_the_widths_of_lanes(kernel: int, share: float) -> None:
         weight = random.integers(900, 1000, 40)
         weight = weight * int(share * 2**30) // int(weight.sum())
         labels = random.integers(0, 2, 40)
-        solver = Solver(bits, labels=labels, classes=2, weight=weight)
+        solver = Solver(bits, Labels(labels, 2, weight))
         found = solver.solve(depth=3, options={"kernel": kernel})
         assert found.value == solver.solve(depth=3, options={"general": 1}).value
 
@@ -131,7 +131,7 @@ def test_support_and_price_agree_with_the_general_search(kind: str) -> None:
     for seed in range(3):
         random, bits = data(200 + seed, 8, 120)
         for price, support in ((0, 15), (3, 1), (2, 10)):
-            solver = Solver(bits, **goals(random, bits)[kind])
+            solver = Solver(bits, goals(random, bits)[kind])
             plain = solver.solve(depth=3, leaf_price=price, support=support)
             general = solver.solve(depth=3, leaf_price=price, support=support, options={"general": 1})
             assert close(plain, general)
@@ -145,7 +145,7 @@ def test_support_in_all_kernels(kernel: int, rows: int, supports: tuple[int, ...
         pytest.skip("this processor lacks the kernel")
     random, bits = data(70, 9, rows)
     labels = (bits[0] & bits[1]) ^ (random.random(rows) < 0.2)
-    solver = Solver(bits, labels=labels, classes=2, count=np.ones(rows, dtype=np.int64))
+    solver = Solver(bits, Labels(labels, 2), Conditions(count=np.ones(rows, dtype=np.int64)))
     for support in supports:
         for price in (0, 2):
             general = solver.solve(depth=3, support=support, leaf_price=price, options={"general": 1})
@@ -157,10 +157,11 @@ def test_leaves_on_more_rows() -> None:
     for seed in range(3):
         random, bits = data(600 + seed, 6, 70)
         given = goals(random, bits)["three classes" if seed % 2 else "small weights"]
-        cost = (given["labels"][:, None] != np.arange(given["classes"])[None, :]).astype(np.int64)
-        cost = cost * given.get("weight", np.ones(70, dtype=np.int64))[:, None]
+        assert isinstance(given, Labels)
+        cost = (given.labels[:, None] != np.arange(given.classes)[None, :]).astype(np.int64)
+        cost = cost * (np.ones(70, dtype=np.int64) if given.weight is None else given.weight)[:, None]
         expected = by_leaves(bits, class_cost(cost), 4)
-        solver = Solver(bits, **given)
+        solver = Solver(bits, given)
         for options in ({}, {"cache_kind": 0}, {"cache_kind": 3}, {"similarity": 0, "deepening": 0}):
             for leaves in (2, 3, 5, 7, 9, 12):
                 found = solver.solve(depth=4, leaves=leaves, options=options)
@@ -174,7 +175,7 @@ def test_no_depth_limit() -> None:
     random, bits = data(300, 7, 60)
     for support in (1, 9):
         for given in goals(random, bits).values():
-            solver = Solver(bits, **given)
+            solver = Solver(bits, given)
             free, deep = solver.solve(support=support), solver.solve(support=support, depth=7)
             assert free.status == "optimal"
             assert close(free, deep)
@@ -184,15 +185,15 @@ def test_levels_are_those_of_single_searches() -> None:
     random, bits = data(400, 7, 80)
     targets = random.integers(0, 100, (80, 1))
     levels = [Fraction(i, 10) for i in range(1, 10)]
-    together = Solver(bits, targets=targets, loss="quantile", levels=levels).solve_levels(depth=2)
-    alone = [Solver(bits, targets=targets, loss="quantile", levels=[level]).solve(depth=2) for level in levels]
+    together = Solver(bits, Targets(targets, "quantile", levels)).solve_levels(SearchLimits(depth=2))
+    alone = [Solver(bits, Targets(targets, "quantile", [level])).solve(depth=2) for level in levels]
     assert [found.value for found in together] == [found.value for found in alone]
     assert all(found.status == "optimal" for found in together)
 
 
 def test_environment_forces_a_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     _, bits = data(500, 6, 40)
-    solver = Solver(bits, labels=bits[0] ^ bits[1], classes=2)
+    solver = Solver(bits, Labels(bits[0] ^ bits[1], 2))
     monkeypatch.setenv("TREEML_KERNEL", "portable")
     assert solver.solve(depth=2).kernel == "portable"
     monkeypatch.setenv("TREEML_KERNEL", "nonsense")

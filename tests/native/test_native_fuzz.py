@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from native_brute import class_cost, least, pinball, squared
 
-from treeml.native.solver import Found, Solver
+from treeml.native.solver import Found, SearchLimits, Solver
+from treeml.native.solver_input import ClassCosts, Conditions, CostOfCounts, CostOfRows, Labels, LeafCosts, Targets
 
 SEEDS = range(40)
 KINDS = ("labels", "weights", "costs", "classes", "weighted classes", "negative costs")
@@ -40,8 +41,8 @@ def problem(seed: int, tests: int = 5, rows: int = 12) -> tuple[np.random.Genera
     return random, (random.random((tests, rows)) < random.choice([0.2, 0.5, 0.7])).astype(np.uint8)
 
 
-def goal(kind: str, random: np.random.Generator, rows: int) -> tuple[dict[str, Any], np.ndarray]:
-    """The arguments of the Solver, and the same goal as a cost matrix."""
+def goal(kind: str, random: np.random.Generator, rows: int) -> tuple[LeafCosts, np.ndarray]:
+    """The costs of leaves, and the same goal as a cost matrix."""
     classes = 2 if kind in ("labels", "weights", "costs", "negative costs") else int(random.integers(1, 5))
     labels = random.integers(0, classes, rows)
     weight = np.ones(rows, dtype=np.int64)
@@ -53,11 +54,8 @@ def goal(kind: str, random: np.random.Generator, rows: int) -> tuple[dict[str, A
     if kind == "negative costs":
         cost = random.integers(-9, 9, (rows, classes))
     if "costs" in kind:
-        return {"cost": cost}, cost
-    given: dict[str, Any] = {"labels": labels, "classes": classes}
-    if kind.startswith("weight"):
-        given["weight"] = weight
-    return given, cost
+        return ClassCosts(cost), cost
+    return Labels(labels, classes, weight if kind.startswith("weight") else None), cost
 
 
 def value_of(found: Found, bits: np.ndarray, cost: np.ndarray, price: int = 0) -> int:
@@ -80,7 +78,7 @@ def test_classes(kind: str, options: dict[str, int]) -> None:
     for seed in SEEDS:
         random, bits = problem(seed)
         given, cost = goal(kind, random, bits.shape[1])
-        solver = Solver(bits, **given)
+        solver = Solver(bits, given)
         for depth in (0, 1, 2, 3, 4):
             price = int(random.choice([0, 0, 1, 3]))
             expected = least(bits, class_cost(cost), depth, price=price)
@@ -110,17 +108,17 @@ def test_constraints(kind: str, general: int) -> None:
         ):
             return class_cost(cost)(members) if count[list(members)].sum() >= support else None
 
-        found = Solver(bits, count=count, **given).solve(depth=depth, support=support, leaf_price=price)
+        found = Solver(bits, given, Conditions(count=count)).solve(depth=depth, support=support, leaf_price=price)
         check(found, least(bits, supported, depth, price=price))
-        found = Solver(bits, **given).solve(depth=depth, leaves=leaves, leaf_price=price, options={"general": general})
+        found = Solver(bits, given).solve(depth=depth, leaves=leaves, leaf_price=price, options={"general": general})
         check(found, least(bits, class_cost(cost), depth, leaves=leaves, price=price))
         assert found.leaves <= leaves
-        found = Solver(bits, count=count, **given).solve(depth=depth, leaves=leaves, support=support)
+        found = Solver(bits, given, Conditions(count=count)).solve(depth=depth, leaves=leaves, support=support)
         check(found, least(bits, supported, depth, leaves=leaves))
-        found = Solver(bits, forbidden=forbidden, **given).solve(depth=depth, options={"general": general})
+        found = Solver(bits, given, Conditions(forbidden=forbidden)).solve(depth=depth, options={"general": general})
         check(found, least(bits, class_cost(cost), depth, forbidden=forbidden))
         assert not any(forbidden[test] for test in found.test if test >= 0)
-        found = Solver(bits, columns=columns, **given).solve(depth=depth, once=True)
+        found = Solver(bits, given, Conditions(columns=columns)).solve(depth=depth, once=True)
         check(found, least(bits, class_cost(cost), depth, columns=columns, once=True))
 
 
@@ -151,7 +149,7 @@ def combination(seed: int) -> None:
     def allowed(members: tuple[int, ...]) -> Fraction | None:
         return class_cost(cost)(members) if support == 1 or count[list(members)].sum() >= support else None
 
-    solver = Solver(bits, **given, **({"count": count} if support > 1 else {}))
+    solver = Solver(bits, given, Conditions(count=count if support > 1 else None))
     found = solver.solve(depth=depth, leaves=leaves, leaf_price=price, support=support, options=options)
     expected = least(bits, allowed, depth, leaves=leaves, price=price)
     check(found, expected)
@@ -171,7 +169,7 @@ def test_leaves_agree_with_the_general_search() -> None:
     for seed in range(60):
         random, bits = problem(7000 + seed, tests=9, rows=70)
         given, _ = goal(str(random.choice(["labels", "weights", "negative costs"])), random, bits.shape[1])
-        solver = Solver(bits, **given)
+        solver = Solver(bits, given)
         asked = {"depth": int(random.integers(3, 6)), "leaves": int(random.integers(3, 12))}
         asked["leaf_price"] = int(random.choice([0, 0, 2]))
         found, other = solver.solve(**asked), solver.solve(**asked, options={"general": 1})
@@ -190,7 +188,7 @@ def test_column_costs() -> None:
         count = random.integers(0, 3, rows)
         depth = int(random.integers(0, 4))
         for extra in ({}, {"cache_kind": 2}, {"cache_kind": 3}, {"cache_kind": 0}):
-            found = Solver(bits, columns=columns, column_cost=column_cost, count=count, **given).solve(
+            found = Solver(bits, given, Conditions(columns=columns, column_cost=column_cost, count=count)).solve(
                 depth=depth, support=1, options=extra
             )
 
@@ -225,8 +223,10 @@ def test_purity_and_errors_of_a_leaf() -> None:
             sums = cost[list(members)].sum(axis=0)[allowed]
             return Fraction(int(sums.min())) if len(sums) else None
 
-        check(Solver(bits, purity=(weight, share), **given).solve(depth=depth), least(bits, pure, depth))
-        check(Solver(bits, leaf_limit=(limited, limit), **given).solve(depth=depth), least(bits, bounded, depth))
+        check(Solver(bits, given, Conditions(purity=(weight, share))).solve(depth=depth), least(bits, pure, depth))
+        check(
+            Solver(bits, given, Conditions(leaf_limit=(limited, limit))).solve(depth=depth), least(bits, bounded, depth)
+        )
 
 
 @pytest.mark.parametrize("outputs", [1, 2])
@@ -242,17 +242,17 @@ def test_losses(outputs: int, options: dict[str, int]) -> None:
         depth = int(random.integers(0, 4))
         price = int(random.choice([0, 5]))
         half = Fraction(1, 2)
-        found = Solver(bits, targets=targets, weight=weight, loss="absolute").solve(depth=depth, options=options)
+        found = Solver(bits, Targets(targets, "absolute", weight=weight)).solve(depth=depth, options=options)
         expected = least(bits, pinball(targets, weight, half), depth)
         assert expected is not None
         check(found, 2 * expected)
         levels = [Fraction(1, 10), half, Fraction(4, 5)]
-        several = Solver(bits, targets=targets, weight=weight, loss="quantile", levels=levels).solve_levels(
-            depth=depth, options=options
+        several = Solver(bits, Targets(targets, "quantile", levels, weight)).solve_levels(
+            SearchLimits(depth), options=options
         )
         for level, one in zip(levels, several, strict=True):
             check(one, least(bits, pinball(targets, weight, level), depth))
-        found = Solver(bits, targets=targets, weight=weight, loss="squared").solve(
+        found = Solver(bits, Targets(targets, "squared", weight=weight)).solve(
             depth=depth, options=options, leaf_price=price
         )
         expected = least(bits, squared(targets, weight), depth, price=price)
@@ -276,7 +276,7 @@ def test_custom(options: dict[str, int]) -> None:
 
         depth = int(random.integers(0, 4))
         support = int(random.integers(1, 3))
-        solver = Solver(bits, custom=lambda sets, cost=cost: [cost(members) for members in sets])
+        solver = Solver(bits, CostOfRows(lambda sets, cost=cost: [cost(members) for members in sets]))
         found = solver.solve(depth=depth, support=support, options=options)
         expected = least(
             bits,
@@ -290,7 +290,7 @@ def test_custom_of_class_counts() -> None:
     for seed in SEEDS:
         random, bits = problem(5500 + seed, tests=4, rows=9)
         labels = random.integers(0, 3, bits.shape[1])
-        solver = Solver(bits, labels=labels, classes=3, custom_counts=lambda counts: counts.sum(1) - counts.max(1))
+        solver = Solver(bits, CostOfCounts(lambda counts: counts.sum(1) - counts.max(1), labels, 3))
         cost = (labels[:, None] != np.arange(3)[None, :]).astype(int)
         check(solver.solve(depth=2, options={"nonnegative": 1}), least(bits, class_cost(cost), 2))
 
@@ -301,7 +301,7 @@ def test_upper_enough_and_start() -> None:
         given, cost = goal("weights" if seed % 2 else "weighted classes", random, bits.shape[1])
         expected = least(bits, class_cost(cost), 3)
         assert expected is not None
-        solver = Solver(bits, **given)
+        solver = Solver(bits, given)
         check(solver.solve(depth=3, upper=int(expected) + 1), expected)
         refused = solver.solve(depth=3, upper=int(expected))
         assert refused.status == "infeasible"

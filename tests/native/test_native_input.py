@@ -13,6 +13,7 @@ import pytest
 
 from treeml.native import loader
 from treeml.native.solver import NativeError, Solver, library, options
+from treeml.native.solver_input import ClassCosts, CostOfRows, Labels, LeafCosts, Targets
 
 FOLDER = Path(loader.__file__).parent
 BITS = np.array([[0, 0, 1, 1], [0, 1, 0, 1]], dtype=np.uint8)
@@ -46,49 +47,47 @@ def test_null_pointers() -> None:
 
 def test_shapes_and_values_are_checked() -> None:
     with pytest.raises(ValueError, match="at least one row"):
-        Solver(np.zeros((2, 0), dtype=np.uint8), labels=np.zeros(0, dtype=int), classes=2)
+        Solver(np.zeros((2, 0), dtype=np.uint8), Labels(np.zeros(0, dtype=int), 2))
     with pytest.raises(ValueError, match="other than 0 and 1"):
-        Solver(2 * BITS, labels=LABELS, classes=2)
+        Solver(2 * BITS, Labels(LABELS, 2))
     with pytest.raises(ValueError, match="not one of 2 classes"):
-        Solver(BITS, labels=LABELS + 1, classes=2)
+        Solver(BITS, Labels(LABELS + 1, 2))
     with pytest.raises(ValueError, match="negative weight"):
-        Solver(BITS, labels=LABELS, classes=2, weight=[1, 1, -1, 1])
-    with pytest.raises(ValueError, match="exactly one of"):
-        Solver(BITS)
+        Solver(BITS, Labels(LABELS, 2, [1, 1, -1, 1]))
+    with pytest.raises(TypeError, match="costs must be Labels"):
+        Solver(BITS, LABELS)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="whole numbers"):
-        Solver(BITS, cost=np.ones((4, 2)))
+        Solver(BITS, ClassCosts(np.ones((4, 2))))
     with pytest.raises(ValueError, match="no option 'speed'"):
-        Solver(BITS, labels=LABELS, classes=2).solve(depth=2, options={"speed": 9})
+        Solver(BITS, Labels(LABELS, 2)).solve(depth=2, options={"speed": 9})
     with pytest.raises(ValueError, match="takes values from"):
-        Solver(BITS, labels=LABELS, classes=2).solve(depth=-1)
+        Solver(BITS, Labels(LABELS, 2)).solve(depth=-1)
     with pytest.raises(ValueError, match="start tree"):
-        Solver(BITS, labels=LABELS, classes=2).solve(depth=2, start=([0], [0], [0]))
+        Solver(BITS, Labels(LABELS, 2)).solve(depth=2, start=([0], [0], [0]))
 
 
 def test_sums_that_overflow() -> None:
     with pytest.raises(OverflowError, match="too large"):
-        Solver(BITS, labels=LABELS, classes=2, weight=np.full(4, 2**61))
+        Solver(BITS, Labels(LABELS, 2, np.full(4, 2**61)))
     with pytest.raises(OverflowError, match="too large"):
-        Solver(BITS, cost=np.full((4, 2), 2**60))
+        Solver(BITS, ClassCosts(np.full((4, 2), 2**60)))
     with pytest.raises(OverflowError, match="too large"):
-        Solver(BITS, targets=np.full((4, 1), 2**59), loss="absolute")
+        Solver(BITS, Targets(np.full((4, 1), 2**59), "absolute"))
 
 
 def test_one_class_constant_tests_and_one_row() -> None:
-    assert Solver(BITS, labels=[0, 0, 0, 0], classes=1).solve(depth=3).leaves == 1
-    assert Solver(np.ones((3, 4), dtype=np.uint8), labels=LABELS, classes=2).solve(depth=3).value == 2
-    assert (
-        Solver(np.ones((1, 1), dtype=np.uint8), labels=[1], classes=2).solve(depth=3).predict(np.ones((1, 1)))[0] == 1
-    )
-    assert Solver(np.zeros((0, 4), dtype=np.uint8), labels=LABELS, classes=2).solve(depth=3).value == 2
+    assert Solver(BITS, Labels([0, 0, 0, 0], 1)).solve(depth=3).leaves == 1
+    assert Solver(np.ones((3, 4), dtype=np.uint8), Labels(LABELS, 2)).solve(depth=3).value == 2
+    assert Solver(np.ones((1, 1), dtype=np.uint8), Labels([1], 2)).solve(depth=3).predict(np.ones((1, 1)))[0] == 1
+    assert Solver(np.zeros((0, 4), dtype=np.uint8), Labels(LABELS, 2)).solve(depth=3).value == 2
 
 
 def test_a_hundred_thousand_features() -> None:
     random = np.random.default_rng(0)
     bits = (random.random((100_000, 40)) < 0.5).astype(np.uint8)
-    found = Solver(bits, labels=bits[77_777], classes=2).solve(depth=1)
+    found = Solver(bits, Labels(bits[77_777], 2)).solve(depth=1)
     assert (found.status, found.value) == ("optimal", 0)
-    found = Solver(bits, labels=random.integers(0, 2, 40), classes=2).solve(depth=3, seconds=0.2)
+    found = Solver(bits, Labels(random.integers(0, 2, 40), 2)).solve(depth=3, seconds=0.2)
     assert found.value is not None
 
 
@@ -99,14 +98,16 @@ def test_a_callback_that_raises_or_returns_nan() -> None:
         return [1.0]
 
     with pytest.raises(KeyError, match="mine"):
-        Solver(BITS, custom=raises).solve(depth=2)
+        Solver(BITS, CostOfRows(raises)).solve(depth=2)
     with pytest.raises(NativeError, match="NaN"):
-        Solver(BITS, custom=lambda sets: [float("nan")] * len(sets)).solve(depth=2)
+        Solver(BITS, CostOfRows(lambda sets: [float("nan")] * len(sets))).solve(depth=2)
     with pytest.raises(NativeError, match="not a usable number"):
-        Solver(BITS, custom=lambda sets: [1.0 if len(rows) == 4 else float("nan") for rows in sets]).solve(depth=2)
+        Solver(BITS, CostOfRows(lambda sets: [1.0 if len(rows) == 4 else float("nan") for rows in sets])).solve(depth=2)
     with pytest.raises(NativeError, match="negative"):
-        Solver(BITS, custom=lambda sets: [len(rows) - 3.0 for rows in sets]).solve(depth=2, options={"nonnegative": 1})
-    solver = Solver(BITS, labels=LABELS, classes=2)
+        Solver(BITS, CostOfRows(lambda sets: [len(rows) - 3.0 for rows in sets])).solve(
+            depth=2, options={"nonnegative": 1}
+        )
+    solver = Solver(BITS, Labels(LABELS, 2))
     with pytest.raises(ZeroDivisionError):
         solver.solve(depth=2, on_progress=lambda *_: 1 / 0 > 0)
     assert solver.solve(depth=2).value == 0
@@ -120,7 +121,7 @@ def test_progress_can_stop_the_search() -> None:
         seen.append((value, bound))
         return False
 
-    found = Solver(bits, labels=labels, classes=2).solve(depth=5, on_progress=watch)
+    found = Solver(bits, Labels(labels, 2)).solve(depth=5, on_progress=watch)
     assert (found.status, found.stop) == ("feasible", "interrupted")
     assert seen
     assert found.value is not None
@@ -132,7 +133,7 @@ def test_progress_can_stop_the_search() -> None:
 @pytest.mark.parametrize("options", [{}, {"general": 1}, {"cache_kind": 0}, {"threads": 2}, {"cache_kind": 3}], ids=str)
 def test_a_stopped_search_has_a_tree_and_a_bound(options: dict[str, int]) -> None:
     bits, labels = wide()
-    solver = Solver(bits, labels=labels, classes=2)
+    solver = Solver(bits, Labels(labels, 2))
     for seconds in (0, 0.001, 0.02):
         found = solver.solve(depth=6, seconds=seconds, options=options)
         assert (found.status, found.stop) == ("feasible", "time")
@@ -142,15 +143,15 @@ def test_a_stopped_search_has_a_tree_and_a_bound(options: dict[str, int]) -> Non
         assert found.depth <= 6
 
 
-def goal_of_each_kind(rows: int, labels: np.ndarray) -> list[dict[str, object]]:
+def goal_of_each_kind(rows: int, labels: np.ndarray) -> list[LeafCosts]:
     random = np.random.default_rng(3)
     targets = random.integers(0, 9, (rows, 1))
     return [
-        {"labels": labels, "classes": 2},
-        {"labels": labels, "classes": 3, "weight": random.integers(1, 9, rows)},
-        {"targets": targets, "loss": "squared"},
-        {"targets": targets, "loss": "quantile", "levels": [Fraction(1, 4), Fraction(1, 2)]},
-        {"custom": lambda sets: [float(len(members) % 7) for members in sets]},
+        Labels(labels, 2),
+        Labels(labels, 3, random.integers(1, 9, rows)),
+        Targets(targets, "squared"),
+        Targets(targets, "quantile", [Fraction(1, 4), Fraction(1, 2)]),
+        CostOfRows(lambda sets: [float(len(members) % 7) for members in sets]),
     ]
 
 
@@ -161,7 +162,7 @@ def test_every_allocation_may_fail(extra: dict[str, int]) -> None:
     bits, labels = wide(40, 6)
     native = library()
     for given in goal_of_each_kind(40, labels):
-        solver = Solver(bits, **given)  # type: ignore[arg-type]
+        solver = Solver(bits, given)
         whole = solver.solve(depth=4, options=extra)
         failures = 0
         for number in range(1, 400):
@@ -190,7 +191,7 @@ def test_every_allocation_may_fail(extra: dict[str, int]) -> None:
 
 def test_memory_stays_within_its_limit() -> None:
     bits, labels = wide(200, 30)
-    solver = Solver(bits, labels=labels, classes=2)
+    solver = Solver(bits, Labels(labels, 2))
     free = solver.solve(depth=5)
     bare = solver.solve(depth=4, options={"cache_kind": 0}).statistics["peak_memory"]
     for wipe in (0, 1, 2):

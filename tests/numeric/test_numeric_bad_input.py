@@ -41,7 +41,7 @@ def test_negative_codes() -> None:
         NumericSolver(codes([0, 1], [-1, 0]))
 
 
-def test_nothing_says_what_a_leaf_costs() -> None:
+def test_a_search_without_a_goal_is_refused() -> None:
     with pytest.raises(ValueError, match="there is no goal"):
         NumericSolver(codes([0, 1])).solve()
 
@@ -105,7 +105,7 @@ def test_one_class_and_one_row() -> None:
     assert solver.solve().value == 0
 
 
-def test_support_that_nothing_keeps() -> None:
+def test_an_impossible_support_is_infeasible() -> None:
     solver = NumericSolver(codes([0, 1]))
     solver.labels(np.array([0, 1]), 2)
     solver.set(support=3)

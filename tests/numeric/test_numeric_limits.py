@@ -111,7 +111,7 @@ def test_a_start_is_never_lost() -> None:
     assert solver.solve().value == 0
 
 
-def test_a_start_that_is_no_tree() -> None:
+def test_a_start_that_is_not_a_tree_is_refused() -> None:
     solver = NumericSolver(np.array([[0, 1]], dtype=np.int32))
     with pytest.raises(ValueError, match="node 0 of the start"):
         solver.start(FlatThresholdTree([0], [0], [0], [0], []))

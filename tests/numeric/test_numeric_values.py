@@ -70,7 +70,7 @@ def test_numbers_too_small_to_be_normal() -> None:
 
 
 @pytest.mark.parametrize("low", [1.0, -1.0, 0.1, 1e308, -1e-300, 0.0, 2.0**53, 123456.789])
-def test_numbers_that_differ_in_their_last_bit_are_parted(low: float) -> None:
+def test_numbers_that_differ_in_their_last_bit_are_separated(low: float) -> None:
     high = math.nextafter(low, math.inf)
     solver, outcome = solve(np.array([[low, high, low, high]]), np.array([0, 1, 0, 1]), depth=1)
     assert outcome.value == 0
@@ -127,7 +127,7 @@ def test_ranks_of_many_kinds_of_columns(rows: int) -> None:
 
 
 @pytest.mark.parametrize("rows", [1000, 30000])
-def test_ranks_where_a_few_digits_decide_little(rows: int) -> None:
+def test_columns_are_ranked_when_leading_digits_rarely_differ(rows: int) -> None:
     """With one outlier, the other numbers agree in all leading digits, or in all but the last bits."""
     random = np.random.default_rng(5)
     steps = random.permutation(rows)

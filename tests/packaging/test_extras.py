@@ -83,7 +83,7 @@ def test_an_extra_works_alone(extra: str, wheel: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_without_extras_nothing_of_them_is_there_and_what_is_lacking_is_said(wheel: Path, tmp_path: Path) -> None:
+def test_without_extras_the_message_says_what_is_missing(wheel: Path, tmp_path: Path) -> None:
     python = environment(wheel, tmp_path, "")
     found = run(
         python, "-c", f"import importlib.util as u; print([n for n in {HEAVY} if u.find_spec(n)])", cwd=tmp_path

@@ -294,7 +294,7 @@ def test_colors_change_no_letter() -> None:
     assert '<span class="number">5 min</span>' in colored(text)
 
 
-def test_texts_cannot_break_out(folder: Path) -> None:
+def test_notes_cannot_break_out_of_the_script(folder: Path) -> None:
     result, _ = read_result(folder / "result.json")
     assert result is not None
     result["notes"] = ["</script><script>alert(1)</script>"]
@@ -302,7 +302,7 @@ def test_texts_cannot_break_out(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[1, 2]", '{"a": 1}', "no json"])
-def test_what_is_no_result_is_refused(tmp_path: Path, text: str) -> None:
+def test_a_file_that_is_not_a_result_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "x.json"
     path.write_text(text)
     result = CliRunner().invoke(treeml, ["report", str(path), "-o", str(tmp_path / "page.html")])

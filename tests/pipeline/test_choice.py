@@ -18,20 +18,20 @@ def model() -> tml.Model:
     return asked
 
 
-def test_without_a_wish_the_stated_order_decides_and_is_named() -> None:
+def test_without_a_named_back_end_the_order_of_the_registry_decides() -> None:
     result = model().solve(X, Y)
     assert result.backend == "native"
     assert result.plan[0].startswith("native is the first of native, cpsat, mip, maxsat, oracle")
 
 
-def test_several_wishes_are_in_order_of_preference() -> None:
+def test_several_named_back_ends_are_tried_in_order() -> None:
     wished = tml.Model().minimize(tml.errors).require(tml.depth <= 4).solve_with("oracle", "cart")
     assert wished.solve(X, Y).backend == "oracle"
     large = np.random.default_rng(1).integers(0, 2, (300, 60))
     assert wished.solve(large, large[:, 0]).backend == "cart"
 
 
-def test_what_is_asked_of_a_run_beats_the_statement() -> None:
+def test_arguments_of_a_run_override_the_statement() -> None:
     wished = model().solve_with("cart")
     assert wished.solve(X, Y, backend="oracle").backend == "oracle"
 
@@ -45,7 +45,7 @@ def test_options_reach_the_back_end_and_unknown_ones_are_refused() -> None:
         model().solve(X, Y, backend="cart(criterium = entropy)")
 
 
-def test_when_nobody_can_every_back_end_says_why() -> None:
+def test_if_every_back_end_refuses_each_says_why() -> None:
     asked = tml.Model()
     asked.maximize(tml.precision(1))
     asked.require(tml.depth <= 6)
@@ -67,11 +67,11 @@ def test_when_nobody_can_every_back_end_says_why() -> None:
         ({"memory": "much"}, "T330"),
     ],
 )
-def test_wrong_wishes_are_named(asked: dict[str, object], code: str) -> None:
+def test_unknown_back_ends_are_named(asked: dict[str, object], code: str) -> None:
     with pytest.raises(tml.SpecError, match=code):
         model().solve(X, Y, **asked)
 
 
-def test_a_limit_that_is_not_kept_is_said_so() -> None:
+def test_an_ignored_limit_is_reported() -> None:
     assert "cart ignores the limit on memory" in model().solve(X, Y, backend="cart", memory="1GB").notes
     assert not any("memory" in note for note in model().solve(X, Y, backend="native", memory="1GB").notes)

@@ -29,14 +29,14 @@ def test_the_twin_builds_an_equal_model(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_formatting_keeps_what_is_said_and_nothing_is_warned_of(name: str) -> None:
+def test_formatting_keeps_the_meaning_and_gives_no_warning(name: str) -> None:
     source = read(EXAMPLES / name / f"{name}.tml")
     assert tml.Model.parse(format_source(source)) == text_model(name)
     assert text_model(name).check() == ()
 
 
 @pytest.mark.parametrize("name", SOLVED)
-def test_text_and_twin_are_solved_alike_by_the_greedy_back_end(name: str) -> None:
+def test_text_and_python_twin_give_the_same_greedy_tree(name: str) -> None:
     twin = runpy.run_path(str(EXAMPLES / name / f"{name}.py"))["model"]
     twin.folder = EXAMPLES / name
     first, second = text_model(name).solve(backend="cart"), twin.solve(backend="cart")
@@ -61,7 +61,7 @@ def test_a_forest_is_proved_best_and_validated() -> None:
     assert result.validation is not None
 
 
-def test_a_greedy_tree_is_mended_until_no_subtree_can_be() -> None:
+def test_a_greedy_tree_is_improved_until_no_subtree_can_be() -> None:
     result = text_model("deep").solve()
     assert result.status is tml.Status.LOCAL
     assert result.verified

@@ -20,7 +20,7 @@ def solve(*requirements: object) -> tml.Result:
     return model.solve(X, Y, backend="oracle")
 
 
-def test_two_rows_show_why_no_tree_is_faultless() -> None:
+def test_two_rows_show_why_no_tree_is_perfect() -> None:
     result = solve(tml.errors == 0)
     assert result.status is tml.Status.INFEASIBLE
     assert result.conflict == ("errors = 0",)
@@ -42,13 +42,13 @@ def test_two_rows_show_why_no_tree_is_faultless() -> None:
         (tml.recall("no") >= 1, True),
     ],
 )
-def test_only_what_is_impossible_is_ruled_out(requirement: object, possible: bool) -> None:
+def test_only_impossible_requirements_are_ruled_out(requirement: object, possible: bool) -> None:
     result = solve(requirement)
     assert (result.status is tml.Status.OPTIMAL) == possible
     assert (result.because is None) == possible
 
 
-def test_what_no_prediction_can_reach_needs_no_clash() -> None:
+def test_a_value_that_no_prediction_reaches_is_explained_without_rows() -> None:
     model = tml.Model()
     model.minimize(tml.leaves)
     model.require(tml.count(predicted="yes") >= 100)

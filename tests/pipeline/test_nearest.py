@@ -86,7 +86,7 @@ def view_meets(value: Fraction, sense: str, limit: Fraction) -> bool:
 
 @pytest.mark.parametrize("backend", ["oracle", "cpsat", "mip", "maxsat", "native"])
 @pytest.mark.parametrize(("required", "others"), CASES, ids=lambda each: str(each).replace('"', ""))
-def test_the_value_is_that_of_looking_at_every_tree(
+def test_the_value_equals_that_of_enumerating_every_tree(
     required: Required, others: tuple[Required, ...], backend: str, tmp_path: Path
 ) -> None:
     world = replace(WORLD, requirements=(required, *others))
@@ -153,7 +153,7 @@ def test_solve_names_the_smallest_conflict_and_the_next_question(tmp_path: Path,
     ]
 
 
-def test_what_rows_alone_show_is_told_with_its_constant() -> None:
+def test_a_conflict_found_from_rows_alone_includes_the_constant() -> None:
     model = tml.parse("minimize leaves\nrequire accuracy >= 90%\nrequire depth <= 3\n")
     result = model.solve([[0], [0], [0], [1]], ["a", "a", "b", "b"])
     assert result.status is Status.INFEASIBLE

@@ -91,7 +91,7 @@ def test_limits_are_reported_as_they_were_written() -> None:
     assert [check.limit for check in result.exact.requirements] == [2, Fraction("0.6666666666666666")]
 
 
-def test_native_tells_of_the_goal_and_not_of_what_it_bounds() -> None:
+def test_native_reports_values_of_the_goal_only() -> None:
     result = tml.parse("predict y minimize leaves require errors <= 1 require depth <= 3").solve(FOUR, backend="native")
     assert result.objective == 2
     assert all(moment.objective is None or moment.objective[0] >= 2 for moment in result.trace)

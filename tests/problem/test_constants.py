@@ -13,7 +13,7 @@ from treeml.problem.constants import best_constant, constant_loss, group_constan
 @pytest.mark.parametrize("kind", ["squared", "absolute", "quantile"])
 @pytest.mark.parametrize("largest", [10, 10**9, 2**40], ids=str)
 @pytest.mark.parametrize("lightest", [0, 1])
-def test_groups_are_what_each_is_alone(kind: str, largest: int, lightest: int) -> None:
+def test_constants_of_groups_equal_those_of_each_group_alone(kind: str, largest: int, lightest: int) -> None:
     random = np.random.default_rng(largest % 1000 + lightest)
     level = Fraction(1, 3)
     values = random.integers(-largest, largest, 60)

@@ -236,7 +236,7 @@ def xor(*bounds: Bound, price: str = "1", weight: int = 1) -> Problem:
     return binary(XOR, 2, minimize(goal), (bound(Depth(), "<=", 2), *bounds))
 
 
-def test_what_was_proved_of_a_small_goal_is_said_of_the_users() -> None:
+def test_proofs_about_a_rescaled_goal_are_translated_back() -> None:
     """A tree with four leaves and no errors, and a bound below it, converted to the user's own prices."""
     problem = xor(price="0.01714285714285714")
     tree = Split(0, Split(1, Leaf(0), Leaf(1)), Split(1, Leaf(1), Leaf(0)))
@@ -346,7 +346,7 @@ def test_exact_sums_and_products() -> None:
     assert single(Leaves()).kinds() == {"Leaves"}
 
 
-def test_goals_in_turn_bound_the_last_goal_whichever_goal_a_stage_spoke_of() -> None:
+def test_the_bound_of_goals_in_turn_is_that_of_the_last_goal() -> None:
     labels = [0, 1, 1, 0]
     problem = binary(XOR, 2, minimize(errors(labels, 2), Leaves()), (bound(Depth(), "<=", 2),))
 

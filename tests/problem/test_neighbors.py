@@ -34,7 +34,7 @@ def test_neighbors_are_the_closest_there_are(top: int, bottom: int) -> None:
 
 
 @pytest.mark.parametrize(("top", "bottom"), [(0, 0), (4, 0), (0, 4), (5, 9), (9, 5)])
-def test_a_like_fraction_compares_alike(top: int, bottom: int) -> None:
+def test_a_similar_fraction_compares_the_same_way(top: int, bottom: int) -> None:
     known = fractions(top, bottom)
     for value in values(top + 7 * bottom):
         other = alike(value, top, bottom)
@@ -65,6 +65,6 @@ def test_long_fractions_take_few_steps() -> None:
     assert alike(Fraction(1, 10**30), 100, 9) == Fraction(1, 10)
 
 
-def test_a_negative_value_has_none() -> None:
+def test_a_negative_value_has_no_neighbors() -> None:
     with pytest.raises(ValueError, match="not negative"):
         neighbors(Fraction(-1, 2), 3, 3)

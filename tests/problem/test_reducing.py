@@ -205,13 +205,13 @@ def test_equal_opposite_and_constant_tests_and_equal_rows() -> None:
     assert lift(Split(1, Leaf(1), Split(0, Leaf(0), Leaf(1)))) == Split(2, Leaf(1), Split(0, Leaf(0), Leaf(1)))
 
 
-def test_only_what_is_asked_for_is_reduced() -> None:
+def test_only_the_requested_reductions_are_made() -> None:
     problem = problem_of(BITS, ACTUAL)
     assert reduce(problem, rows=False)[0].rows == 4
     assert len(reduce(problem, tests=False)[0].tests) == 5
 
 
-def test_features_that_terms_know_are_told_apart() -> None:
+def test_features_distinguished_by_terms_are_not_merged() -> None:
     assert len(reduce(problem_of(BITS, ACTUAL, (ONE, Used(frozenset(range(5))))))[0].tests) == 4
     assert len(reduce(problem_of(BITS, ACTUAL, (ONE, terms.TestCost((1, 0, 0, 0, 0)))))[0].tests) == 3
     monotone = Bound(Sum(((ONE, Monotone(0, True, 1)),)), ">=", ONE)

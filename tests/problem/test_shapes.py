@@ -42,7 +42,7 @@ def test_no_tree_is_better_than_at_best(seed: int) -> None:
 
 @given(SEEDS)
 @settings(max_examples=60, deadline=None)
-def test_what_is_impossible_is_infeasible(seed: int) -> None:
+def test_impossible_requirements_are_infeasible(seed: int) -> None:
     problem = random_problem(Random(seed))
     if impossible(problem) is not None:
         assert OracleBackend().solve(problem).status is Status.INFEASIBLE
@@ -60,7 +60,7 @@ def test_rows_of_a_group_share_a_leaf(seed: int) -> None:
     assert sum(map(len, leaves)) == len(set(numbers.tolist()))
 
 
-def test_a_gap_is_never_below_nothing() -> None:
+def test_a_gap_is_never_negative() -> None:
     import numpy as np
 
     from treeml.problem.problem import Goal

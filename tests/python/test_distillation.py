@@ -89,7 +89,7 @@ def test_wrong_arguments(arguments: dict[str, Any], message: str) -> None:
         tml.distill(lambda rows: rows, **arguments)
 
 
-def test_a_model_without_probabilities_is_told_so(people: Any) -> None:
+def test_a_model_without_probabilities_is_refused(people: Any) -> None:
     class Labels:
         def predict(self, X: Any) -> Any:
             return np.zeros(len(X), dtype=int)
@@ -126,7 +126,7 @@ def test_a_model_that_gives_no_answer_for_unseen_rows() -> None:
         )
 
 
-def test_an_answer_that_is_none_of_the_classes() -> None:
+def test_an_answer_outside_the_classes_is_refused() -> None:
     class Stray:
         classes_ = np.array(["a", "b"])
 

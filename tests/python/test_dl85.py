@@ -55,7 +55,7 @@ def test_the_library_itself_finds_the_same_errors(data: Any) -> None:
         assert DL85Classifier(max_depth=depth).fit(X, y).error_ == theirs(depth)
 
 
-def test_error_functions_of_ones_own(data: Any) -> None:
+def test_user_defined_error_functions(data: Any) -> None:
     X, y = data
 
     def by_rows(rows: list[int]) -> tuple[float, int]:
@@ -92,7 +92,7 @@ def test_a_predictor_has_values_of_its_own(data: Any) -> None:
     assert set(DL85Predictor(error_function=error).fit(X).predict(X)) == {0, 1}
 
 
-def test_the_tree_reads_as_theirs(data: Any) -> None:
+def test_the_tree_has_the_format_of_the_library(data: Any) -> None:
     X, y = data
     found = DL85Classifier(max_depth=2).fit(X, y)
     total = 0.0
@@ -184,7 +184,7 @@ CHECKS = [
 
 
 @pytest.mark.parametrize(("estimator", "check"), CHECKS, ids=lambda value: getattr(value, "func", type(value)).__name__)
-def test_scikit_learn_finds_nothing_else_to_complain_of(estimator: Any, check: Any) -> None:
+def test_the_other_checks_of_scikit_learn_pass(estimator: Any, check: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         check(estimator)

@@ -33,7 +33,7 @@ CHECKS = [(estimator, check) for each in ESTIMATORS for estimator, check in esti
 
 
 @pytest.mark.parametrize(("estimator", "check"), CHECKS, ids=_name)
-def test_scikit_learn_finds_nothing_to_complain_of(estimator: Any, check: Any) -> None:
+def test_the_checks_of_scikit_learn_pass(estimator: Any, check: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         check(estimator)
@@ -93,7 +93,7 @@ def test_a_spec_may_name_its_target_and_be_fitted_with_arrays_of_labels(people: 
     assert np.mean(predicted[y == "high"] == "high") >= 0.9
 
 
-def test_what_is_said_twice_is_refused(people: tuple[pd.DataFrame, pd.Series]) -> None:
+def test_arguments_given_twice_are_refused(people: tuple[pd.DataFrame, pd.Series]) -> None:
     X, y = people
     with pytest.raises(ValueError, match="leave out max_depth"):
         OptimalTreeClassifier(spec="minimize errors\nrequire depth <= 1", max_depth=2).fit(X, y)
@@ -163,7 +163,7 @@ def test_no_leaf_weighs_less_than_its_share(people: tuple[pd.DataFrame, pd.Serie
     assert OptimalTreeClassifier(min_weight_fraction_leaf=1).fit(X, y).n_leaves_ == 1
 
 
-def test_weights_are_rows_and_zero_is_none(people: tuple[pd.DataFrame, pd.Series]) -> None:
+def test_a_weight_is_a_number_of_copies_and_zero_removes_the_row(people: tuple[pd.DataFrame, pd.Series]) -> None:
     X, y = people
     weight = np.arange(len(y)) % 3
     repeated = np.repeat(np.arange(len(y)), weight)
@@ -226,7 +226,7 @@ def test_probabilities_are_the_shares_of_leaves(people: tuple[pd.DataFrame, pd.S
         assert np.allclose(shares[leaves == leaf, 0], np.mean(y[leaves == leaf] == "high"))
 
 
-def test_gaps_are_an_error_until_said_what_they_mean(people: tuple[pd.DataFrame, pd.Series]) -> None:
+def test_missing_values_are_an_error_until_declared(people: tuple[pd.DataFrame, pd.Series]) -> None:
     X, y = people
     X = X.copy()
     X.loc[3:20, "income"] = np.nan

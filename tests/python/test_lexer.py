@@ -42,7 +42,7 @@ def test_examples_are_colored_whole_and_without_errors(path: Path) -> None:
     assert wanted <= {kind for kind, _ in tokens}
 
 
-def test_words_have_their_kinds() -> None:
+def test_words_have_the_right_token_types() -> None:
     text = (
         'predict class is "a" # why\nrequire parity_gap(sex) <= 5%\nminimize depth + 1_000.5 * `a b`\ncolumn x : number'
     )

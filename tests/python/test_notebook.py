@@ -106,7 +106,7 @@ def test_wrong_lines(line: str, message: str) -> None:
         solve_cell(line, SPEC, {}, quiet=True)
 
 
-def test_the_bar_tells_how_much_is_closed_share() -> None:
+def test_the_progress_bar_shows_the_closed_gap() -> None:
     assert closed_share(Progress(1.0, None, None)) is None
     assert closed_share(Progress(1.0, (Fraction(4),), Fraction(3), evidence=BELOW)) == 0.75
     assert closed_share(Progress(1.0, (Fraction(4),), Fraction(4), evidence=BELOW)) == 1

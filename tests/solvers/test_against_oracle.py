@@ -110,6 +110,6 @@ def test_every_status_occurs() -> None:
     assert statuses == {Status.OPTIMAL, Status.INFEASIBLE}
 
 
-def test_a_count_equal_to_one_beside_other_columns_is_no_choice_of_one() -> None:
+def test_a_count_equal_to_one_with_other_columns_is_not_an_exactly_one_constraint() -> None:
     """The row of that requirement has coefficients 1 and right-hand side 1, but a column with larger values."""
     assert check("cpsat alone", 5042)

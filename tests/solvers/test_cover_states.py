@@ -45,7 +45,7 @@ def test_arcs_split_their_parents() -> None:
         assert sets[no] == sets[parent] - sets[yes]
 
 
-def test_equal_splits_are_one_arc_unless_told_apart() -> None:
+def test_equal_splits_are_one_arc_unless_features_are_distinguished() -> None:
     bits = np.array([[True, False, True], [False, True, False], [True, True, False]])
     packed, count = cover.pack_bits(bits), np.ones(3, np.int64)
     assert len(cover.enumerate_states(packed, count, 2).parent) == 2

@@ -182,7 +182,7 @@ def test_narrowed_gaps_keep_every_loss_up_to_the_limit(kind: str) -> None:
             assert after == before if before <= most else after > most
 
 
-def test_dear_tests_become_cheaper_and_stay_too_dear() -> None:
+def test_expensive_tests_are_rescaled_and_stay_too_expensive() -> None:
     loss = _loss("squared", [0, 1], [1, 1])
     total = Sum(((Fraction(1), loss), (Fraction(1), CostOfTests((10**12, 0, 1)))))
     smaller = narrowed(total, Fraction(1, 2))

@@ -10,7 +10,7 @@ from random import Random
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from faultless_problems import GOALS, faultless_problem
+from perfect_problems import GOALS, perfect_problem
 
 from treeml.backends.contract import Deadline, Limits, Status, Stop
 from treeml.backends.oracle.backend import OracleBackend
@@ -93,7 +93,7 @@ def test_hitting_sets_are_trees(name: str) -> None:
 
 
 def random_instance(seed: int) -> Instance:
-    return instance_of(faultless_problem(seed))
+    return instance_of(perfect_problem(seed))
 
 
 def test_support_sets_are_those_that_trying_all_finds() -> None:
@@ -154,25 +154,25 @@ def test_shape_by_shape_finds_what_the_joined_search_finds() -> None:
     assert found > 10
 
 
-def test_what_it_does_not_take_is_refused() -> None:
-    problem = faultless_problem(5, GOALS["leaves"])
+def test_a_bound_that_allows_errors_is_refused() -> None:
+    problem = perfect_problem(5, GOALS["leaves"])
     loose = problem.asking(problem.goals, (bound(problem.bounds[0].sum, "<=", 1, "errors"),))
     said = [refusal.because for refusal in ParameterizedBackend().refusals(loose)]
     assert any("leaves room" in because for because in said)
 
 
 def test_without_time_there_is_a_greedy_tree() -> None:
-    answer = ParameterizedBackend().solve(faultless_problem(5, GOALS["leaves"]), Limits(Deadline.after(0)))
+    answer = ParameterizedBackend().solve(perfect_problem(5, GOALS["leaves"]), Limits(Deadline.after(0)))
     assert (answer.status, answer.stop) == (Status.FEASIBLE, Stop.TIME)
 
 
 def test_a_listener_stops_it() -> None:
-    answer = ParameterizedBackend().solve(faultless_problem(5, GOALS["leaves"]), on_progress=lambda moment: False)
+    answer = ParameterizedBackend().solve(perfect_problem(5, GOALS["leaves"]), on_progress=lambda moment: False)
     assert answer.stop is Stop.INTERRUPTED
 
 
 def test_little_memory_forgets_and_still_proves() -> None:
-    problem = faultless_problem(5, GOALS["leaves"])
+    problem = perfect_problem(5, GOALS["leaves"])
     answer = ParameterizedBackend().solve(problem, Limits(memory=1))
     assert (answer.status, answer.objective) == (Status.OPTIMAL, OracleBackend().solve(problem).objective)
 

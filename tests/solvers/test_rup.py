@@ -38,7 +38,7 @@ def test_accepts_proofs(name: str) -> None:
     assert check_text(dimacs(clauses), proof) is None
 
 
-def test_rejects_a_proof_of_something_else() -> None:
+def test_rejects_a_proof_of_another_formula() -> None:
     clauses = pigeons()
     proof = "\n".join(proof_of(clauses, "g4")).encode()
     for left_out in range(PIGEONS + 1):

@@ -181,7 +181,7 @@ def test_conflicts_are_named(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SOLVERS)
-def test_a_conflict_that_depth_has_no_part_in(name: str) -> None:
+def test_a_conflict_that_does_not_involve_depth(name: str) -> None:
     cost = np.array([[1, 0]] * 16, np.int64)
     positive = Sum(((ONE, Predicted(1 - cost)),))
     low, high = Bound(positive, ">=", Fraction(9), "many"), Bound(positive, "<=", Fraction(3), "few")
@@ -230,7 +230,7 @@ def test_gurobi_solves_small_models(formulation: str) -> None:
 
 
 @pytest.mark.skipif(find_spec("gurobipy") is None, reason="gurobipy is not installed")
-def test_the_limit_of_gurobis_licence_is_seen_before_anything_is_built() -> None:
+def test_the_licence_limit_of_gurobi_is_checked_before_the_model_is_built() -> None:
     from treeml.backends.solvers.engines import gurobi
 
     if not gurobi._is_size_limited():
@@ -330,7 +330,7 @@ def leafy(limit: int) -> Bound:
 
 
 @pytest.mark.parametrize("name", ["cpsat", "mip"])
-def test_a_solver_can_be_left_to_prove_everything(name: str) -> None:
+def test_a_solver_can_prove_everything_by_itself(name: str) -> None:
     problem = parity(4, 3, (leafy(5),))
     one, other = (solve(name, problem, presolve=presolve) for presolve in (True, False))
     assert one.status is other.status is Status.OPTIMAL
@@ -411,7 +411,7 @@ def hard(rows: int, depth: int = 4) -> Problem:
     ids=lambda value: " ".join(map(str, value.values())) if isinstance(value, dict) else value,
 )
 @pytest.mark.parametrize("rows", [120, 900])
-def test_a_second_is_kept_with_a_true_bound(name: str, options: dict[str, Any], rows: int) -> None:
+def test_a_limit_of_one_second_is_kept_with_a_valid_bound(name: str, options: dict[str, Any], rows: int) -> None:
     from treeml.problem.evaluate import evaluate_goals, meets_all
 
     problem = hard(rows)
@@ -495,7 +495,7 @@ def test_either_difference_of_a_gap_is_one_sum() -> None:
 
 
 @pytest.mark.parametrize("name", SOLVERS)
-def test_a_gap_that_nothing_can_keep_is_refuted(name: str) -> None:
+def test_an_impossible_gap_is_proved_infeasible(name: str) -> None:
     problem = parity(3, 2)
     gap = [Bound(difference(problem, sign), "<=", Fraction(-1), "gap") for sign in (1, -1)]
     answer = solve(name, problem.asking(problem.goals, (*problem.bounds, *gap)))
@@ -550,7 +550,7 @@ def test_a_signal_stops_every_solver_with_the_best_tree_so_far(name: str, option
     assert answer.tree is not None
 
 
-def test_a_solver_that_knows_nothing_is_not_quoted() -> None:
+def test_an_unknown_solver_bound_is_not_reported() -> None:
     """Solvers that have just begun report minus infinity; the bound row by row is better and may be enough."""
     problem = raw(depth=2)
     nothing = Proved(-(10**20), Evidence("solver bound"))

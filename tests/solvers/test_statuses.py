@@ -82,7 +82,7 @@ def test_an_optimum_below_its_own_bound_proves_neither(solver: str, status: str,
         assert (outcome.end, outcome.bound) == (SolverEnd.FAILED, None)
 
 
-def test_an_optimum_that_is_no_solution_is_none() -> None:
+def test_an_optimum_without_a_solution_is_a_failure() -> None:
     outcome = outcome_of("HiGHS", "kOptimal", lambda: None, lambda: 3, lambda found: 3)
     assert (outcome.end, outcome.values) == (SolverEnd.FAILED, None)
 
@@ -100,7 +100,7 @@ def test_an_unknown_status_is_a_failure() -> None:
         row_of("CP-SAT", "SURE")
 
 
-def test_what_a_callback_passes_counts_by_its_row() -> None:
+def test_a_callback_bound_is_used_only_if_its_status_allows() -> None:
     assert callback_bound("CP-SAT", "bound_callback", None) is None
     assert callback_bound("CP-SAT", "UNKNOWN", 0) is None
     known = callback_bound("CP-SAT", "bound_callback", 5)
@@ -121,11 +121,11 @@ def test_an_outcome_without_evidence_cannot_be_made() -> None:
 
 
 @pytest.mark.parametrize("endless", [float("inf"), -float("inf"), float("nan"), 1e20, -1e20, 1e100, -1e100])
-def test_an_infinity_of_a_solver_is_no_bound(endless: float) -> None:
+def test_an_infinite_solver_value_is_not_a_bound(endless: float) -> None:
     assert whole_bound(endless, 0.0) is None
 
 
-def test_what_floats_may_have_added_is_taken_off_before_rounding_up() -> None:
+def test_float_errors_are_subtracted_before_rounding_up() -> None:
     plain = accuracy_for(program(), 1e-10)
     assert plain.whole_bound(74.0) == 74
     assert plain.whole_bound(73.4) == 74
@@ -138,7 +138,7 @@ def test_what_floats_may_have_added_is_taken_off_before_rounding_up() -> None:
     assert (accuracy_for(replace(wide, upper=np.full(8, 10**12, np.int64)), 1e-10).whole_bound(74.0) or 0) < 74
 
 
-def test_duals_bound_in_whole_numbers_whatever_they_are() -> None:
+def test_any_duals_give_a_valid_integer_bound() -> None:
     made = program(12, 4)
     best = highs.solve_program(made, EVER)
     assert best.bound is not None
@@ -245,7 +245,7 @@ def test_an_invalid_model_of_cpsat_is_a_failure() -> None:
     assert (outcome.raw, outcome.end, outcome.bound) == ("MODEL_INVALID", SolverEnd.FAILED, None)
 
 
-def test_cpsat_without_an_objective_tells_no_bound() -> None:
+def test_cpsat_without_an_objective_reports_no_bound() -> None:
     from ortools.sat.python import cp_model
 
     model = cp_model.CpModel()
@@ -258,7 +258,7 @@ def test_cpsat_without_an_objective_tells_no_bound() -> None:
     assert not any(told)
 
 
-def test_a_goal_that_is_the_same_for_all_is_bounded_by_itself() -> None:
+def test_a_constant_goal_is_its_own_bound() -> None:
     made = replace(program(), cost=np.zeros(8, np.int64), offset=-8)
     for engine in ENGINES.values():
         outcome = engine.solve_program(made, EVER)
@@ -281,7 +281,7 @@ def test_highs_that_is_stopped_at_once(option: str, value: float, status: str) -
     assert outcome.bound is None or outcome.bound.least <= best.bound.least
 
 
-def test_highs_that_never_ran_says_nothing() -> None:
+def test_highs_that_never_ran_reports_nothing() -> None:
     solver = highs._model(program(), whole=True, threads=1, seed=0)
     outcome = highs._outcome(solver, program(), [], accuracy_for(program(), highs.FINEST))
     assert (outcome.raw, outcome.end, outcome.bound, outcome.values) == ("kNotset", SolverEnd.FAILED, None, None)
@@ -310,7 +310,7 @@ def test_scip_that_is_stopped_at_once(parameter: str, value: float, status: str)
     assert outcome.end is not SolverEnd.OPTIMAL or outcome.bound is not None
 
 
-def test_scip_that_never_ran_says_nothing() -> None:
+def test_scip_that_never_ran_reports_nothing() -> None:
     model, variables = scip.write_model(program())
     outcome = scip._outcome(model, variables, program(), [], accuracy_for(program(), scip.FINEST))
     assert (outcome.end, outcome.bound, outcome.values) == (SolverEnd.FAILED, None, None)

@@ -68,7 +68,7 @@ def test_leaves_do_not_overlap() -> None:
             assert top != other_top or other_left <= left or other_left >= left + width
 
 
-def test_shares_are_never_rounded_to_all_or_nothing() -> None:
+def test_shares_are_never_rounded_to_0_or_100_percent() -> None:
     leaf = TreeLeaf("a", 100_000, (99_999, 1), (Fraction(99_999), Fraction(1)))
     assert str(Tree(leaf, "classes", "y", ("a", "b"))) == "y = a  [100,000 rows: a >99.9%, b <0.1%]"
 

@@ -103,7 +103,7 @@ def test_the_text_of_a_cut_is_the_cut() -> None:
 
 
 @pytest.mark.parametrize("rule", ["", "binarize b by width(3)", "binarize b by width(7)", "binarize b by quantiles(3)"])
-def test_what_is_printed_parts_the_training_rows_alike(rule: str) -> None:
+def test_printed_thresholds_separate_the_training_rows_in_the_same_way(rule: str) -> None:
     chance = random.Random(len(rule))
     for number in range(10):
         values = [round(chance.uniform(0, 1), chance.choice([1, 2, 16])) for _ in range(12)]

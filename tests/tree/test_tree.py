@@ -144,7 +144,7 @@ def test_labels_come_back_as_they_went_in() -> None:
 
 @pytest.mark.parametrize("levels", [(0, 1), (False, True), ("0", "1"), ("false", "true")])
 @pytest.mark.parametrize("values", [[0, 1], [False, True], [0.0, 1.0], ["0", "1"]])
-def test_truths_are_the_same_however_they_are_written(levels: tuple[Any, Any], values: list[Any]) -> None:
+def test_truth_values_are_equal_in_every_notation(levels: tuple[Any, Any], values: list[Any]) -> None:
     test = trees.TreeTest("x", "is true", (levels[1],))
     tree = Tree(
         Branch(test, TreeLeaf("b"), TreeLeaf("a")),
@@ -159,7 +159,7 @@ def test_truths_are_the_same_however_they_are_written(levels: tuple[Any, Any], v
     assert tree.predict(np.array(values)[:, None]).tolist() == ["a", "b"]
 
 
-def test_medians_take_the_place_of_what_is_missing() -> None:
+def test_missing_values_are_replaced_by_medians() -> None:
     age = np.array([1.0, 2.0, np.nan, 7.0])
     columns = {
         "age": Column("age", "number", age, (), np.isnan(age)),
@@ -252,7 +252,7 @@ def small_dataset() -> tuple[Dataset, list[Question]]:
     return dataset, [Question("a", "true", "yes"), Question("b", "level", "z"), Question("a", "true", "yes")]
 
 
-def test_a_split_with_an_empty_side_is_contracted_and_no_other() -> None:
+def test_only_splits_with_an_empty_side_are_contracted() -> None:
     dataset, questions = small_dataset()
     good, bad = nodes.Leaf(1), nodes.Leaf(0)
     same = nodes.Split(1, good, good)
@@ -285,7 +285,7 @@ def test_a_start_tree_may_put_its_questions_differently() -> None:
 SAME = ("task", "target", "classes", "outputs", "fields", "inputs")
 
 
-def test_a_start_tree_that_asks_something_else_is_none() -> None:
+def test_a_start_tree_with_unknown_tests_is_not_used() -> None:
     tree = flower()
     questions = [Question("length", "at most", 2.4), Question("color", "level", "red")]
     assert lower_tree(tree, questions, ("long", "short")) is None

@@ -104,7 +104,7 @@ def changed(path: str, value: Any) -> dict[str, Any]:
         ("columns.0.fill", "x", "columns[0].fill", "is not a value of the column"),
     ],
 )
-def test_what_is_wrong_is_refused_with_its_place(path: str, value: Any, place: str, what: str) -> None:
+def test_invalid_json_is_refused_with_its_place(path: str, value: Any, place: str, what: str) -> None:
     with pytest.raises(DataError) as refusal:
         Tree.from_json(changed(path, value))
     where = f"`{place}` of the tree" if place else "the tree"

@@ -110,6 +110,14 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             "the rescaled problem allows the same trees in the same order, and its bound was converted back",
             bound=[BOUND], optimal=[OPTIMAL], infeasible=[INFEASIBLE],
         ),
+        "fewer requirements": _resting(
+            "requirements only exclude trees, so what holds without some of them holds with them",
+            bound=[BOUND], optimal=[OPTIMAL], infeasible=[INFEASIBLE],
+        ),
+        "handed over": _resting(
+            "another back-end went on from the tree and the bound, and proved it",
+            bound=[BOUND], optimal=[OPTIMAL], infeasible=[INFEASIBLE],
+        ),
         "fewer rows": _resting("already for some of the rows there is no tree", infeasible=[INFEASIBLE]),
         "goals in turn": _resting(
             "each goal was proved optimal with the earlier ones held at their optimum",
@@ -120,8 +128,17 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             bound=ANY, optimal=ANY, infeasible=[INFEASIBLE],
         ),
         "less and less": _resting(
-            "the last tree is optimal: a value one step smaller was proved impossible",
+            "there is no tree up to a value, so no tree has less than one step of the grid above it",
             bound=[INFEASIBLE], optimal=[INFEASIBLE], infeasible=[INFEASIBLE],
+        ),
+        "quotient by quotient": _resting(
+            "numerator - s * denominator is at least its bound for every tree, at one or several s, so no quotient is "
+            "below s + bound / denominator",
+            bound=[BOUND, OPTIMAL], optimal=[BOUND, OPTIMAL], infeasible=[INFEASIBLE],
+        ),
+        "looser limits": _resting(
+            "no tree within looser limits is better, or there is none, and all trees within these limits are of them",
+            bound=[BOUND], optimal=[OPTIMAL], infeasible=[INFEASIBLE],
         ),
         "race": _resting(
             "a member of the race proved it", bound=[BOUND], optimal=[OPTIMAL], infeasible=[INFEASIBLE]

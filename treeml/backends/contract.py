@@ -14,11 +14,15 @@ from enum import Enum
 from fractions import Fraction
 from time import monotonic
 from types import MappingProxyType
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from treeml.backends.claims import Proof, require
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Node
+
+if TYPE_CHECKING:  # numpy costs start-up time
+    import numpy as np
+    from numpy.typing import NDArray
 
 # -- what a back-end is given ---------------------------------------------------------
 
@@ -163,6 +167,11 @@ class Capabilities:
     carries: Carries | None = Carries()  # None: integers of any size
     automatic: bool = True  # may it be chosen for a problem that names no back-end?
     runs_others: bool = False  # does it run other back-ends? (a comparison of all back-ends leaves it out)
+    quick: bool = False  # as fast as a greedy heuristic on small trees? (then boosting calls it in every round)
+    many_tests: bool = False  # for the fewest leaves: does its time grow with the leaves rather than with the tests?
+    shallow_search: bool = False  # may `improve` run treeml/native/shallow in its place, to make subtrees shallower?
+    variants: tuple[str, ...] = ()  # options to test besides the defaults, as a spec writes them: ("presolve = false",)
+    aliases: tuple[str, ...] = ()  # names of other tools that users try; the message then suggests this back-end
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +197,7 @@ class Refusal:
 
 
 OnProgress = Callable[[Progress], bool | None]  # False stops the search
+Reprice = Callable[["NDArray[np.int64]", Deadline, Node | None], Answer]  # costs, rows x classes -> the best tree
 Solve = Callable[[Problem, Limits, Node | None, OnProgress | None], Answer]  # what the steps of a plan wrap
 
 
@@ -216,6 +226,12 @@ class Backend(Protocol):
 
     def unsat_core(self, problem: Problem, limits: Limits) -> list[str] | None:
         """Names of some of the problem's bounds that already exclude every tree; None if it cannot tell."""
+
+    def repricing(self, problem: Problem, limits: Limits, rows: NDArray[np.intp]) -> Reprice | None:
+        """A solver that keeps the rows and bounds of the problem and takes new costs of predictions in every call.
+
+        Only `rows` have costs other than 0. None if it has no such solver; then `solve` is called each time.
+        """
 
     def solve(
         self,
@@ -249,6 +265,9 @@ class BackendBase(ABC):
         return ""
 
     def unsat_core(self, problem: Problem, limits: Limits) -> list[str] | None:
+        return None
+
+    def repricing(self, problem: Problem, limits: Limits, rows: NDArray[np.intp]) -> Reprice | None:
         return None
 
     @abstractmethod

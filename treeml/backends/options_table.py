@@ -13,13 +13,6 @@ from typing import Any
 from treeml.backends.registry import BUILT_IN, get
 from treeml.lang.backend_options import TABLE, declared_options
 
-# What people who know other tools write -> the back-end they want.
-ALIASES = {
-    "cp_sat": "cpsat", "cp-sat": "cpsat", "ortools": "cpsat", "or_tools": "cpsat", "cp": "cpsat", "scip": "mip",
-    "highs": "mip", "gurobi": "mip", "cplex": "mip", "milp": "mip", "ilp": "mip", "dl85": "native", "murtree": "native",
-    "gosdt": "native", "streed": "native", "rc2": "maxsat", "pysat": "sat", "sklearn": "cart", "brute_force": "oracle",
-}  # fmt: skip
-
 
 def options_table() -> dict[str, Any]:
     """The content of the file; the options of a back-end are null if it reads them from a library."""
@@ -30,7 +23,8 @@ def options_table() -> dict[str, Any]:
         else None
         for name, backend in backends.items()
     }
-    return {"aliases": ALIASES, "backends": options}
+    aliases = {alias: name for name, backend in backends.items() for alias in backend.can.aliases}
+    return {"aliases": aliases, "backends": options}
 
 
 def options_json() -> str:

@@ -6,18 +6,17 @@ no back-end, and importing a back-end does not import its solver.
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from typing import Any, TypeGuard
 
 from treeml.backends.contract import Backend
 from treeml.lang.diagnostic import BackendError, Diagnostic, RefusedError
+from treeml.lang.plugins import BACKENDS, installed
 from treeml.lang.suggest import did_you_mean
 
-GROUP = "treeml.backends"
+GROUP = BACKENDS
 
 # The entries of pyproject.toml in this group, so that a checkout works without being installed; a test compares them.
 BUILT_IN: Mapping[str, str] = {
@@ -65,6 +64,11 @@ def automatic() -> tuple[Backend, ...]:
     return tuple(backend for backend in all() if backend.can.automatic)
 
 
+def default_name() -> str:
+    """The back-end that is tried first."""
+    return PREFERENCE[0]
+
+
 def names_of_single() -> tuple[str, ...]:
     """The names of all back-ends except those that run others; one that does not load is among them."""
     loaded = ((name, _load(name, entry)) for name, entry in _sorted_entries())
@@ -87,21 +91,7 @@ def _sorted_entries() -> list[tuple[str, EntryPoint]]:
 
 def _entries() -> dict[str, EntryPoint]:
     """All entry points by name. A built-in name always wins: another package cannot replace `oracle`."""
-    # Scanning the installed packages takes longer than a small solve, so it is repeated only when a folder changed.
-    return {**_found(entry_points, tuple(map(_changed, sys.path))), **_own()}
-
-
-@lru_cache(maxsize=1)
-def _found(look: Callable[..., Iterable[EntryPoint]], folders: tuple[tuple[str, int], ...]) -> dict[str, EntryPoint]:
-    return {entry.name: entry for entry in look(group=GROUP)}
-
-
-def _changed(folder: str) -> tuple[str, int]:
-    """The folder and the time of its last change (a file added or removed)."""
-    try:
-        return folder, os.stat(folder or ".").st_mtime_ns
-    except OSError:
-        return folder, 0
+    return {**installed(GROUP), **_own()}
 
 
 @lru_cache(maxsize=1)

@@ -13,6 +13,7 @@ from time import monotonic
 
 from treeml.backends.claims import Contradiction, Evidence, UnfoundedClaim, is_sharp
 from treeml.backends.contract import NO_LIMITS, Answer, Backend, Limits, OnProgress, Status, Stop
+from treeml.backends.equal_sides import without_equal_sides
 from treeml.backends.options import settle, threaded
 from treeml.backends.planning.plan import Plan
 from treeml.lang.diagnostic import BackendError, Diagnostic, SpecError
@@ -45,7 +46,8 @@ def run(
         raise BackendError(_unverified(plan.backend, "B520", str(unfounded))) from unfounded
     except Exception as error:
         raise BackendError(_failed(plan.backend, error)) from error
-    answer = no_more_than_shown(plan.problem, checked(plan, answer, start))
+    answer = without_equal_sides(plan.problem, checked(plan, answer, start))
+    answer = no_more_than_shown(plan.problem, answer)
     statistics = {"seconds": monotonic() - began, **answer.statistics}
     notes = answer.notes
     if limits.memory is not None and not plan.backend.can.keeps_memory:

@@ -36,7 +36,7 @@ WHY_CODES = {"feasible": 0, "infeasible": INFEASIBLE, "unknown": NO_TREE}
     multiple=True,
     help="With --why: find the nearest value of this requirement at which a tree exists.",
 )
-@click.option("--parameters", is_flag=True, help="Report the parameters of a faultless tree on these data.")
+@click.option("--parameters", is_flag=True, help="Report the parameters of a perfect tree on these data.")
 @output_options("as_json", "style")
 @untrusted_option
 def command(

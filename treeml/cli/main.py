@@ -13,11 +13,14 @@ from io import StringIO
 import click
 
 from treeml.cli.output import say
+from treeml.lang.display import short_lines
 
 COMMANDS = {
     "backends": "backends",
     "bench": "bench",
+    "certify": "certify",
     "check": "check",
+    "check-certificate": "check_certificate",
     "check-proof": "check_proof",
     "compare": "compare",
     "completion": "completion",
@@ -71,5 +74,5 @@ def run() -> None:
     except click.ClickException as error:
         message = StringIO()
         error.show(message)
-        say(message.getvalue().rstrip("\n"), err=True)  # it may quote what was typed
+        say(short_lines(message.getvalue().rstrip("\n")), err=True)  # it may quote what was typed
         sys.exit(error.exit_code)

@@ -36,6 +36,7 @@ from treeml.solving.options import RunOptions
 @run_options(*LIMITS)
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="How many run at once, here.")
 @click.option("--cluster", metavar="ADDRESS", help="Run on the Dask cluster with this address.")
+@click.option("--reuse/--no-reuse", default=True, help="Take over answers that settle other limits.", show_default=True)
 @records_option
 @resume_option
 @click.option("--plot", type=click.Path(path_type=Path), help="Draw the trade-off: x.png, x.svg, x.pdf or x.json.")

@@ -46,6 +46,7 @@ class SweepArguments:
     backends: str | None = None
     jobs: int = 1
     cluster: str | None = None
+    reuse: bool = True
     output: Path | None = None
     resume: bool = False
     plot: Path | None = None
@@ -70,6 +71,7 @@ def sweep_specs(models: Sequence[tuple[str, Model]], options: RunOptions, argume
             cluster=arguments.cluster,
             journal=journal,
             options=options,
+            reuse=arguments.reuse,
         )
         for record in found:
             records.append(record)
@@ -128,9 +130,10 @@ def _text(records: Sequence[Record]) -> str:
         unseen: dict[str, str] = {}
         for part in record.get("validation", {}).get("parts", ()):
             unseen = {f"unseen {name}": readable(value) for name, value in part["test"].items()}
-        kept = {name: row[name] for name in row if name in ("spec", "data", "back-end", "status", "objective", "why")}
+        shown = ("spec", "data", "back-end", "status", "objective", "reason")
+        kept = {name: row[name] for name in row if name in shown}
         fold = {"fold": record["fold"]} if record.get("fold") else {}
-        rows.append({**record["params"], **fold, **kept, **measures, **unseen, "seconds": row["seconds"]})
+        rows.append({**record["params"], **fold, **kept, **measures, **unseen, "seconds": row["total (s)"]})
     return table_text(rows)
 
 

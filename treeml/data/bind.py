@@ -13,14 +13,15 @@ from treeml.data import spec_checks
 from treeml.data.classes import are_classes, classes_of
 from treeml.data.mentions import Mention, mentions, uses
 from treeml.data.missing import fill
+from treeml.data.rounding import Rounding, reads_weights, targets_may_be_rounded, weights_may_be_rounded
 from treeml.data.scaling import EXACT, fit, whole_fractions, whole_numbers
 from treeml.data.table import BitColumns, Column, Dataset, Table, Whole, label_text
 from treeml.lang.diagnostic import DataError, Diagnostic
-from treeml.lang.measures import MEASURES
+from treeml.lang.measures import BUILT_IN, MEASURES
 from treeml.lang.spec import Spec, Use
 
-_SAFE = 2**62  # sums of targets stay below this
-_LARGEST = 2**58  # and each target below this, so that solvers can shift them
+_SAFE = 2**62  # sums of weights, and of targets, stay below this
+_LARGEST = 2**58  # and each target below this, so that solvers can shift them; exact sums of weights for every solver
 LEAST_DIGITS = 1_000_000  # weights are never rounded more coarsely than to mean / this
 _KEPT = 10**9  # rounding must leave every weight and cost at least this many units
 _TRUTHS = (("0", "1"), ("false", "true"), ("no", "yes"))
@@ -51,13 +52,13 @@ def bind(spec: Spec, table: Table, *, keep: bool = False) -> Dataset:
     if any(mistake.code in ("D416", "T301") for mistake in mistakes) or (target is None and roles.target is not None):
         raise DataError(_in_order(mistakes))  # without a target, what else is wrong cannot be known
     positive = _positive(spec, table, classes, roles.uses, notes, mistakes)
-    mistake_cost, mistake_scale = _mistake_costs(spec, table, classes, notes, mistakes)
+    mistake_cost, mistake_scale = _mistake_costs(spec, table, classes, mistakes)
     sound = roles.weight if roles.weight in table.columns and not mistakes else None
-    weight, weight_scale = _weights(spec, table, sound, classes, actual, mistake_cost, notes, mistakes)
+    weights = _weights(spec, table, sound, classes, actual, mistake_cost, notes, mistakes)
     outputs: list[Column] = []
     if not as_classes and not mistakes:
         outputs = [table.columns[name] for name in roles.clustered] or ([target] if target is not None else [])
-    targets, target_scale = _targets(outputs, table.rows, notes)
+    targets, target_scale, target_error = _targets(spec, table, outputs, notes, mistakes)
     dataset = Dataset(
         spec=spec,
         table=table,
@@ -68,8 +69,8 @@ def bind(spec: Spec, table: Table, *, keep: bool = False) -> Dataset:
         classes=classes,
         actual=actual,
         positive=positive,
-        weight=weight,
-        weight_scale=weight_scale,
+        weight=weights.whole,
+        weight_scale=weights.scale,
         targets=targets,
         target_scale=target_scale,
         mistake_cost=mistake_cost,
@@ -77,6 +78,8 @@ def bind(spec: Spec, table: Table, *, keep: bool = False) -> Dataset:
         test_cost=dict(spec.test_costs),
         notes=tuple(notes),
         given=given,
+        rounding=Rounding(weights.error, target_error, weights.moved),
+        given_weight=weights.given,
     )
     mistakes += spec_checks.unknown_classes_and_groups(dataset, roles.uses)
     if mistakes:
@@ -193,7 +196,7 @@ def _positive(
 
 
 def _mistake_costs(
-    spec: Spec, table: Table, classes: tuple[Any, ...], notes: list[str], mistakes: list[Diagnostic]
+    spec: Spec, table: Table, classes: tuple[Any, ...], mistakes: list[Diagnostic]
 ) -> tuple[Whole, Fraction]:
     size = len(classes)
     if not spec.mistake_costs:
@@ -210,17 +213,22 @@ def _mistake_costs(
         if not unknown:
             costs[number[predicted]][number[real]] = cost
     whole, scale = whole_fractions([cost for row in costs for cost in row])
-    if max(map(abs, whole), default=0) > EXACT:
-        exact = [cost for row in costs for cost in row]
-        whole, scale, moved = fit(exact, [1] * size * size, EXACT, EXACT)
-        if any(cost and abs(cost) < _KEPT * scale for cost in exact):
-            spans = (spec.spans.get(f"cost predicted:{each}") for each, _ in spec.mistake_costs)
-            mistakes.append(spec_checks.too_many_digits("costs of mistakes", table, next(spans, None)))
-        notes.append(
-            f"costs of mistakes were rounded to multiples of {float(scale):g}; "
-            f"their total moves by at most {float(moved):.2g}"
-        )
+    if max(map(abs, whole), default=0) > _SAFE:
+        spans = (spec.spans.get(f"cost predicted:{each}") for each, _ in spec.mistake_costs)
+        mistakes.append(spec_checks.too_many_digits("costs of mistakes", table, next(spans, None)))
+        whole = [0] * len(whole)
     return np.array(whole, dtype=np.int64).reshape(size, size), scale
+
+
+@dataclass(frozen=True, slots=True)
+class _Weights:
+    """Row weights = whole * scale, the largest change by rounding, relative to the weight, and all changes together."""
+
+    whole: Whole
+    scale: Fraction = Fraction(1)
+    error: Fraction = Fraction(0)
+    moved: Fraction = Fraction(0)
+    given: tuple[NDArray[Any], Fraction] | None = None
 
 
 def _weights(
@@ -232,51 +240,87 @@ def _weights(
     costs: Whole,
     notes: list[str],
     mistakes: list[Diagnostic],
-) -> tuple[Whole, Fraction]:
-    """Row weights as whole numbers whose sum, times the largest cost, stays below 2**53 if enough digits remain.
+) -> _Weights:
+    """Row weights as whole numbers, exact if their sum, times the largest cost, stays below 2**58.
 
-    Otherwise the product is too large for whole numbers, and the measure that needs it reports that. Weights are
-    rounded only if all of them keep their leading digits; else they stay exact, too large for some back-ends.
+    Beyond that they are rounded if `rounding.py` allows it and all of them keep their leading digits. Otherwise they
+    are exact up to 2**62, too large for some back-ends, or refused.
     """
-    most = max(EXACT // max(1, int(np.abs(costs).max(initial=1))), LEAST_DIGITS * table.rows)
     if name is None and not spec.class_weights:
-        return np.ones(table.rows, dtype=np.int64), Fraction(1)
+        return _Weights(np.ones(table.rows, dtype=np.int64))
     column = table.columns[name] if name is not None else None
     values = np.ones(table.rows) if column is None else spec_checks.numbers_of(column)
-    if not spec.class_weights:
-        weight, scale, moved = whole_numbers(values, most, EXACT)
-        if moved and _least(weight) < _KEPT:
-            weight, scale, moved = whole_numbers(values, _LARGEST, _LARGEST)
-    else:
-        number = {label_text(label): code for code, label in enumerate(classes)}
-        factors = [Fraction(1)] * len(classes)
-        for label, factor in spec.class_weights.items():
-            if label in number:
-                factors[number[label]] = factor
-            else:
-                mistakes.append(
-                    spec_checks.unknown_class(label, classes, table, spec.spans.get(f"class weight:{label}"))
-                )
-        known, place = np.unique(values, return_inverse=True)
-        exact = [spec_checks.as_fraction(value) for value in known.tolist()]
-        pairs, where, counts = np.unique(
-            place.reshape(-1) * len(classes) + actual, return_inverse=True, return_counts=True
-        )
-        products = [exact[pair // len(classes)] * factors[pair % len(classes)] for pair in pairs.tolist()]
-        fitted, scale, moved = fit(products, counts.tolist(), most, EXACT)
-        if moved and _least(np.array(fitted)) < _KEPT:
-            fitted, scale, moved = fit(products, counts.tolist(), _LARGEST, _LARGEST)
-        weight = np.array(fitted, dtype=np.int64)[where.reshape(-1)]
+    products = _class_products(spec, table, values, classes, actual, mistakes) if spec.class_weights else None
+
+    def scaled(most: int, largest: int) -> tuple[Whole, Fraction, Fraction]:
+        if products is None:
+            return whole_numbers(values, most, largest)
+        exact, counts, where = products
+        fitted, scale, moved = fit(exact, counts, most, largest)
+        return np.array(fitted, dtype=np.int64)[where], scale, moved
+
+    is_priced = any(use.measure == "mistake_cost" or use.measure not in BUILT_IN for use in uses(spec))
+    dearest = max(1, int(np.abs(costs).max(initial=1))) if is_priced else 1
+    room = max(_LARGEST // dearest, LEAST_DIGITS * table.rows)
+    weight, scale, moved = scaled(room, room)
+    may_round = weights_may_be_rounded(spec)
+    if moved and not may_round:
+        weight, scale, moved = scaled(_SAFE - 1, _SAFE - 1)
+    elif moved:
+        # Rounded weights are useful to every solver only if they add up to less than 2**52.
+        coarse = scaled(max(EXACT // (2 * dearest), LEAST_DIGITS * table.rows), EXACT)
+        if _least(coarse[0]) >= _KEPT:
+            weight, scale, moved = coarse
     if not weight.any():
         mistakes.append(spec_checks.no_weight(spec, table, name))
-    if moved and (_least(weight) < _KEPT or bool(((weight == 0) & (values != 0)).any())):
+    if not moved:
+        return _Weights(weight, scale)
+    if not may_round or _least(weight) < _KEPT or bool(((weight == 0) & (values != 0)).any()):
         mistakes.append(spec_checks.too_many_digits("weights", table, spec.spans.get("weight")))
-    elif moved:
-        notes.append(
-            f"weights were rounded to multiples of {float(scale):g} to be exact whole numbers; "
-            f"their total moves by at most {float(moved):.2g}"
-        )
-    return weight, scale
+    notes.append(
+        f"weights were rounded to multiples of {float(scale):g}, so that their sums are exact; "
+        f"their total moves by at most {float(moved):.2g}"
+    )
+    # Half a unit, and what the multiplication of a float by a power of ten may add.
+    error = Fraction(1, 2 * int(weight[weight > 0].min(initial=_SAFE))) + Fraction(1, 2**51)
+    is_required = any(reads_weights(use) for each in spec.requirements for _, use in each.expression.parts)
+    return _Weights(weight, scale, error, moved, _unrounded(values, products) if is_required else None)
+
+
+def _unrounded(
+    values: NDArray[Any], products: tuple[list[Fraction], list[int], NDArray[np.intp]] | None
+) -> tuple[NDArray[Any], Fraction]:
+    """The weights of all rows as integers of any size, and their scale."""
+    if products is not None:
+        exact, _, where = products
+    else:
+        known, where = np.unique(values, return_inverse=True)
+        exact = [spec_checks.as_fraction(value) for value in known.tolist()]
+    whole, scale = whole_fractions(exact)
+    return np.array(whole, dtype=object)[where.reshape(-1)], scale
+
+
+def _class_products(
+    spec: Spec,
+    table: Table,
+    values: NDArray[Any],
+    classes: tuple[Any, ...],
+    actual: NDArray[np.int32],
+    mistakes: list[Diagnostic],
+) -> tuple[list[Fraction], list[int], NDArray[np.intp]]:
+    """The different products of a row's weight and its class's, how often each occurs, and that of every row."""
+    number = {label_text(label): code for code, label in enumerate(classes)}
+    factors = [Fraction(1)] * len(classes)
+    for label, factor in spec.class_weights.items():
+        if label in number:
+            factors[number[label]] = factor
+        else:
+            mistakes.append(spec_checks.unknown_class(label, classes, table, spec.spans.get(f"class weight:{label}")))
+    known, place = np.unique(values, return_inverse=True)
+    exact = [spec_checks.as_fraction(value) for value in known.tolist()]
+    pairs, where, counts = np.unique(place.reshape(-1) * len(classes) + actual, return_inverse=True, return_counts=True)
+    products = [exact[pair // len(classes)] * factors[pair % len(classes)] for pair in pairs.tolist()]
+    return products, counts.tolist(), where.reshape(-1)
 
 
 def _least(whole: Whole) -> int:
@@ -284,16 +328,23 @@ def _least(whole: Whole) -> int:
     return int(np.abs(whole[whole != 0]).min(initial=_KEPT))
 
 
-def _targets(outputs: list[Column], rows: int, notes: list[str]) -> tuple[Whole, Fraction]:
-    """Numeric targets, one column per output, in whole numbers of one scale."""
+def _targets(
+    spec: Spec, table: Table, outputs: list[Column], notes: list[str], mistakes: list[Diagnostic]
+) -> tuple[Whole, Fraction, Fraction]:
+    """Numeric targets, one column per output, in whole numbers of one scale, and the largest change by rounding."""
     if not outputs:
-        return np.empty((rows, 0), dtype=np.int64), Fraction(1)
-    values = [spec_checks.numbers_of(column) for column in outputs]
-    stacked = np.concatenate(values)
+        return np.empty((table.rows, 0), dtype=np.int64), Fraction(1), Fraction(0)
+    stacked = np.concatenate([spec_checks.numbers_of(column) for column in outputs])
     whole, scale, moved = whole_numbers(stacked, _SAFE, _LARGEST)
+    error = Fraction(0)
     if moved:
+        # Half a unit, and what the multiplication of a float by a power of ten may add.
+        error = scale * (Fraction(1, 2) + Fraction(int(np.abs(whole).max()), 2**51))
+        if not targets_may_be_rounded(spec):
+            span = spec.spans.get(f"predict:{spec.target}") or spec.spans.get("predict")
+            mistakes.append(spec_checks.too_many_digits("numbers to predict", table, span))
         notes.append(
             f"numbers to predict were rounded to multiples of {float(scale):g}; "
             f"their total moves by at most {float(moved):.2g}"
         )
-    return np.ascontiguousarray(whole.reshape(len(outputs), rows).T), scale
+    return np.ascontiguousarray(whole.reshape(len(outputs), table.rows).T), scale, error

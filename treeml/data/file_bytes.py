@@ -28,9 +28,9 @@ def file_bytes(path: Path, span: Span | None, limits: ReadingLimits = UNLIMITED)
     except Outside:
         raise file_mistake(
             "A801",
-            f"{path.name} leads out of the folder of the specification, which is not trusted",
+            f"{path.name or path} leads out of the folder of the specification, which is not trusted",
             "not read",
-            path.name,
+            path.name or str(path),
             span,
         ) from None
     except NotPlain as problem:

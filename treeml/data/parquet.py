@@ -1,7 +1,8 @@
 """The bytes of a Parquet file -> a frame, after its metadata show that it fits in memory.
 
 Run-length and dictionary encoding let a small file decode to any size, so rows and sizes are read from its footer
-before any page is decoded. With a memory limit the headers of the pages are checked too, since a footer may be wrong.
+before any page is decoded. The headers of the pages are checked too, since a footer may be wrong; without a limit of
+the run the memory of the machine is the limit.
 Both are in Thrift's compact format, of which this module reads just enough. The decoded length of texts is not stated
 anywhere: a dictionary text can occur in every row, and a text can share a prefix with the one before it. Decoded texts
 are therefore measured, and texts with shared prefixes are decoded a few rows at a time.
@@ -49,7 +50,7 @@ def read_parquet(name: str, content: bytes, span: Span | None, limits: ReadingLi
         limits.size(name, span, len(content) + values * _VALUE)
 
     try:
-        size = decoded_size(content, ask_pages=limits.memory is not None, look=look)
+        size = decoded_size(content, ask_pages=True, look=look)
     except DataError:
         raise
     except (AttributeError, IndexError, KeyError, TypeError, ValueError, struct.error, UnicodeDecodeError):

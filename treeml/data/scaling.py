@@ -71,8 +71,9 @@ def _rounded(values: NDArray[np.float64], most: int, largest: int) -> tuple[Whol
     digits = min(floor(log10(room)), 300)
     whole = np.rint(values * 10.0**digits if digits >= 0 else values / 10.0**-digits)
     scale = Fraction(10) ** -digits
-    # Half a unit for every value, and a little for the product, which is itself rounded.
-    return whole.astype(np.int64), scale, len(values) * scale * Fraction(51, 100)
+    # Half a unit for every value, and up to four half units in the last place of a product, whose factor is rounded.
+    inexact = Fraction(int(np.abs(whole).sum()), 2**51)
+    return whole.astype(np.int64), scale, scale * (Fraction(len(values), 2) + inexact)
 
 
 def whole_fractions(values: Iterable[Fraction]) -> tuple[list[int], Fraction]:

@@ -226,10 +226,13 @@ def no_weight(spec: Spec, table: Table, name: str | None) -> Diagnostic:
 
 
 def too_many_digits(what: str, table: Table, span: Span | None) -> Diagnostic:
-    """D463: rounding numbers so far apart to what fits in 64 bits would change the small ones."""
+    """D463: numbers that 64 bits do not hold, and that cannot be rounded without changing what is asked."""
     title = f"the {what} have more digits than 64 bits hold"
-    notes = ("from the first digit of the largest to the last digit of the smallest",)
-    return _at("D463", title, span, "too far apart", table, notes, ("round them to a few digits",))
+    notes = (
+        "from the first digit of their sum to the last digit of the smallest",
+        "they are not rounded, which could make a requirement hold or fail, or change the small ones",
+    )
+    return _at("D463", title, span, "too many digits", table, notes, ("round them to a few digits",))
 
 
 def unknown_class(label: str, classes: Sequence[Any], table: Table, span: Span | None) -> Diagnostic:

@@ -45,6 +45,7 @@ def held_out(dataset: Dataset, rows: NDArray[Any]) -> Dataset:
         weight=dataset.weight[rows],
         targets=dataset.targets[rows],
         given=None,
+        given_weight=None,
     )
 
 

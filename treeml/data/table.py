@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treeml.data.rounding import EXACT_NUMBERS, Rounding
+
 if TYPE_CHECKING:
     from treeml.lang.spec import Spec
 
@@ -120,9 +122,18 @@ class Dataset:
     test_cost: Mapping[str, Fraction]  # per feature column, 0 unless stated
     notes: tuple[str, ...] = ()  # for the report: rounding, dropped rows, tests that are not exact
     given: Table | None = None  # the original table, if folds of its rows are to be bound
+    rounding: Rounding = EXACT_NUMBERS  # how far weights and targets differ from the user's
+    given_weight: tuple[NDArray[Any], Fraction] | None = None  # if rounded and required: integers and scale
 
     def column(self, name: str) -> Column:
         return self.table.columns[name]
+
+    def with_given_weights(self) -> Dataset:
+        """The same rows with weights that were not rounded; for exact measuring, not for solvers."""
+        if self.given_weight is None:
+            return self
+        whole, scale = self.given_weight
+        return replace(self, weight=whole, weight_scale=scale, given_weight=None)
 
 
 def take_rows(table: Table, rows: NDArray[Any]) -> Table:

@@ -216,7 +216,8 @@ class _Loop(Generic[Column]):
                 break
         # Nothing helps at the master's own prices. If the pricing proves its bounds, the value is optimal up to
         # rounding, which the bound measures; a heuristic pricing has only come to its end.
-        return [], Stop.FINISHED
+        finer = getattr(self.pricing, "finer", None)  # a pricing may be able to round less
+        return [], None if finer is not None and finer() else Stop.FINISHED
 
     def take(self, priced: PricedTrees[Column], prices: Prices) -> None:
         """Keep the bound if it is the best so far."""

@@ -15,8 +15,9 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from treeml.forests.column_generation import Restricted
-from treeml.forests.examples import Examples, Making, Signs, Whole, made
+from treeml.forests.column_generation import Prices, Restricted
+from treeml.forests.examples import Examples, Making, Signs, Whole, in_whole_numbers, made
+from treeml.lang.plugins import CRITERIA, installed, resolve
 from treeml.problem.tree import Node
 
 
@@ -67,21 +68,29 @@ class Criterion(Protocol):
         rounded prices, so that it is a proof.
         """
 
+    def in_whole_numbers(self, prices: Prices, scale: int) -> Whole:
+        """The prices in whole numbers whose absolute values add up to about `scale`."""
+
     def again(self, signs: Signs) -> float | None:
         """The optimum over trees with these signs (trees x margins), by a method other than that of `solve`."""
 
 
+class CriterionBase:
+    """The contract with its defaults; a criterion usually derives from it."""
+
+    def in_whole_numbers(self, prices: Prices, scale: int) -> Whole:
+        return in_whole_numbers(prices, scale)
+
+
 def criterion(name: str) -> type[Criterion]:
     """The criterion with this name, of this package or of another one that is installed."""
-    from importlib import import_module
-
-    home, _, word = (OWN.get(name) or _found()[name]).partition(":")
-    found: type[Criterion] = getattr(import_module(home), word)
-    return found
+    found: Any = resolve(OWN.get(name) or installed(CRITERIA)[name].value)
+    kind: type[Criterion] = found
+    return kind
 
 
 def names() -> tuple[str, ...]:
-    return tuple(_found())
+    return tuple({**installed(CRITERIA), **OWN})
 
 
 OWN: Mapping[str, str] = {
@@ -89,9 +98,3 @@ OWN: Mapping[str, str] = {
     "hardmargin": "treeml.forests.hard_margin:HardMargin",
     "mdboost": "treeml.forests.mdboost:MDBoost",
 }
-
-
-def _found() -> dict[str, str]:
-    from importlib.metadata import entry_points
-
-    return {**{entry.name: entry.value for entry in entry_points(group="treeml.criteria")}, **OWN}

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treeml.forests.column_generation import Prices, Restricted
-from treeml.forests.criterion import Grown
+from treeml.forests.criterion import CriterionBase, Grown
 from treeml.forests.examples import Examples, Signs, Whole, in_whole_numbers
 from treeml.lang.diagnostic import BackendError, DataError, Diagnostic
 
@@ -27,7 +27,7 @@ CHUNK = 50  # margins that are added to the linear program at a time
 NOISE = 1e-9
 
 
-class LPBoost:
+class LPBoost(CriterionBase):
     """Options: `penalty` (D, for a row of weight 1) or `nu` (the share of the weight that may be given up)."""
 
     name: ClassVar[str] = "lpboost"

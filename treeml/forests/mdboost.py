@@ -18,15 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treeml.forests.column_generation import Restricted
-from treeml.forests.criterion import Grown
+from treeml.forests.criterion import CriterionBase, Grown
 from treeml.forests.examples import Examples, Signs, Whole
 from treeml.forests.quadratic import Simplex
 from treeml.lang.diagnostic import DataError, Diagnostic
 
 DEFAULT_PENALTY = Fraction(1)
+NEARLY = 1e-9  # weights that may be better by this share are as good as optimal
 
 
-class MDBoost:
+class MDBoost(CriterionBase):
     """Option: `penalty` (D), the sum of the weights: the larger it is, the more the variance counts."""
 
     name: ClassVar[str] = "mdboost"
@@ -122,11 +123,32 @@ class MDBoost:
         highs = highspy.Highs()
         highs.silent()
         highs.setOptionValue("threads", 1)
+        # Its active-set method can cycle forever at the optimum, so the number of its steps is bounded.
+        highs.setOptionValue("qp_iteration_limit", 1000 + 100 * trees)
         highs.passModel(model)
         highs.run()
-        if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-            return None
-        return -float(highs.getObjectiveValue())
+        if highs.getModelStatus() == highspy.HighsModelStatus.kOptimal:
+            return -float(highs.getObjectiveValue())
+        if highs.getModelStatus() == highspy.HighsModelStatus.kIterationLimit:
+            return _best_nearby(linear, quadratic, float(self.total), np.array(highs.getSolution().col_value))
+        return None
+
+
+def _best_nearby(
+    linear: NDArray[np.float64], quadratic: NDArray[np.float64], total: float, weights: NDArray[np.float64]
+) -> float | None:
+    """An upper bound on the program's value from its tangent at these weights, if they are as good as optimal.
+
+    The program is concave, so the tangent lies above it everywhere. None if the tangent allows noticeably more than the
+    value at the weights, or if the weights do not add up to the total.
+    """
+    weights = np.maximum(weights, 0)
+    if abs(float(weights.sum()) - total) > NEARLY * total:
+        return None
+    value = float(linear @ weights - weights @ quadratic @ weights / 2)
+    slope = linear - quadratic @ weights
+    allowed = total * float(slope.max()) - float(slope @ weights)
+    return value + max(allowed, 0.0) if allowed <= NEARLY * max(1.0, abs(value)) else None
 
 
 def _no_penalty() -> Diagnostic:

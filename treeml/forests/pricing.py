@@ -3,8 +3,8 @@
 Prices are rounded to whole numbers first, and the bound is computed for the rounded prices, so that rounding can weaken
 a proof but never falsify it. They keep as many digits as the back-end supports: a solver that computes with floats
 supports fewer than one that counts. If the back-end proves its answers, cheap trees are tried first (`pairs.py`), but a
-bound that ends the search always comes from the back-end. Every answer is checked as `run` checks it, also that of the
-native solver if it is called directly, and no known tree may exceed a bound.
+bound that ends the search always comes from the back-end. Every answer is checked as `run` checks it, also that of a
+solver that keeps its rows, and no known tree may exceed a bound.
 """
 
 from __future__ import annotations
@@ -19,12 +19,11 @@ from numpy.typing import NDArray
 from treeml.backends.claims import Evidence, Proof
 from treeml.backends.contract import Backend, Deadline, Limits, Refusal
 from treeml.backends.planning.plan import Plan, plan
-from treeml.backends.run import run
+from treeml.backends.run import checked, run
 from treeml.forests.best_tree import BestTree, BestTreeSolver, best_tree
 from treeml.forests.column_generation import PricedTrees, Prices
 from treeml.forests.criterion import Criterion, Grown
-from treeml.forests.examples import Examples, Making, Whole, in_whole_numbers, made, votes_of, without_empty_leaves
-from treeml.forests.native_pricing import native_solver
+from treeml.forests.examples import Examples, Making, Whole, made, votes_of, without_empty_leaves
 from treeml.forests.pairs import MOST, Pairs
 from treeml.lang.diagnostic import BackendError, Diagnostic, RefusedError
 from treeml.native.loader import missing
@@ -74,6 +73,7 @@ class TreePricing:
     exact: bool = field(init=False)  # do pairs find the best of all allowed trees?
     solver: BestTreeSolver = field(init=False)
     scale: int = field(init=False)  # the sum of the absolute values of the prices
+    finest: int = field(init=False)  # the largest such sum that has not been tried and could be accepted
     last: Node | None = None
 
     def __post_init__(self) -> None:
@@ -85,7 +85,9 @@ class TreePricing:
         plain = all(bound.sum.kinds() == {"Depth"} and bound.sense == "<=" for bound in problem.bounds)
         self.exact = self.pairs is not None and plain and self.pairs.exhaustive
         self.solver = solver_of(self)
-        self.scale = scale_of(self.backend)
+        carries = self.backend.can.carries
+        self.scale = FINEST if carries is None else scale_of(carries.goals)
+        self.finest = FINEST if carries is None else scale_of(carries.sums)
 
     def __call__(self, prices: Prices, enough: float, deadline: Deadline) -> PricedTrees[Grown]:
         while True:
@@ -97,10 +99,20 @@ class TreePricing:
                     raise RefusedError(said) from None
                 self.scale //= COARSER
 
+    def finer(self) -> bool:
+        """Give prices more digits, because rounding is all that keeps the bound from the value; False: there are none.
+
+        `mip` proves goals that floats can count by its solver, and larger ones exactly where its relaxation settles
+        them; if it refuses, prices become coarser again.
+        """
+        if self.scale >= self.finest:
+            return False
+        self.scale, self.finest = self.finest, 0
+        return True
+
     def whole(self, prices: Prices) -> Whole:
-        """The prices in whole numbers; a criterion can define its own way of rounding."""
-        own = getattr(self.criterion, "in_whole_numbers", None)
-        whole: Whole = in_whole_numbers(prices, self.scale) if own is None else own(prices, self.scale)
+        """The prices in whole numbers, as the criterion rounds them."""
+        whole = self.criterion.in_whole_numbers(prices, self.scale)
         assert sum(map(abs, whole.tolist())) < MOST
         return whole
 
@@ -150,7 +162,7 @@ class TreePricing:
     @property
     def quick(self) -> bool:
         """Is the back-end as fast as a heuristic, so that every round calls it?"""
-        return self.backend.name == "native"
+        return self.backend.can.quick
 
     def allowed(self, trees: tuple[Voting, ...]) -> Iterator[Voting]:
         """The trees that meet every bound of the problem."""
@@ -194,24 +206,31 @@ class TreePricing:
         return self.problem.asking((goal,), self.problem.bounds)
 
 
-def scale_of(backend: Backend) -> int:
-    """The sum of the prices that the back-end supports exactly: costs go from 0 to twice the prices."""
-    carries = backend.can.carries
-    if carries is None:
-        return FINEST
-    return int(max(COARSEST, min(FINEST, 1 << (carries.goals // 2).bit_length() - 1)))
+def scale_of(most: int) -> int:
+    """The sum of the prices if goals reach at most `most`: costs go from 0 to twice the prices."""
+    return int(max(COARSEST, min(FINEST, 1 << (most // 2).bit_length() - 1)))
 
 
 def solver_of(pricing: TreePricing) -> BestTreeSolver:
-    """The native solver itself if it supports the bounds directly, else the back-end through its contract."""
-    if pricing.backend.name == "native" and not pricing.limits.options:
-        direct = native_solver(pricing)
-        if direct is not None:
-            return direct
-    return by_contract(pricing)
+    """One solver for all rounds if the back-end has one for these bounds, else a new problem in every round."""
+    return by_repricing(pricing) or by_new_problems(pricing)
 
 
-def by_contract(pricing: TreePricing) -> BestTreeSolver:
+def by_repricing(pricing: TreePricing) -> BestTreeSolver | None:
+    """A solver that keeps its rows. Its answers are checked like those of `solve`: rows are routed again."""
+    reprice = pricing.backend.repricing(pricing.problem, pricing.limits, pricing.examples.row)
+    if reprice is None:
+        return None
+
+    def solve(prices: Whole, deadline: Deadline, start: Node | None) -> BestTree:
+        cost = pricing.cost(prices)
+        answer = reprice(cost, deadline, start)
+        return best_tree(checked(Plan(pricing.problem_at(cost), pricing.backend, ()), answer))
+
+    return solve
+
+
+def by_new_problems(pricing: TreePricing) -> BestTreeSolver:
     """Any back-end: the problem with a goal made from the prices."""
     backend = pricing.backend
 

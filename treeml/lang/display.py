@@ -18,6 +18,7 @@ MOST_OF_A_SENTENCE = 2000  # characters of a title, a note or a help, with every
 _SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
 # Characters that move the cursor, change the direction of text or end a line; and lone surrogates.
 _OBEYED = "\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
+_LONG_WORD = re.compile(rf"\S{{{MOST_OF_A_NAME + 1},}}")
 OBEYED = re.compile(f"[{_OBEYED}]")
 OBEYED_IN_LINES = re.compile(f"(?![\n\t])[{_OBEYED}]")
 
@@ -53,6 +54,12 @@ def shortened(text: str, most: int = MOST_OF_A_NAME) -> str:
         return text
     end = (most - 1) // 3
     return f"{text[: most - 1 - end]}…{text[len(text) - end :]}"
+
+
+def short_lines(text: str) -> str:
+    """Text of several lines with every long word, and every long line, shortened."""
+    lines = (_LONG_WORD.sub(lambda word: shortened(word[0]), line) for line in text.split("\n"))
+    return "\n".join(shortened(line, MOST_OF_A_SENTENCE) for line in lines)
 
 
 def width(text: str) -> int:

@@ -12,10 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from treeml.lang.backend_options import options_of
+from treeml.lang.display import shown
 from treeml.lang.findings import Findings
 from treeml.lang.methods import FAMILIES
 from treeml.lang.spec import Method
 from treeml.system.confinement import Confined, Foreign, Outside, confine, refuse_foreign
+
+LONGEST_NAME = 240  # bytes; common file systems accept 255
+LONGEST_PATH = 4000  # bytes; Linux accepts 4095
 
 
 def confine_writes(fields: Mapping[str, Any], folder: Path, untrusted: bool, findings: Findings) -> dict[str, Any]:
@@ -57,6 +61,15 @@ class _Folder:
             return value
         said_in = method.span.source.path if method.span is not None else None
         base = said_in.parent if said_in is not None else self.folder
+        if not _can_be_written(os.path.join(base, value)):
+            self.findings.error(
+                "A808",
+                f"`{name}` names no file that could be written",
+                (method.span, f'"{shown(value)}"'),
+                note="the name is too long, or holds a character that names cannot hold",
+                help="give it a shorter name of letters and digits",
+            )
+            return value
         try:
             path = confine(os.path.join(base, value), self.folder)
             refuse_foreign(path)
@@ -82,6 +95,16 @@ class _Folder:
         else:
             return path
         return value
+
+
+def _can_be_written(path: str) -> bool:
+    """Do file systems accept the path? Its clauses or a temporary file may stand beside it under a longer name."""
+    try:
+        encoded = os.fsencode(path)
+    except UnicodeEncodeError:
+        return False
+    longest = max(map(len, encoded.split(os.fsencode(os.sep))))
+    return b"\0" not in encoded and longest <= LONGEST_NAME and len(encoded) <= LONGEST_PATH
 
 
 def _writes(method: str, option: str) -> bool:

@@ -91,6 +91,9 @@ balanced_accuracy = _plain("balanced_accuracy", "model.maximize(tml.balanced_acc
 recall: OfClass = _called(OfClass, "recall", 'model.require(tml.recall("yes") >= 0.8)')
 precision: OfClass = _called(OfClass, "precision", 'model.require(tml.precision("yes") >= 0.7)')
 specificity: OfClass = _called(OfClass, "specificity", 'model.require(tml.specificity("yes") >= 0.9)')
+npv: OfClass = _called(OfClass, "npv", 'model.require(tml.npv("yes") >= 0.9)')
+f1: OfClass = _called(OfClass, "f1", 'model.maximize(tml.f1("yes"))')
+jaccard: OfClass = _called(OfClass, "jaccard", 'model.maximize(tml.jaccard("yes"))')
 count: OfConditions = _called(
     OfConditions, "count", 'model.require(tml.count(tml.column("age") >= 40, predicted="yes") <= 100)'
 )

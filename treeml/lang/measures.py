@@ -132,6 +132,9 @@ BUILT_IN: Mapping[str, Measure] = {
         _rate("recall", "share of the class that is predicted as it"),
         _rate("precision", "share of what is predicted as the class that is of it"),
         _rate("specificity", "share of the other classes that is not predicted as the class"),
+        _rate("npv", "share of what is not predicted as the class that is not of it"),
+        _rate("f1", "harmonic mean of precision and recall: 2 TP / (2 TP + FP + FN)"),
+        _rate("jaccard", "what is predicted as the class and of it, as a share of what is either: TP / (TP + FP + FN)"),
         Measure("count", "weight of the rows that meet the conditions", "classes", "weight", "rates", _CONDITIONS),
         Measure(
             "rate",

@@ -50,6 +50,12 @@ HABITS: dict[str, str] = {
     "tnr": "specificity(...)",
     "true_negative_rate": "specificity(...)",
     "ppv": "precision(...)",
+    "negative_predictive_value": "npv(...)",
+    "f1_score": "f1(...)",
+    "f_measure": "f1(...)",
+    "dice": "f1(...)",
+    "jaccard_score": "jaccard(...)",
+    "iou": "jaccard(...)",
     # numbers
     "mse": "squared_loss",
     "rmse": "squared_loss",

@@ -176,6 +176,28 @@ def precision(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction | No
     return _quotient(dataset, dataset.actual == wanted, outcome.predicted == wanted)
 
 
+def npv(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction | None:
+    wanted = class_number(dataset, use.arguments[0], use.span)
+    return _quotient(dataset, dataset.actual != wanted, outcome.predicted != wanted)
+
+
+def f1(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction | None:
+    right, either = _overlap(use, dataset, outcome)
+    return 2 * right / (right + either) if either else None
+
+
+def jaccard(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction | None:
+    right, either = _overlap(use, dataset, outcome)
+    return right / either if either else None
+
+
+def _overlap(use: Use, dataset: Dataset, outcome: TreeOutcome) -> tuple[Fraction, Fraction]:
+    """The weight of the rows that are of the class and predicted as it, and of those that are one of the two."""
+    wanted = class_number(dataset, use.arguments[0], use.span)
+    actual, predicted = dataset.actual == wanted, outcome.predicted == wanted
+    return weight_of(dataset, actual & predicted), weight_of(dataset, actual | predicted)
+
+
 def count(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     conditions = tuple(condition for part in use.arguments for condition in part)
     return weight_of(dataset, _meeting(dataset, outcome, conditions))

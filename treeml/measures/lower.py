@@ -15,12 +15,13 @@ from math import ceil, gcd, lcm, prod
 import numpy as np
 
 from treeml.data.conditions import refuse
+from treeml.data.rounding import looser
 from treeml.data.table import Dataset, Whole
 from treeml.lang.source import Span
 from treeml.lang.spec import CheckedGoal as SpecGoal
 from treeml.lang.spec import Linear, Requirement
 from treeml.measures.lowerings import SAFE, Features, lower_measure, refuse_size
-from treeml.problem.magnitudes import row_ends
+from treeml.problem.magnitudes import largest, row_ends
 from treeml.problem.neighbors import SHORT, beside
 from treeml.problem.problem import Bound, Goal
 from treeml.problem.terms import Depth, Largest, Leaves, Predicted, Ratio, Sum, Support, Term
@@ -38,7 +39,8 @@ def lower_goal(goal: SpecGoal, dataset: Dataset, features: Features) -> Goal:
 def lower_requirement(requirement: Requirement, dataset: Dataset, features: Features) -> list[Bound]:
     """Bounds that are equivalent to a requirement; none if it always holds."""
     lowered = lower_linear(requirement.expression, dataset, features)
-    limit = Fraction(row_limit(requirement, dataset.rows)) - lowered.constant
+    dearest = largest(dataset.mistake_cost) * dataset.mistake_scale
+    limit = looser(requirement, row_limit(requirement, dataset.rows), dataset.rounding, dearest) - lowered.constant
     lowered = Sum(lowered.parts)
     name = requirement.name or requirement.text
     senses = ("<=", ">=") if requirement.sense == "=" and _has(lowered, Largest) else (requirement.sense,)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from treeml.data.rounding import targets_may_be_rounded, weights_may_be_rounded
+from treeml.data.spec_checks import too_many_digits
 from treeml.data.table import Dataset
 from treeml.lang.diagnostic import DataError, Diagnostic
 from treeml.measures.binarize import Question, binarize
@@ -27,7 +29,7 @@ class Lowered:
 def lower(dataset: Dataset, *, numeric: bool = False) -> Lowered:
     """The problem for a back-end; `numeric`: it uses ordered features directly, without their bits."""
     binarized = binarize(dataset, numeric=numeric)
-    mistakes: list[Diagnostic] = []
+    mistakes = list(_rounded_though_read(dataset))
     goals, bounds = [], []
     for goal in dataset.spec.goals:
         try:
@@ -51,3 +53,12 @@ def lower(dataset: Dataset, *, numeric: bool = False) -> Lowered:
         given_bits=binarized.bits,
     )
     return Lowered(problem, binarized.questions, dataset, (*dataset.notes, *binarized.notes))
+
+
+def _rounded_though_read(dataset: Dataset) -> Iterator[Diagnostic]:
+    """Numbers that were rounded for another spec than the one that they are used for now."""
+    spec, rounding = dataset.spec, dataset.rounding
+    if rounding.weights and not weights_may_be_rounded(spec):
+        yield too_many_digits("weights", dataset.table, spec.spans.get("weight"))
+    if rounding.targets and not targets_may_be_rounded(spec):
+        yield too_many_digits("numbers to predict", dataset.table, spec.spans.get("predict"))

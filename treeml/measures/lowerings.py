@@ -32,6 +32,7 @@ from treeml.lang.measures import MEASURES
 from treeml.lang.plugins import resolve
 from treeml.lang.source import Span
 from treeml.lang.spec import Use
+from treeml.problem.magnitudes import added
 from treeml.problem.problem import Feature
 from treeml.problem.terms import (
     Depth,
@@ -171,6 +172,39 @@ def precision(use: Use, dataset: Dataset, features: Features) -> Sum:
             _weight_of(use, dataset, everywhere, classes),
         )
     )
+
+
+def npv(use: Use, dataset: Dataset, features: Features) -> Sum:
+    wanted = class_number(dataset, use.arguments[0], use.span)
+    others = ~_only(dataset, wanted)
+    everywhere = np.ones(dataset.rows, dtype=np.bool_)
+    return _one(
+        Ratio(
+            _weight_of(use, dataset, dataset.actual != wanted, others),
+            _weight_of(use, dataset, everywhere, others),
+        )
+    )
+
+
+def f1(use: Use, dataset: Dataset, features: Features) -> Sum:
+    return _overlap(use, dataset, 2)
+
+
+def jaccard(use: Use, dataset: Dataset, features: Features) -> Sum:
+    return _overlap(use, dataset, 1)
+
+
+def _overlap(use: Use, dataset: Dataset, factor: int) -> Sum:
+    """factor * TP / (factor * TP + FP + FN)."""
+    _check_weights(use, dataset, factor)
+    wanted = class_number(dataset, use.arguments[0], use.span)
+    of_it = np.where(dataset.actual == wanted, dataset.weight, 0)
+    both = np.zeros((dataset.rows, len(dataset.classes)), dtype=np.int64)
+    both[:, wanted] = factor * of_it
+    either = np.repeat(of_it[:, None], len(dataset.classes), axis=1)  # a row of the class counts if it is missed, too
+    either[:, wanted] = dataset.weight + (factor - 1) * of_it
+    scale = dataset.weight_scale
+    return _one(Ratio(_one(Predicted(both, scale)), _one(Predicted(either, scale))))
 
 
 def count(use: Use, dataset: Dataset, features: Features) -> Sum:
@@ -334,7 +368,7 @@ def _share(use: Use, dataset: Dataset, rows: NDArray[np.bool_], classes: NDArray
 
 
 def _check_weights(use: Use, dataset: Dataset, factor: int = 1) -> None:
-    if dataset.rows and int(dataset.weight.max()) * dataset.rows * factor >= SAFE:
+    if added(dataset.weight) * factor >= SAFE:
         _too_large(use)
 
 

@@ -54,10 +54,12 @@ A condition is `predicted = "yes"`, `actual = "yes"`, or a column compared with 
 where the column is missing meets no condition on it. `rate(a given b)` is the weight of the rows that meet both,
 divided by the weight of those that meet `b`; without `given`, by the weight of all rows.
 
-`precision`, and a `rate` with `predicted` after `given`, are shares of the rows that get this prediction. If there is
-no such row they are undefined: every bound on them then holds, and a goal counts them as 0. A bound on one of them
-alone is linear, so every back-end that bounds predictions takes it: `precision("yes") >= 0.8` means that the true
-positives are at least 0.8 times all positives.""",
+`precision`, `npv`, and a `rate` with `predicted` after `given`, are shares of the rows that get this prediction; `f1`
+and `jaccard` are shares of the rows that are of the class or predicted as it. If there is no such row they are
+undefined: every bound on them then holds, and a goal counts them as 0. A bound on one of them alone is linear, so every
+back-end that bounds predictions takes it: `precision("yes") >= 0.8` means that the true positives are at least 0.8
+times all positives. As a goal, one of them alone is optimized by every back-end that minimizes a sum over the
+predictions, with proof ([the plan](backends.md#the-plan)); a sum that contains one is taken by `oracle` only.""",
     "fairness": """\
 The groups are the levels (or distinct values) of the column that occur in the data; rows where it is missing are a
 group of their own. Every group needs rows among those that are compared, otherwise there is nothing to compare and the

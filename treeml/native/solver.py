@@ -18,9 +18,22 @@ from numpy.typing import NDArray
 
 from treeml.native.border import BYTE_ARRAY, INT32, INT32_ARRAY, INT64_ARRAY, flags, in_range, whole
 from treeml.native.loader import OPTION, STATISTIC, Options, Signatures, declare, read_options
+from treeml.native.solver_input import (
+    NO_CONDITIONS,
+    ClassCosts,
+    Conditions,
+    CostOfCounts,
+    CostOfRows,
+    Labels,
+    LeafCosts,
+    Rounding,
+    Targets,
+)
 from treeml.system.interrupt import listening
 
 Whole = NDArray[np.int64]
+FlatStart = tuple[Any, Any, Any]  # test, left and right of every node, as in `Found`
+OnSearchProgress = Callable[[float, Any, Any], bool | None]  # seconds, value, bound; False stops the search
 
 LEAF_COSTS = ctypes.CFUNCTYPE(
     ctypes.c_int,
@@ -86,41 +99,35 @@ class Found:
         return self.label[self.apply(bits)]
 
 
+@dataclass(frozen=True, slots=True)
+class SearchLimits:
+    """What a search may use and return; None and infinity: no limit."""
+
+    depth: int | None = None
+    support: int = 1
+    leaves: int | None = None
+    leaf_price: int | Fraction = 0
+    seconds: float = inf
+    memory: int | None = None
+    threads: int = 1
+    once: bool = False  # a column at most once on a path
+    upper: int | Fraction | None = None  # only trees below this value
+    enough: int | Fraction | None = None  # stop at the first tree below this value
+
+
 class Solver:
     """One data set that can be solved many times.
 
-    `bits` is tests x rows. Exactly one of these defines what a leaf costs: `labels` (with `classes` and `weight`),
-    `cost` (rows x classes, the cost of predicting each class), `targets` (with `loss`, and `levels` for the quantile
-    loss), `custom`, a function of a list of arrays of row numbers that returns one cost for each, or `custom_counts`, a
-    function of an array of class counts (leaves x classes) with the `labels` that are counted.
-
-    Squared losses and the user's functions are real numbers, which the search rounds to units. Other losses are whole
-    numbers, unless `beside` is given: then amounts up to `beside` that need not be whole, such as a price of leaves or
-    columns, will be added, or the whole numbers are too large. If only trees with a loss up to `most` are of interest,
-    units are a fraction of that: the search is then slower and as exact as possible.
+    `bits` is tests x rows; `costs` says what a leaf costs. Squared losses and the user's functions are real numbers,
+    which the search rounds to units; other losses are whole numbers unless `rounding` is given.
     """
 
     def __init__(
         self,
         bits: NDArray[Any],
-        *,
-        labels: Any = None,
-        classes: int | None = None,
-        weight: Any = None,
-        cost: Any = None,
-        targets: Any = None,
-        loss: str = "squared",
-        levels: Sequence[Fraction] = (),
-        custom: Callable[[list[NDArray[np.int32]]], Sequence[float]] | None = None,
-        custom_counts: Callable[[NDArray[np.int64]], Sequence[float]] | None = None,
-        beside: float | None = None,
-        most: float = inf,
-        columns: Any = None,
-        count: Any = None,
-        forbidden: Any = None,
-        column_cost: Any = None,
-        leaf_limit: tuple[Any, int] | None = None,
-        purity: tuple[Any, Fraction] | None = None,
+        costs: LeafCosts,
+        conditions: Conditions = NO_CONDITIONS,
+        rounding: Rounding | None = None,
     ) -> None:
         self._handle: int | None = None
         self._library = library()
@@ -129,75 +136,92 @@ class Solver:
             raise ValueError("bits must be a two-dimensional array of bool or uint8, tests x rows")
         packed = np.ascontiguousarray(packed).view(np.uint8)
         self.tests, self.rows = packed.shape
-        if custom_counts is not None:
-            if labels is None or custom is not None:
-                raise ValueError("custom_counts needs labels to count, and no other goal")
-            custom, labels = _of_counts(custom_counts, np.asarray(labels), classes), None
-        if sum(given is not None for given in (labels, cost, targets, custom)) != 1:
-            raise ValueError("give exactly one of labels, cost, targets and custom")
         self._handle = self._library.treeml_create()
         if not self._handle:
             raise MemoryError("not enough memory for a solver")
         self._raised: BaseException | None = None
         self._levels = 1
+        self._give_tests(packed, conditions)
+        if rounding is not None:
+            self._call("treeml_round", rounding.beside, rounding.most)
+        self._give_costs(costs)
+        self._rounds = bool(self._library.treeml_rounds(self._handle))
+        self._doubt = Fraction(0)  # rounding error of column costs, in units, over all rows of a path
+        if conditions.column_cost is not None:
+            self._give_column_costs(conditions.column_cost, conditions.count)
+        self._give_leaf_conditions(conditions)
+
+    def _give_tests(self, packed: NDArray[np.uint8], conditions: Conditions) -> None:
+        columns, count, forbidden = conditions.columns, conditions.count, conditions.forbidden
         origin = None if columns is None else whole(columns, "columns", (self.tests,), np.int32)
         self._call("treeml_tests", packed, self.tests, self.rows, origin)
         if count is not None:
             self._call("treeml_counts", whole(count, "count", (self.rows,)))
         if forbidden is not None:
             self._call("treeml_forbid", flags(forbidden, "forbidden", (self.tests,)))
-        weights = None if weight is None else whole(weight, "weight", (self.rows,))
-        if beside is not None:
-            self._call("treeml_round", beside, most)
-        if labels is not None:
-            numbers = whole(labels, "labels", (self.rows,), np.int32)
-            known = int(numbers.max()) + 1 if classes is None else in_range(classes, "classes", 32)
-            self._call("treeml_labels", numbers, known, weights)
-            self._classes = known
-        elif cost is not None:
-            self._costs(cost)
-        elif targets is not None:
-            self._targets(targets, loss, levels, weights)
-        else:
-            assert custom is not None
-            self._custom = self._leaf_costs(custom)
-            self._call("treeml_custom", self._custom, None)
-        self._rounds = bool(self._library.treeml_rounds(self._handle))
-        self._doubt = Fraction(0)  # rounding error of column costs, in units, over all rows of a path
-        if column_cost is not None:
-            costs = [Fraction(cost) for cost in column_cost]
-            units = [self._in_units(cost, "column_cost") for cost in costs]
-            unit = Fraction(self._library.treeml_unit(self._handle))
-            off = (abs(cost * unit - near) for cost, near in zip(costs, units, strict=True))
-            self._doubt = (self.rows if count is None else int(np.sum(count))) * sum(off, Fraction(0))
-            prices = whole(units, "column_cost", (len(units),))
-            self._call("treeml_column_costs", prices, len(prices))
-        if leaf_limit is not None:
-            matrix = whole(leaf_limit[0], "leaf_limit", (self.rows, self._classes))
-            self._call("treeml_leaf_limit", matrix, in_range(leaf_limit[1], "leaf_limit"))
-        if purity is not None:
-            matrix = whole(purity[0], "purity", (self.rows, self._classes))
-            share = [in_range(part, "purity") for part in (purity[1].numerator, purity[1].denominator)]
-            self._call("treeml_purity", matrix, *share)
 
-    def _costs(self, cost: Any) -> None:
+    def _give_costs(self, costs: LeafCosts) -> None:
+        if isinstance(costs, CostOfCounts):
+            costs = costs.of_rows()
+        if isinstance(costs, Labels):
+            self._give_labels(costs)
+        elif isinstance(costs, ClassCosts):
+            self._give_class_costs(costs.cost)
+        elif isinstance(costs, Targets):
+            self._give_targets(costs)
+        elif isinstance(costs, CostOfRows):
+            self._custom = self._leaf_costs(costs.function)
+            self._call("treeml_custom", self._custom, None)
+        else:
+            raise TypeError("costs must be Labels, ClassCosts, Targets, CostOfRows or CostOfCounts")
+
+    def _give_labels(self, costs: Labels) -> None:
+        weights = self._weights(costs.weight)
+        numbers = whole(costs.labels, "labels", (self.rows,), np.int32)
+        known = int(numbers.max()) + 1 if costs.classes is None else in_range(costs.classes, "classes", 32)
+        self._call("treeml_labels", numbers, known, weights)
+        self._classes = known
+
+    def _give_class_costs(self, cost: Any) -> None:
         classes = np.shape(cost)[1] if np.ndim(cost) == 2 else 0
         self._call("treeml_costs", whole(cost, "cost", (self.rows, classes)), classes)
         self._classes = classes
 
-    def _targets(self, targets: Any, loss: str, levels: Sequence[Fraction], weights: Whole | None) -> None:
-        if loss not in _LOSS:
-            raise ValueError(f"unknown loss {loss!r}: it is one of {', '.join(_LOSS)}")
-        outputs = np.shape(targets)[1] if np.ndim(targets) == 2 else 0
-        numbers = whole(targets, "targets", (self.rows, outputs))
-        shares = [Fraction(level) for level in levels]
-        scale = 1
-        for share in shares:
-            scale = lcm(scale, share.denominator)
+    def _give_targets(self, costs: Targets) -> None:
+        if costs.loss not in _LOSS:
+            raise ValueError(f"unknown loss {costs.loss!r}: it is one of {', '.join(_LOSS)}")
+        weights = self._weights(costs.weight)
+        outputs = np.shape(costs.targets)[1] if np.ndim(costs.targets) == 2 else 0
+        numbers = whole(costs.targets, "targets", (self.rows, outputs))
+        shares = [Fraction(level) for level in costs.levels]
+        scale = lcm(*(share.denominator for share in shares))
         in_range(scale, "the common denominator of the levels")
         wanted = whole([int(share * scale) for share in shares], "levels", (len(shares),))
-        self._levels = len(shares) if loss == "quantile" else 1
-        self._call("treeml_targets", _LOSS[loss], numbers, outputs, weights, wanted, len(wanted), scale)
+        self._levels = len(shares) if costs.loss == "quantile" else 1
+        self._call("treeml_targets", _LOSS[costs.loss], numbers, outputs, weights, wanted, len(wanted), scale)
+
+    def _weights(self, weight: Any) -> Whole | None:
+        return None if weight is None else whole(weight, "weight", (self.rows,))
+
+    def _give_column_costs(self, column_cost: Any, count: Any) -> None:
+        costs = [Fraction(cost) for cost in column_cost]
+        units = [self._in_units(cost, "column_cost") for cost in costs]
+        unit = Fraction(self._library.treeml_unit(self._handle))
+        off = (abs(cost * unit - near) for cost, near in zip(costs, units, strict=True))
+        self._doubt = (self.rows if count is None else int(np.sum(count))) * sum(off, Fraction(0))
+        prices = whole(units, "column_cost", (len(units),))
+        self._call("treeml_column_costs", prices, len(prices))
+
+    def _give_leaf_conditions(self, conditions: Conditions) -> None:
+        if conditions.leaf_limit is not None:
+            cost, most = conditions.leaf_limit
+            matrix = whole(cost, "leaf_limit", (self.rows, self._classes))
+            self._call("treeml_leaf_limit", matrix, in_range(most, "leaf_limit"))
+        if conditions.purity is not None:
+            weight, least = conditions.purity
+            matrix = whole(weight, "purity", (self.rows, self._classes))
+            share = [in_range(part, "purity") for part in (least.numerator, least.denominator)]
+            self._call("treeml_purity", matrix, *share)
 
     def _leaf_costs(self, custom: Callable[[list[NDArray[np.int32]]], Sequence[float]]) -> Any:
         def call(_state: Any, sets: int, starts: Any, rows: Any, costs: Any) -> int:
@@ -249,81 +273,72 @@ class Solver:
         once: bool = False,
         upper: int | Fraction | None = None,
         enough: int | Fraction | None = None,
-        start: tuple[Any, Any, Any] | None = None,
-        on_progress: Callable[[float, Any, Any], bool | None] | None = None,
+        start: FlatStart | None = None,
+        on_progress: OnSearchProgress | None = None,
         options: Mapping[str, int] | None = None,
     ) -> Found:
         """The best tree within the limits. Several quantile levels: see `solve_levels`."""
         return self.solve_levels(
-            depth=depth,
-            support=support,
-            leaves=leaves,
-            leaf_price=leaf_price,
-            seconds=seconds,
-            memory=memory,
-            threads=threads,
-            once=once,
-            upper=upper,
-            enough=enough,
-            start=start,
-            on_progress=on_progress,
-            options=options,
+            SearchLimits(depth, support, leaves, leaf_price, seconds, memory, threads, once, upper, enough),
+            start,
+            on_progress,
+            options,
         )[0]
 
     def solve_levels(
         self,
-        *,
-        depth: int | None = None,
-        support: int = 1,
-        leaves: int | None = None,
-        leaf_price: int | Fraction = 0,
-        seconds: float = inf,
-        memory: int | None = None,
-        threads: int = 1,
-        once: bool = False,
-        upper: int | Fraction | None = None,
-        enough: int | Fraction | None = None,
-        start: tuple[Any, Any, Any] | None = None,
-        on_progress: Callable[[float, Any, Any], bool | None] | None = None,
+        limits: SearchLimits,
+        start: FlatStart | None = None,
+        on_progress: OnSearchProgress | None = None,
         options: Mapping[str, int] | None = None,
     ) -> tuple[Found, ...]:
         """One best tree for each quantile level, found in one search."""
         if self._handle is None:
             raise ValueError("the solver is closed")
-        settings: dict[str, int] = {}
-        if depth is not None:
-            settings["depth"] = depth
-        if support != 1:
-            settings["support"] = support
-        if leaves is not None:
-            settings["leaves"] = leaves
-        doubt = self._doubt
-        if leaf_price:
-            units = settings["leaf_price"] = self._in_units(leaf_price, "leaf_price")
-            off = abs(Fraction(leaf_price) * Fraction(self._library.treeml_unit(self._handle)) - units)
-            doubt += off * min(self.rows, leaves or self.rows, 2 ** min(62, self.rows if depth is None else depth))
-        if isfinite(seconds):
-            settings["milliseconds"] = max(0, min(round(1000 * seconds), 2**62))
-        if memory is not None:
-            settings["memory"] = memory
-        if threads != 1:
-            settings["threads"] = threads
-        if once:
-            settings["once"] = 1
-        if upper is not None:
-            settings["upper"] = self._in_units(upper, "upper")
-        if enough is not None:
-            settings["enough"] = self._in_units(enough, "enough")
-        settings.update(options or {})
+        settings = {**self._settings(limits), **(options or {})}
         table = _initial_values()
         try:
             for name, value in settings.items():
                 self._call("treeml_set", name.encode(), in_range(value, name))
             self._start(start)
-            return self._run(on_progress, 2 * doubt)
+            return self._run(on_progress, 2 * (self._doubt + self._doubt_of_leaf_price(limits)))
         finally:  # the next solve starts with the initial settings
             for name in settings.keys() & table.keys():
                 self._call("treeml_set", name.encode(), table[name])
+
+    def _settings(self, limits: SearchLimits) -> dict[str, int]:
+        """The settings of the C library that are not at their initial values."""
+        settings: dict[str, int] = {}
+        if limits.depth is not None:
+            settings["depth"] = limits.depth
+        if limits.support != 1:
+            settings["support"] = limits.support
+        if limits.leaves is not None:
+            settings["leaves"] = limits.leaves
+        if limits.leaf_price:
+            settings["leaf_price"] = self._in_units(limits.leaf_price, "leaf_price")
+        if isfinite(limits.seconds):
+            settings["milliseconds"] = max(0, min(round(1000 * limits.seconds), 2**62))
+        if limits.memory is not None:
+            settings["memory"] = limits.memory
+        if limits.threads != 1:
+            settings["threads"] = limits.threads
+        if limits.once:
+            settings["once"] = 1
+        if limits.upper is not None:
+            settings["upper"] = self._in_units(limits.upper, "upper")
+        if limits.enough is not None:
+            settings["enough"] = self._in_units(limits.enough, "enough")
+        return settings
+
+    def _doubt_of_leaf_price(self, limits: SearchLimits) -> Fraction:
+        """The rounding error of the price of all leaves of a tree, in units."""
+        if not limits.leaf_price:
+            return Fraction(0)
+        exact = Fraction(limits.leaf_price) * Fraction(self._library.treeml_unit(self._handle))
+        most = 1 << max(0, min(62, self.rows if limits.depth is None else limits.depth))
+        leaves: int = min(self.rows, limits.leaves or self.rows, most)
+        return abs(exact - round(exact)) * leaves
 
     def _amount(self, units: int) -> int | Fraction | None:
         """A value or bound of the C library; None if it is not known yet."""
@@ -340,7 +355,7 @@ class Solver:
             raise OverflowError(f"{name} is too large beside the costs of leaves")
         return round(scaled)
 
-    def _start(self, start: tuple[Any, Any, Any] | None) -> None:
+    def _start(self, start: FlatStart | None) -> None:
         if start is None:
             self._call("treeml_start", None, None, None, 0)
             return
@@ -348,7 +363,7 @@ class Solver:
         test, left, right = (whole(part, "each part of a start tree", (nodes,), np.int32) for part in start)
         self._call("treeml_start", test, left, right, nodes)
 
-    def _run(self, on_progress: Callable[[float, Any, Any], bool | None] | None, doubt: Fraction) -> tuple[Found, ...]:
+    def _run(self, on_progress: OnSearchProgress | None, doubt: Fraction) -> tuple[Found, ...]:
         """`doubt`: rounding error, in units, of the amounts that are added to the costs of leaves."""
         self._raised = None
 
@@ -419,14 +434,6 @@ class Solver:
             assert name.value is not None
             result[name.value.decode()] = value.value
         return result
-
-
-def _of_counts(
-    function: Callable[[NDArray[np.int64]], Sequence[float]], labels: NDArray[Any], classes: int | None
-) -> Callable[[list[NDArray[np.int32]]], Sequence[float]]:
-    """Turns a function of class counts into a function of rows."""
-    width = int(labels.max()) + 1 if classes is None else classes
-    return lambda sets: function(np.array([np.bincount(labels[rows], minlength=width) for rows in sets]))
 
 
 def _initial_values() -> dict[str, int]:

@@ -112,6 +112,14 @@ def meets_all(problem: Problem, tree: Node) -> bool:
     return all(meets(bound, problem, tree, routed) for bound in problem.bounds)
 
 
+def is_answer(problem: Problem, tree: Node) -> bool:
+    """Does a tree over the tests of the problem meet every bound, with a row in every leaf?"""
+    routed = Routed(problem, tree)
+    if problem.rows and not all(len(rows) for _, _, rows in routed.leaves):
+        return False
+    return all(meets(bound, problem, tree, routed) for bound in problem.bounds)
+
+
 def answers(problem: Problem, test: int, rows: Rows) -> Bits:
     """Which of these rows answer yes: from the bits, or from the codes if the bits are not made yet."""
     asked = problem.tests[test]

@@ -59,6 +59,11 @@ class Feature:
     tests: int
     has_missing: bool = False
 
+    @property
+    def possible_codes(self) -> range:
+        """Every code that an input can have, also one that no row has; -1 is missing."""
+        return range(-1 if self.has_missing else 0, 2 if self.kind == "binary" else self.levels)
+
 
 @dataclass(frozen=True, slots=True)
 class Test:
@@ -68,6 +73,16 @@ class Test:
     kind: str  # "true", "at most", "level", "among" or "missing"
     values: tuple[int, ...] = ()  # the bin of "at most", the level, or the levels
     missing_yes: bool = False  # rows where the feature is missing answer yes
+
+    def answers_yes(self, code: int) -> bool:
+        """The answer for a row with this code of the feature; -1 is missing."""
+        if code == -1:
+            return self.kind == "missing" or self.missing_yes
+        if self.kind == "at most":
+            return code <= self.values[0]
+        if self.kind == "true":
+            return code == 1
+        return code in self.values
 
 
 @dataclass(frozen=True, eq=False)

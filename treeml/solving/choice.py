@@ -24,6 +24,8 @@ from treeml.solving.request import Request
 from treeml.solving.rows import discreet
 from treeml.system.confinement import Confined
 
+IMPROVE = "improve"  # `improve by subtrees(...)` in a spec is another way to name this back-end
+
 
 class Problems:
     """The problem of a dataset in two forms, each made when a back-end first needs it."""
@@ -121,7 +123,7 @@ def named_backends(spec: Spec) -> tuple[Method, ...]:
         options["seconds"] = spec.improve_within
     if "checkpoint" in options and not isinstance(options["checkpoint"], Confined):
         options["checkpoint"] = str(spec.folder / options["checkpoint"])
-    return (Method("improve", options, spec.improve.span),)
+    return (Method(IMPROVE, options, spec.improve.span),)
 
 
 def _takes_numbers(backend: Backend, request: Request) -> bool:
@@ -129,7 +131,7 @@ def _takes_numbers(backend: Backend, request: Request) -> bool:
 
     A greedy start looks at every test, so the tests have to be made for it.
     """
-    if backend.name != "improve" or request.spec.improve is None:
+    if backend.name != IMPROVE or request.spec.improve is None:
         return backend.can.numeric
     from treeml.backends.improve.backend import inner_backends  # imported here: start-up time
 

@@ -74,7 +74,8 @@ def _result(answer: ForestAnswer, task: ForestTask, request: Request) -> Result:
         reports=task.spec.report,
         spec=task.spec,
         forest=answer.forest,
-        tolerance=float(answer.tolerance),
+        # Rounded weights move the penalty for slack, which is at most 1 above the margin, by twice that share of it.
+        tolerance=float(answer.tolerance + 16 * task.dataset.rounding.weights),
         evidence=answer.evidence,
     )
 

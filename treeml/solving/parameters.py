@@ -37,6 +37,7 @@ def parameters_of(dataset: Dataset, within: float | None = None) -> list[dict[st
     # imported here: start-up time
     import numpy as np
 
+    from treeml.backends.parameterized.backend import ParameterizedBackend
     from treeml.backends.parameterized.instance import read_instance
     from treeml.backends.parameterized.parameters import measure
     from treeml.backends.task.greedy_start import greedy_for_bound
@@ -66,12 +67,12 @@ def parameters_of(dataset: Dataset, within: float | None = None) -> list[dict[st
             f"two rows of different classes differ in at most {found.largest_difference:,} features",
         ),
         _row(f"{'smallest' if found.is_smallest else 'small'} support set", names, support),
-        _row("parameterized", found.reach(), found.prediction(None if tree is None else _leaves(tree) - 1)),
+        _row(ParameterizedBackend.name, found.reach(), found.prediction(None if tree is None else _leaves(tree) - 1)),
     ]
 
 
 def _refuse_contradictory_rows(problem: Problem, dataset: Dataset) -> None:
-    """DataError if rows of different classes agree on every feature: then no tree is faultless."""
+    """DataError if rows of different classes agree on every feature: then no tree is perfect."""
     # imported here: start-up time
     import numpy as np
 
@@ -89,7 +90,7 @@ def _refuse_contradictory_rows(problem: Problem, dataset: Dataset) -> None:
     raise DataError(
         Diagnostic(
             "D498",
-            "no tree is faultless on this data, and these parameters are those of faultless trees",
+            "no tree is perfect on this data, and these parameters are those of perfect trees",
             place=dataset.table.source,
             notes=(
                 f"rows {first} and {second} agree on every feature, not on `{target}`",

@@ -1,9 +1,9 @@
 """Problem -> the back-end to try first, if measurements show that it is faster than the default one.
 
-For the least depth, native was fastest on every data set that was measured. For the smallest faultless tree it depends:
+For the least depth, native was fastest on every data set that was measured. For the smallest perfect tree it depends:
 native searches sets of rows, whose number grows with the number of tests; SAT takes columns as they are, and its time
-doubles with every leaf. So SAT comes first if there are many tests and the tree is small. `python -m benchmarks.least`
-prints the times of both.
+doubles with every leaf. So a back-end like SAT, which declares `many_tests`, comes first if there are many tests and
+the tree is small. `python -m benchmarks.least` prints the times of both.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ def preferred(problem: Problem) -> tuple[str, str] | None:
     from treeml.backends.task.greedy_start import greedy_for_bound
     from treeml.problem.evaluate import meets_all
 
-    if not _asks_for_least_size(problem) or len(problem.tests) < MANY_TESTS or registry.get("sat").missing():
+    if not _asks_for_least_size(problem) or len(problem.tests) < MANY_TESTS:
+        return None
+    suited = next((each for each in registry.all() if each.can.many_tests and not each.missing()), None)
+    if suited is None:
         return None
     tree = greedy_for_bound(problem)
     if tree is None or not meets_all(problem, tree):
@@ -29,8 +32,8 @@ def preferred(problem: Problem) -> tuple[str, str] | None:
     size = _leaves(tree)
     if size > FEW_LEAVES:
         return None
-    tests = len(problem.tests)
-    return "sat", f"sat is taken: {tests:,} tests are many for native, and a greedy tree has only {size} leaves"
+    name, usual, tests = suited.name, registry.default_name(), len(problem.tests)
+    return name, f"{name} is taken: {tests:,} tests are many for {usual}, and a greedy tree has only {size} leaves"
 
 
 def _asks_for_least_size(problem: Problem) -> bool:

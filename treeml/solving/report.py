@@ -25,12 +25,12 @@ STATUS_WORDS = {
 }
 FOREST_WORDS = STATUS_WORDS | {Status.FEASIBLE: "a forest whose trees meet every requirement; not proved best"}
 STOP_WORDS = {
-    Stop.PROVED: "the proof was complete",
-    Stop.GAP: "the gap asked for was reached",
-    Stop.TIME: "the time was up",
-    Stop.MEMORY: "the memory was used up",
+    Stop.PROVED: "the proof is complete",
+    Stop.GAP: "the requested gap was reached",
+    Stop.TIME: "the time limit was reached",
+    Stop.MEMORY: "the memory limit was reached",
     Stop.INTERRUPTED: "it was interrupted",
-    Stop.FINISHED: "the heuristic came to its end",
+    Stop.FINISHED: "the heuristic finished",
     Stop.FAILED: "the solver failed",
 }
 
@@ -74,6 +74,8 @@ def _headline(result: Result) -> str:
     if result.evidence:
         said = "proved by" if result.status in (Status.OPTIMAL, Status.INFEASIBLE) else "bound by"
         lines.append(f"{said:<10} {'; '.join(each.name for each in result.evidence)}")
+    if result.certificate is not None:
+        lines.append(f"{'certified':<10} {result.certificate.summary}")
     lines.append(f"{'back-end':<10} {result.backend}, {result.seconds:.3f} s")
     if result.forest is not None:
         lines.append(f"{'forest':<10} {len(result.forest.trees)} trees by {result.forest.criterion}")

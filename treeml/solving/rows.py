@@ -1,7 +1,7 @@
 """Request, data -> Table -> Dataset: the stages `load` and `bind`.
 
 Messages about a file show nothing of its content unless whoever wrote the specification may see it
-(`lang/discretion.py`).
+(`lang/redaction.py`).
 """
 
 from __future__ import annotations

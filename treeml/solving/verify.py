@@ -128,7 +128,10 @@ def verify_outcome(
     tree = outcome.tree
     values: dict[Use, Fraction | None] = {}
     goals = _goals(dataset, outcome, values, claimed)
-    requirements = tuple(_requirement(each, dataset, outcome, values) for each in dataset.spec.requirements)
+    given = dataset.with_given_weights()
+    given_values = values if given is dataset else {}
+    requirements = tuple(_requirement(each, given, outcome, given_values) for each in dataset.spec.requirements)
+    values = {**given_values, **values}
     measures = _measures(tree, dataset, outcome, values)
     mismatches = (
         *_wrong_claims(goals, claimed, tolerance),

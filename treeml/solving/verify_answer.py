@@ -7,7 +7,7 @@ from fractions import Fraction
 from treeml.backends.contract import Answer, Status
 from treeml.backends.run import bounded_goal
 from treeml.data.table import Dataset
-from treeml.lang.diagnostic import BackendError, Diagnostic
+from treeml.lang.diagnostic import BackendError, DataError, Diagnostic
 from treeml.problem.problem import Goal
 from treeml.solving.choice import Chosen
 from treeml.solving.verify import GoalClaim, Verification, verify
@@ -24,9 +24,22 @@ def verify_answer(tree: Tree, answer: Answer, chosen: Chosen, dataset: Dataset) 
     exact = verify(
         tree, dataset, claimed, answer.tolerance, _improved_tree(answer, chosen, dataset), _goal_claim(answer, goals)
     )
+    if dataset.rounding.weights and any(not each.met for each in exact.requirements):
+        missed = next(each for each in exact.requirements if not each.met)
+        raise DataError(too_close(missed.shown))
     if not exact.verified:
         raise BackendError(_not_verified(chosen.plan.backend.name, exact.mismatches))
     return exact
+
+
+def too_close(requirement: str) -> Diagnostic:
+    """D463: rounded weights, and a requirement that only their last digits decide."""
+    return Diagnostic(
+        "D463",
+        f"the last digits of the weights decide whether `{requirement}` can be met",
+        notes=("the weights have more digits than 64 bits hold, and were rounded for the search",),
+        helps=("round them to a few digits", "or move the limit a little"),
+    )
 
 
 def _improved_tree(answer: Answer, chosen: Chosen, dataset: Dataset) -> Tree | None:

@@ -39,15 +39,19 @@ def sweep(
     cluster: str | None = None,
     journal: Journal | None = None,
     options: RunOptions = DEFAULT_OPTIONS,
+    reuse: bool = True,
 ) -> Iterator[Record]:
-    """The record of every combination as it finishes; those in the journal come first and are not run again."""
+    """The record of every combination as it finishes; those in the journal come first and are not run again.
+
+    `reuse`: a combination that the answers to others settle is not searched; never on a cluster.
+    """
     planned = plan_sweep(
         cases, settings, backends, folds=folds, carries=cluster is not None, jobs=jobs, options=options
     )
     done = {} if journal is None else journal.done
     left = [job for job in planned if job.about["key"] not in done]
     yield from (done[job.about["key"]] for job in planned if job.about["key"] in done)
-    for record in on_cluster(left, cluster) if cluster is not None else on_this_machine(left, jobs):
+    for record in on_cluster(left, cluster) if cluster is not None else on_this_machine(left, jobs, reuse):
         if journal is not None:
             journal.add(record)
         yield record
@@ -78,15 +82,26 @@ def plan_sweep(
     return prepare(combined, backends or [CHOSEN], options=options, parallel=jobs)
 
 
-def on_this_machine(jobs: Sequence[Job], at_once: int) -> Iterator[Record]:
+def on_this_machine(jobs: Sequence[Job], at_once: int, reuse: bool = True) -> Iterator[Record]:
     """The records as jobs finish. After Ctrl-C, running jobs report their best answer; then KeyboardInterrupt."""
     from treeml.studies.comparison.pool import run_jobs
+    from treeml.studies.frontier import chains_of
 
+    chains = chains_of(jobs) if reuse else []
+    home = {job.about["key"]: chain for chain in chains for job in chain.jobs}
+    ready = [job for job in jobs if job.about["key"] not in home]
+    ready += [job for chain in chains for job in chain.next_jobs(at_once)]
     is_interrupted = False
-    for _, record, _ in run_jobs(jobs, at_once):
-        is_interrupted |= record.get("stop") == Stop.INTERRUPTED.value
-        if record.get("begun", True):
-            yield record
+    while ready and not is_interrupted:
+        for _, record, result in run_jobs(ready, at_once):
+            is_interrupted |= record.get("stop") == Stop.INTERRUPTED.value
+            chain = home.get(record["key"])
+            known = record if chain is None else chain.take(record, result)
+            if record.get("begun", True):
+                yield known
+        for chain in chains:
+            yield from chain.reused()
+        ready = [job for chain in chains for job in chain.next_jobs(at_once)]
     if is_interrupted:
         raise KeyboardInterrupt
 

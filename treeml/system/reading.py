@@ -47,6 +47,8 @@ def read_plain(path: str | Path, most: int) -> bytes:
 def read_opened(handle: int, path: str | Path, most: int) -> bytes:
     """The same for a file that is already open."""
     refuse_special(handle, path)
+    if os.fstat(handle).st_size > most:
+        raise TooLarge(path, most)
     pieces: list[bytes] = []
     held = 0
     while held <= most:

@@ -26,30 +26,13 @@ from tempfile import TemporaryDirectory
 from time import monotonic
 from typing import Any
 
+from treeml.backends import registry
+from treeml.backends.oracle.backend import OracleBackend
 from treeml.testing.random_worlds import CELLS, forest_world, large_world, random_world
 from treeml.testing.truth import Truth, truth
 from treeml.testing.worlds import World
 
-USUAL = ("", "native", "cpsat", "mip", "maxsat", "sat", "oracle", "parameterized")  # "": the default choice
-VARIANTS = (
-    "native(kernel = binary)",
-    "native(kernel = numeric)",
-    "native(threads = 2)",
-    "cpsat(encoding = rows)",
-    "cpsat(encoding = order)",
-    "cpsat(presolve = false)",
-    "cpsat(threads = 2)",
-    "mip(formulation = flow)",
-    "mip(formulation = binoct)",
-    "mip(presolve = false)",
-    "mip(solver = scip)",
-    "maxsat(encoding = binary)",
-    "maxsat(strategy = core)",
-    "cart",
-    "race(native, cpsat)",
-)
-LARGE_BACKENDS = ("", "native", "native(threads = 2)", "cpsat", "mip", "maxsat")
-FOREST_BACKENDS = ("", "native", "cpsat", "mip", "maxsat")
+DEFAULT = ""  # the back-end that TreeML chooses
 LIMITS = (0.0, 0.05, 0.2, 0.5, 1.0, 2.0)
 LONGEST = 60.0  # seconds of the long run that checks the short ones; less if the attack itself is short
 DRAWS = 8  # attempts to draw a pair of a goal and a requirement whose spec is not rejected
@@ -101,7 +84,7 @@ class AttackTally:
             self.cells.add(world.cell)
         for claim in claims:
             self.by_backend.setdefault(claim.backend or "default", Counter())[claim.kind] += 1
-            if claim.kind == "solved":
+            if claim.kind == "solved" and kind == "small":  # as for `cells`, of which these are a part
                 self.pairs.add((world.cell, claim.backend or "default"))
             if claim.kind in ("rejected", "refused"):
                 self.codes[claim.said.partition(":")[0]] += 1
@@ -377,15 +360,39 @@ def worlds(seed: int, rejected: Sequence[World] = ()) -> Iterator[World]:
                 yield forest_world(random)
 
 
+def usual_backends() -> list[str]:
+    """The default choice, and every back-end that proves its answers and runs no other."""
+    return [DEFAULT, *(each.name for each in registry.all() if each.can.proves and not each.can.runs_others)]
+
+
+def variants() -> list[str]:
+    """What is tried now and then: declared variants, back-ends that prove nothing, and races of two back-ends."""
+    two = ", ".join(each.name for each in registry.automatic()[:2])
+    return [
+        *(f"{each.name}({variant})" for each in registry.all() for variant in each.can.variants),
+        *(each.name for each in registry.all() if not each.can.proves and not each.can.runs_others),
+        *(f"{each.name}({two})" for each in registry.all() if each.can.proves and each.can.runs_others),
+    ]
+
+
+def backends_for_forests() -> list[str]:
+    """The back-ends that are chosen automatically, without the oracle, which only finishes on small worlds."""
+    return [DEFAULT, *(each.name for each in registry.automatic() if each.name != OracleBackend.name)]
+
+
+def backends_for_large_worlds() -> list[str]:
+    return [*backends_for_forests(), *(variant for variant in variants() if "threads" in variant)]
+
+
 def runs_of(world: World, random: Random, usual: Sequence[str], long: float = LONGEST) -> list[tuple[str, float]]:
     """The back-ends to run, and for how long; one of them runs for `long` seconds if short limits are tried."""
     if world.is_large:
-        chosen = [backend for backend in LARGE_BACKENDS if not usual or backend in usual]
+        chosen = [backend for backend in backends_for_large_worlds() if not usual or backend in usual]
         short = [(backend, limit) for backend in chosen for limit in random.sample(LIMITS, 2)]
         return [(random.choice(chosen), long), *short] if chosen else []
     if world.forest:
-        return [(backend, 20.0) for backend in FOREST_BACKENDS if not usual or backend in usual]
-    backends = list(usual) or [*USUAL, random.choice(VARIANTS)]
+        return [(backend, 20.0) for backend in backends_for_forests() if not usual or backend in usual]
+    backends = list(usual) or [*usual_backends(), random.choice(variants())]
     return [(backend, world.seconds) for backend in backends]
 
 

@@ -58,10 +58,11 @@ def fuzz(
     sizes: Sizes | None = None,
     kinds: Sequence[str] | None = None,
     tally: FuzzTally | None = None,
+    make: Callable[[Random], Problem] | None = None,
 ) -> Iterator[Disagreement]:
-    """All disagreements on the problems of these seeds, shrunk."""
+    """All disagreements on the problems of these seeds, shrunk; `make` replaces the usual random problem."""
     for seed in seeds:
-        problem = random_problem(Random(seed), sizes, kinds)
+        problem = random_problem(Random(seed), sizes, kinds) if make is None else make(Random(seed))
         if tally is not None:
             tally.tried += 1
         planned = plan(problem, backend)
@@ -213,7 +214,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = parser.parse_args(arguments)
     sizes = Sizes(rows=asked.rows, columns=asked.columns, is_extreme=asked.extreme)
     wrong = 0
-    for name in asked.backend or [name for name in registry.names() if name != "oracle"]:
+    for name in asked.backend or [name for name in registry.names() if name != OracleBackend.name]:
         tally, ends = FuzzTally(), monotonic() + asked.seconds
         for found in fuzz(registry.get(name), _until(asked.seed, ends), sizes, tally=tally):
             wrong += 1

@@ -1,4 +1,4 @@
-"""A family of sets -> a problem whose smallest and shallowest faultless trees are its smallest hitting sets.
+"""A family of sets -> a problem whose smallest and shallowest perfect trees are its smallest hitting sets.
 
 The reduction of Ordyniak and Szeider (2021, Theorem 2): one row without marks, and for every set a row with those of
 its members. Separating the first row from the others takes one test for every member of a hitting set, and these tests

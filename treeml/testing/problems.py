@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -92,19 +93,9 @@ def from_columns(
     rows = len(columns[0][1]) if columns else len(count or ())
     bits = np.zeros((len(tests), rows), dtype=bool)
     for place, test in enumerate(tests):
-        bits[place] = [answers_yes(test, code) for code in columns[test.feature][1]]
+        bits[place] = [test.answers_yes(code) for code in columns[test.feature][1]]
     counts = np.ones(rows, dtype=np.int64) if count is None else np.array(count, dtype=np.int64)
     return Problem(tuple(features), tuple(tests), counts, classes, goals, bounds, bits)
-
-
-def answers_yes(test: Test, code: int) -> bool:
-    if code < 0:
-        return test.kind == "missing" or test.missing_yes
-    if test.kind == "true":
-        return code == 1
-    if test.kind == "at most":
-        return code <= test.values[0]
-    return code in test.values
 
 
 def _tests(feature: int, kind: str, levels: int, missing: bool) -> list[Test]:
@@ -192,26 +183,12 @@ class _Terms:
         self.actual = [random.randrange(max(problem.classes, 1)) for _ in range(problem.rows)]
         self.group = [random.randrange(2) for _ in range(problem.rows)]
         self.weight = [random.choice((0, 1, 1, 2, 5, 10**9)) for _ in range(problem.rows)]
-        makers: dict[str, Callable[[], Term]] = {
-            "Leaves": Leaves,
-            "Depth": Depth,
-            "TestCost": self.test_cost,
-            "Used": self.used,
-            "Support": Support,
+        allowed = RANDOM_TERMS.keys() if kinds is None else kinds
+        self.makers = {
+            kind: partial(each.make, self)
+            for kind, each in RANDOM_TERMS.items()
+            if kind in allowed and each.leaves_hold in ("anything", "classes" if problem.classes else "numbers")
         }
-        if problem.classes:
-            makers |= {
-                "Predicted": self.predicted,
-                "Purity": self.purity,
-                "LeafErrors": self.leaf_errors,
-                "Monotone": self.monotone,
-                "Largest": self.largest,
-                "Ratio": self.ratio,
-            }
-        else:
-            makers |= {"Loss": self.loss}
-        makers["Custom"] = self.custom
-        self.makers = {kind: maker for kind, maker in makers.items() if kinds is None or kind in kinds}
         self.main = "Predicted" if problem.classes else "Loss"
 
     def goal(self) -> Sum:
@@ -240,23 +217,7 @@ class _Terms:
         return bound(term, sense, limit, name)
 
     def usual(self, kind: str) -> tuple[str, Fraction]:
-        random, rows = self.random, self.problem.rows
-        choices: dict[str, Callable[[], tuple[str, Fraction]]] = {
-            "Leaves": lambda: ("<=", Fraction(random.randint(1, 5))),
-            "Depth": lambda: (random.choice(("<=", ">=")), Fraction(random.randint(0, 3))),
-            "TestCost": lambda: ("<=", Fraction(random.randint(0, 4 * rows))),
-            "Used": lambda: (random.choice(("<=", ">=", "=")), Fraction(random.randint(0, 2))),
-            "Support": lambda: (">=", Fraction(random.randint(1, 3))),
-            "Predicted": lambda: (random.choice(("<=", "<=", ">=")), Fraction(random.randint(-1, rows))),
-            "Purity": lambda: (">=", Fraction(random.randint(4, 10), 10)),
-            "LeafErrors": lambda: ("<=", Fraction(random.randint(0, 3))),
-            "Monotone": lambda: (">=", Fraction(1)),
-            "Largest": lambda: ("<=", Fraction(random.randint(0, 4))),
-            "Ratio": lambda: (">=", Fraction(random.randint(1, 4), 4)),
-            "Loss": lambda: ("<=", Fraction(random.randint(0, 30))),
-            "Custom": lambda: ("<=", Fraction(random.randint(0, 8))),
-        }
-        return choices[kind]()
+        return RANDOM_TERMS[kind].usual(self.random, self.problem.rows)
 
     def predicted(self) -> Predicted:
         shape = self.random.choice(("errors", "errors", "weighted", "rate", "costs"))
@@ -324,6 +285,56 @@ class _Terms:
 
     def custom(self) -> Custom:
         return Custom(PriceSpread(tuple(self.random.randint(0, 4) for _ in range(self.problem.rows))))
+
+
+Usual = Callable[[Random, int], tuple[str, Fraction]]
+
+
+@dataclass(frozen=True, slots=True)
+class RandomTerm:
+    """How random problems use a kind of term. A test fails if a term of the package is missing here."""
+
+    make: Callable[[_Terms], Term]
+    usual: Usual  # generator, number of rows -> a sense and a limit that are neither trivial nor always impossible
+    leaves_hold: str = "anything"  # or: classes, numbers
+
+
+RANDOM_TERMS: dict[str, RandomTerm] = {
+    "Leaves": RandomTerm(lambda _: Leaves(), lambda random, _: ("<=", Fraction(random.randint(1, 5)))),
+    "Depth": RandomTerm(
+        lambda _: Depth(), lambda random, _: (random.choice(("<=", ">=")), Fraction(random.randint(0, 3)))
+    ),
+    "TestCost": RandomTerm(
+        lambda terms: terms.test_cost(), lambda random, rows: ("<=", Fraction(random.randint(0, 4 * rows)))
+    ),
+    "Used": RandomTerm(
+        lambda terms: terms.used(),
+        lambda random, _: (random.choice(("<=", ">=", "=")), Fraction(random.randint(0, 2))),
+    ),
+    "Support": RandomTerm(lambda _: Support(), lambda random, _: (">=", Fraction(random.randint(1, 3)))),
+    "Predicted": RandomTerm(
+        lambda terms: terms.predicted(),
+        lambda random, rows: (random.choice(("<=", "<=", ">=")), Fraction(random.randint(-1, rows))),
+        "classes",
+    ),
+    "Purity": RandomTerm(
+        lambda terms: terms.purity(), lambda random, _: (">=", Fraction(random.randint(4, 10), 10)), "classes"
+    ),
+    "LeafErrors": RandomTerm(
+        lambda terms: terms.leaf_errors(), lambda random, _: ("<=", Fraction(random.randint(0, 3))), "classes"
+    ),
+    "Monotone": RandomTerm(lambda terms: terms.monotone(), lambda _, __: (">=", Fraction(1)), "classes"),
+    "Largest": RandomTerm(
+        lambda terms: terms.largest(), lambda random, _: ("<=", Fraction(random.randint(0, 4))), "classes"
+    ),
+    "Ratio": RandomTerm(
+        lambda terms: terms.ratio(), lambda random, _: (">=", Fraction(random.randint(1, 4), 4)), "classes"
+    ),
+    "Loss": RandomTerm(
+        lambda terms: terms.loss(), lambda random, _: ("<=", Fraction(random.randint(0, 30))), "numbers"
+    ),
+    "Custom": RandomTerm(lambda terms: terms.custom(), lambda random, _: ("<=", Fraction(random.randint(0, 8)))),
+}
 
 
 WEIGHTS = (1, 3, 7, 10**9, 10**15 + 1)

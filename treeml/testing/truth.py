@@ -305,6 +305,31 @@ def _precision(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str,
     return _share(right, _weight_where(view, iter(chosen)))
 
 
+def _npv(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ...]) -> Fraction | None:
+    name, said = use.arguments[0].strip('"'), view.said(tree, predicted)
+    chosen = [row for row in range(view.rows) if said[row] != name]
+    right = _weight_where(view, (row for row in chosen if view.actual[row] != name))
+    return _share(right, _weight_where(view, iter(chosen)))
+
+
+def _overlap(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ...]) -> tuple[Fraction, Fraction]:
+    """The weights of what is both, and of what is just one of the two: of the class, or predicted as it."""
+    name, said = use.arguments[0].strip('"'), view.said(tree, predicted)
+    times = [(said[row] == name) + (view.actual[row] == name) for row in range(view.rows)]
+    both, one = (_weight_where(view, (row for row, each in enumerate(times) if each == wanted)) for wanted in (2, 1))
+    return both, one
+
+
+def _f1(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ...]) -> Fraction | None:
+    both, one = _overlap(view, use, tree, predicted)
+    return _share(2 * both, 2 * both + one)
+
+
+def _jaccard(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ...]) -> Fraction | None:
+    both, one = _overlap(view, use, tree, predicted)
+    return _share(both, both + one)
+
+
 def _specificity(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ...]) -> Fraction | None:
     name, said = use.arguments[0].strip('"'), view.said(tree, predicted)
     others = [row for row in range(view.rows) if view.actual[row] != name]
@@ -507,6 +532,9 @@ _MEASURES = {
     "balanced_accuracy": _balanced_accuracy,
     "recall": _recall,
     "precision": _precision,
+    "npv": _npv,
+    "f1": _f1,
+    "jaccard": _jaccard,
     "specificity": _specificity,
     "count": _count,
     "rate": _rate,

@@ -23,7 +23,7 @@ def random_rows(seed: int, rows: int = ROWS, tests: int = TESTS) -> tuple[list[s
     return chosen, [int((row[0] == row[1]) ^ (row[2] == "1") ^ (random.random() < 0.2)) for row in chosen]
 
 
-def faultless(seed: int, rows: int = ROWS, tests: int = TESTS) -> Problem:
+def perfect(seed: int, rows: int = ROWS, tests: int = TESTS) -> Problem:
     """Minimize depth without errors."""
     texts, actual = random_rows(seed, rows, tests)
     return binary(texts, 2, minimize(Depth()), (bound(errors(actual, 2), "<=", 0, "errors"),))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from deep_worlds import chain, faultless, labels_of, model, random_rows, write_csv
+from deep_worlds import chain, labels_of, model, perfect, random_rows, write_csv
 
 import treeml as tml
 from treeml.backends import registry
@@ -46,7 +46,7 @@ def optimum(problem: Problem) -> int:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_depth_falls_to_the_optimum_of_small_problems_and_rows_keep_their_classes(seed: int) -> None:
-    problem = faultless(seed, rows=16, tests=5)
+    problem = perfect(seed, rows=16, tests=5)
     start = chain(problem, labels_of(problem))
     answer = improved(problem, start)
     assert answer.status is Status.LOCAL
@@ -63,7 +63,7 @@ def test_depth_falls_to_the_optimum_of_small_problems_and_rows_keep_their_classe
 ])  # fmt: skip
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_smaller_reach_never_makes_it_worse(seed: int, options: dict[str, Any]) -> None:
-    problem = faultless(seed)
+    problem = perfect(seed)
     start = chain(problem, labels_of(problem))
     answer = improved(problem, start, **options)
     assert answer.status is Status.LOCAL
@@ -75,7 +75,7 @@ def test_a_smaller_reach_never_makes_it_worse(seed: int, options: dict[str, Any]
 
 @pytest.mark.parametrize("inner", ["sat", "cpsat", "maxsat", "mip", "oracle"])
 def test_other_solvers_do_the_subtrees(inner: str) -> None:
-    problem = faultless(1, rows=18, tests=5)
+    problem = perfect(1, rows=18, tests=5)
     start = chain(problem, labels_of(problem))
     answer = improved(problem, start, backends=(Method(inner),), depth=4, rows=12, patience=20.0)
     assert answer.status is Status.LOCAL
@@ -117,7 +117,7 @@ def test_every_goal_improves_and_ends_where_no_subtree_does(name: str) -> None:
     assert again.statistics["rounds"] == 0
 
 
-def test_a_goal_of_shape_keeps_what_is_predicted_even_without_a_requirement() -> None:
+def test_a_goal_on_the_shape_keeps_all_predictions() -> None:
     texts, actual = random_rows(6, rows=30, tests=6)
     problem = binary(texts, 2, minimize(Leaves()))
     start = chain(problem, actual)
@@ -128,7 +128,7 @@ def test_a_goal_of_shape_keeps_what_is_predicted_even_without_a_requirement() ->
 
 
 def test_support_is_kept_while_depth_falls() -> None:
-    problem = faultless(3)
+    problem = perfect(3)
     start = chain(problem, labels_of(problem))
     leaves = int(Leaves().value(Routed(problem, start)))
     tight = problem.asking(problem.goals, (*problem.bounds, bound(Leaves(), "<=", leaves, "leaves")))
@@ -138,7 +138,7 @@ def test_support_is_kept_while_depth_falls() -> None:
 
 
 def test_rounds_end_it() -> None:
-    problem = faultless(2)
+    problem = perfect(2)
     start = chain(problem, labels_of(problem))
     answer = improved(problem, start, rounds=1)
     assert answer.status is Status.FEASIBLE
@@ -148,7 +148,7 @@ def test_rounds_end_it() -> None:
 
 
 def test_no_time_returns_the_start() -> None:
-    problem = faultless(2)
+    problem = perfect(2)
     start = chain(problem, labels_of(problem))
     answer = improved(problem, start, Limits(Deadline(0.0)))
     assert (answer.status, answer.stop) == (Status.FEASIBLE, Stop.TIME)
@@ -156,7 +156,7 @@ def test_no_time_returns_the_start() -> None:
 
 
 def test_the_caller_can_stop_it() -> None:
-    problem = faultless(2)
+    problem = perfect(2)
     seen: list[Progress] = []
 
     def stop(moment: Progress) -> bool:
@@ -174,7 +174,7 @@ def test_the_caller_can_stop_it() -> None:
 def test_an_interrupt_keeps_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
     from treeml.backends.improve.inner import NativeInner
 
-    problem = faultless(2)
+    problem = perfect(2)
     start = chain(problem, labels_of(problem))
     calls = []
     whole = NativeInner.shallower
@@ -193,8 +193,8 @@ def test_an_interrupt_keeps_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("error", [MemoryError("no room"), BackendError(Diagnostic("B515", "sat failed"))])
-def test_an_inner_solver_that_fails_is_survived_and_told(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
-    problem = faultless(1, rows=18, tests=5)
+def test_a_failing_inner_solver_is_skipped_and_reported(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = perfect(1, rows=18, tests=5)
     start = chain(problem, labels_of(problem))
 
     def fails(*_: Any, **__: Any) -> Any:
@@ -208,7 +208,7 @@ def test_an_inner_solver_that_fails_is_survived_and_told(error: Exception, monke
 
 
 def test_too_little_memory_for_the_native_search_is_survived() -> None:
-    problem = faultless(1)
+    problem = perfect(1)
     start = chain(problem, labels_of(problem))
     made = plan(problem, registry.get("improve"))
     assert isinstance(made, Plan)
@@ -216,8 +216,8 @@ def test_too_little_memory_for_the_native_search_is_survived() -> None:
     assert answer.objective == evaluate_goals(problem, start)
 
 
-def test_a_checkpoint_goes_on_and_tells_so(tmp_path: Path) -> None:
-    problem = faultless(5)
+def test_a_run_resumes_from_its_checkpoint_and_says_so(tmp_path: Path) -> None:
+    problem = perfect(5)
     start = chain(problem, labels_of(problem))
     path = tmp_path / "deep.json"
     first = improved(problem, start, rounds=2, checkpoint=str(path))
@@ -238,16 +238,16 @@ def test_a_checkpoint_goes_on_and_tells_so(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", [
     "", "[]", "{}", '{"treeml_checkpoint": 2}', '{"treeml_checkpoint": 1, "problem": "other"}',
 ])  # fmt: skip
-def test_a_checkpoint_of_something_else_is_refused(text: str, tmp_path: Path) -> None:
+def test_a_checkpoint_of_another_problem_is_refused(text: str, tmp_path: Path) -> None:
     path = tmp_path / "deep.json"
     path.write_text(text)
     with pytest.raises(tml.DataError, match="D482"):
-        improved(faultless(5), None, checkpoint=str(path))
+        improved(perfect(5), None, checkpoint=str(path))
     assert path.read_text() == text
 
 
 def test_a_checkpoint_with_a_damaged_tree_is_refused(tmp_path: Path) -> None:
-    problem = faultless(5)
+    problem = perfect(5)
     path = tmp_path / "deep.json"
     improved(problem, chain(problem, labels_of(problem)), rounds=1, checkpoint=str(path))
     saved = json.loads(path.read_text())
@@ -257,9 +257,9 @@ def test_a_checkpoint_with_a_damaged_tree_is_refused(tmp_path: Path) -> None:
         improved(problem, None, checkpoint=str(path))
 
 
-def test_a_checkpoint_in_no_folder_is_refused(tmp_path: Path) -> None:
+def test_a_checkpoint_in_a_missing_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(tml.RefusedError, match=r"B503.*\n.*in a folder that exists"):
-        improved(faultless(5), None, checkpoint=str(tmp_path / "nowhere" / "deep.json"))
+        improved(perfect(5), None, checkpoint=str(tmp_path / "nowhere" / "deep.json"))
 
 
 def test_the_statement_is_the_back_end_around_those_of_solve_with(tmp_path: Path) -> None:
@@ -311,7 +311,7 @@ def test_a_regression_tree_is_mended(tmp_path: Path) -> None:
     assert result.objective < start.objective
 
 
-def test_contradictory_rows_are_named_before_anything_is_mended(tmp_path: Path) -> None:
+def test_contradictory_rows_are_reported_before_the_search(tmp_path: Path) -> None:
     path = tmp_path / "same.csv"
     path.write_text("x,y,label\n0,1,a\n0,1,b\n1,0,a\n")
     result = model("minimize depth", "require errors = 0", "improve by subtrees").solve(path)
@@ -319,8 +319,8 @@ def test_contradictory_rows_are_named_before_anything_is_mended(tmp_path: Path) 
     assert result.because is not None
 
 
-def test_an_option_that_would_do_nothing_is_refused() -> None:
-    depth, other = faultless(1), goal_worlds()["errors"]
+def test_an_option_without_effect_is_refused() -> None:
+    depth, other = perfect(1), goal_worlds()["errors"]
     for problem, options in ((depth, {"limits": "d60"}), (other, {"limits": "d60"}), (other, {"features": "tree"})):
         outcome = plan(problem, registry.get("improve"), options)
         assert not isinstance(outcome, Plan)
@@ -333,14 +333,14 @@ def test_the_first_solver_named_does_the_subtrees(monkeypatch: pytest.MonkeyPatc
     from treeml.backends.improve.inner import NativeInner
 
     monkeypatch.delattr(NativeInner, "shallower")
-    problem = faultless(1, rows=18, tests=5)
+    problem = perfect(1, rows=18, tests=5)
     start = chain(problem, labels_of(problem))
     answer = improved(problem, start, backends=(Method("sat"), Method("native")), depth=4, rows=12)
     assert answer.objective is not None
     assert answer.objective < evaluate_goals(problem, start)
 
 
-def test_a_goal_that_is_no_sum_over_leaves_is_refused(tmp_path: Path) -> None:
+def test_a_goal_that_is_not_a_sum_over_leaves_is_refused(tmp_path: Path) -> None:
     path = write_csv(tmp_path / "bits.csv", 9)
     with pytest.raises(tml.RefusedError, match=r"subtrees can be improved separately only if"):
         model("maximize purity", "improve by subtrees").solve(path)

@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from deep_worlds import chain, faultless, labels_of
+from deep_worlds import chain, labels_of, perfect
 
 from treeml.backends.improve import support
 from treeml.backends.improve.instance import LocalInstance, Reach, cut_instance, whole_instance
@@ -21,13 +21,13 @@ FAR = Reach(100, lambda _: 10_000)
 
 
 def world(seed: int) -> tuple[Problem, Vertex, np.ndarray]:
-    problem = faultless(seed)
+    problem = perfect(seed)
     labels = labels_of(problem)
     return problem, grow(chain(problem, labels), problem, np.arange(problem.rows)), np.array(labels, dtype=np.int32)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_tree_survives_its_forms(seed: int) -> None:
+def test_vertices_flat_trees_and_nodes_convert_into_each_other(seed: int) -> None:
     _, root, _ = world(seed)
     node = node_of(root)
     assert node_of_flat(flat_of(root)) == node
@@ -85,7 +85,7 @@ def test_a_tree_for_the_instance_takes_the_subtrees_place(seed: int, reduction: 
     assert depth <= instance.weighted_depth or reduction == "support"
 
 
-def test_what_is_out_of_reach_makes_no_instance() -> None:
+def test_a_subtree_out_of_reach_makes_no_instance() -> None:
     problem, root, classes = world(1)
     assert whole_instance(root, problem, classes, FAR) is not None
     assert whole_instance(root, problem, classes, Reach(2, lambda _: 10_000)) is None
@@ -109,7 +109,7 @@ def test_replacing_changes_heights_above_and_nothing_else() -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_support_sets_support_and_cannot_lose_a_test(seed: int) -> None:
-    problem = faultless(seed)
+    problem = perfect(seed)
     labels = np.array(labels_of(problem), dtype=np.int32)
     bits = problem.bits
 

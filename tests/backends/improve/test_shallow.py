@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from deep_worlds import chain, faultless, labels_of, random_rows
+from deep_worlds import chain, labels_of, perfect, random_rows
 
 from treeml.backends.contract import Status
 from treeml.backends.improve.vertices import flat_of, grow, node_of_flat
@@ -28,7 +28,7 @@ def predict(node: Node, column: np.ndarray) -> int:
 @pytest.mark.parametrize("seed", range(30))
 @pytest.mark.parametrize("guided", [False, True])
 def test_the_least_depth_is_the_oracles(seed: int, guided: bool) -> None:
-    problem = faultless(seed, rows=14, tests=5)
+    problem = perfect(seed, rows=14, tests=5)
     labels = np.array(labels_of(problem), dtype=np.int32)
     made = plan(problem, OracleBackend())
     assert isinstance(made, Plan)
@@ -85,7 +85,7 @@ def test_equal_and_opposite_tests_and_many_rows_are_packed_soundly() -> None:
     assert [predict(tree, bits[:, row]) for row in range(700)] == labels.tolist()
 
 
-def test_little_slack_misses_and_more_finds() -> None:
+def test_more_slack_finds_trees_that_less_slack_misses() -> None:
     """Two parities: no test alone gains anything, so the first choice is a guess."""
     rows = np.arange(64)
     bits = np.array([(rows >> t) & 1 == 1 for t in range(6)])

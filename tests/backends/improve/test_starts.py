@@ -158,7 +158,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_what_is_no_start_is_refused_with_its_place(name: str, data: Path) -> None:
+def test_an_invalid_start_is_refused_with_its_place(name: str, data: Path) -> None:
     text, message = WRONG[name]
     with pytest.raises(tml.DataError, match=message):
         start_of(text, data)
@@ -191,7 +191,7 @@ def test_a_start_that_breaks_a_requirement_is_refused_by_name(data: Path) -> Non
         model("minimize depth", "require errors = 0", "start from cart(depth = 1)", "improve by subtrees").solve(data)
 
 
-def test_a_tree_over_thresholds_that_the_problem_has_not(tmp_path: Path) -> None:
+def test_a_start_tree_over_forbidden_columns_is_refused(tmp_path: Path) -> None:
     path = write_csv(tmp_path / "bits.csv", 3)
     tree = model("minimize errors", "require depth <= 3").solve(path, backend="cart").tree
     assert tree is not None

@@ -55,6 +55,7 @@ class CartBackend(BackendBase):
         reports=True,
         carries=None,
         automatic=False,
+        aliases=("sklearn",),
     )
     options: ClassVar[Mapping[str, Option]] = {
         "criterion": Option(str, "gini", "what makes a good split of classes", tuple(CRITERIA)),

@@ -30,7 +30,6 @@ from treeml.problem.problem import Problem
 from treeml.problem.terms import EVERY_TERM, Locality
 from treeml.problem.tree import Node
 
-DEFAULT = "native"
 FEATURES = ("auto", "all", "tree", "support")
 LIMITS = ("d60", "d300", "d800")
 
@@ -73,9 +72,9 @@ class ImproveBackend(BackendBase):
             missing = registry.get(name).missing()
             if missing is not None:
                 yield Refusal(f"the back-end {name}", f"what it needs is not installed: {missing}", missing)
-        is_native = _named(options)[0][0] == "native"
-        if "limits" in options and (is_native or not minimizes_depth(problem)):
-            because = "`limits` are for the goal depth and solvers other than native"
+        first = registry.get(_named(options)[0][0])
+        if "limits" in options and (first.can.shallow_search or not minimizes_depth(problem)):
+            because = f"`limits` are for the goal depth and solvers other than {registry.default_name()}"
             yield Refusal("the option limits", because, "give `rows` and `depth`")
         if "features" in options and not minimizes_depth(problem):
             yield Refusal("the option features", "`features` are reduced for the goal depth only", "remove `features`")
@@ -127,7 +126,7 @@ class ImproveBackend(BackendBase):
 
 def _named(options: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
     """The inner back-ends with their own options."""
-    asked = options.get("backends") or (DEFAULT,)
+    asked = options.get("backends") or (registry.default_name(),)
     return [(each, {}) if isinstance(each, str) else (each.name, dict(each.options)) for each in asked]
 
 

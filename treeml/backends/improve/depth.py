@@ -7,7 +7,7 @@ leaf can be made shallower, the search ends: nothing within reach makes the tree
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -79,6 +79,16 @@ class Shallower:
     def unproved(self) -> int:
         """The number of subtrees that were given up without a proof."""
         return sum(not proved for _, _, proved in self.settled.known.values())
+
+    @property
+    def failures(self) -> Sequence[str]:
+        """Error messages of inner back-ends that failed."""
+        return self.inner.failures
+
+    @property
+    def refused(self) -> Sequence[str]:
+        """Requirements are always checked on whole trees here, so there is nothing to report."""
+        return ()
 
     def climb(self, root: Vertex) -> Iterator[Vertex]:
         """The splits on the deepest path that are worth trying, from the bottom up."""

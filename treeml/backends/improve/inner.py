@@ -38,6 +38,7 @@ class Inner(Protocol):
 
     levels: int
     weighs: bool  # respects the weights of classes? (otherwise it gets safe subtrees only)
+    failures: list[str]  # error messages of back-ends that failed
 
     def shallower(self, instance: LocalInstance, level: int, deadline: Deadline) -> LocalResult:
         """A tree for the instance that makes the whole tree shallower there, as shallow as it can find."""
@@ -51,6 +52,7 @@ class NativeInner:
     memory: int | None = None
     levels: int = len(SLACKS)
     weighs: bool = True
+    failures: list[str] = field(default_factory=list)  # stays empty: it runs no back-end
 
     def shallower(self, instance: LocalInstance, level: int, deadline: Deadline) -> LocalResult:
         work = int(self.patience * WORDS_PER_SECOND / 2 ** max(0, self.levels - 1 - level - 2))

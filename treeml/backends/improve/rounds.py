@@ -6,7 +6,7 @@ failing inner solver, the caller) leaves an answer that is no worse than the sta
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from time import monotonic
@@ -58,6 +58,14 @@ class _Search(Protocol):
 
     @property
     def unproved(self) -> int: ...
+
+    @property
+    def failures(self) -> Sequence[str]:
+        """Error messages of inner back-ends that failed."""
+
+    @property
+    def refused(self) -> Sequence[str]:
+        """Why an inner back-end did not take a requirement."""
 
     def next(self, root: Vertex, deadline: Deadline) -> tuple[Vertex, Vertex] | None: ...
 
@@ -140,19 +148,19 @@ class _Rounds:
 
     def searches(self) -> list[_Search]:
         """The methods to try in turn: shallower subtrees first if depth is the first goal."""
-        native = self.inners[0][0].name == "native"
         found: list[_Search] = []
         if minimizes_depth(self.problem):
-            found.append(self.shallower(native))
+            found.append(self.shallower())
         if len(self.problem.goals) > len(found):
             levels, rows = self.settings.depth or 3, self.settings.rows or 5000
             found.append(BetterSubtrees(self.keeping(), self.inners, self.limits, levels, rows, self.settings.patience))
         return found
 
-    def shallower(self, native: bool) -> Shallower:
-        if native:
-            if self.inners[0][1]:
-                self.notes.append("native's options do not apply to its search for shallower subtrees")
+    def shallower(self) -> Shallower:
+        first, options = self.inners[0]
+        if first.can.shallow_search:
+            if options:
+                self.notes.append(f"{first.name}'s options do not apply to its search for shallower subtrees")
             inner: NativeInner | ByBackend = NativeInner(self.settings.patience, self.limits.memory)
             deepest = self.settings.depth or self.problem.rows
             most = self.settings.rows or self.problem.rows
@@ -260,11 +268,10 @@ def _troubles(searches: list[_Search]) -> list[str]:
     """Notes about the inner solvers for the report."""
     notes = []
     for search in searches:
-        inner = search.inner if isinstance(search, Shallower) else search
-        failures = getattr(inner, "failures", [])
-        if failures:
-            notes.append(f"{len(failures)} local searches failed and were skipped, the first: {failures[0]}")
-        refused = getattr(inner, "refused", [])
-        if refused:
-            notes.append(f"requirements were checked on whole trees only, because {refused[0]}")
+        if search.failures:
+            notes.append(
+                f"{len(search.failures)} local searches failed and were skipped, the first: {search.failures[0]}"
+            )
+        if search.refused:
+            notes.append(f"requirements were checked on whole trees only, because {search.refused[0]}")
     return notes

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from time import monotonic
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from treeml.backends.contract import (
     NO_LIMITS,
@@ -23,19 +23,25 @@ from treeml.backends.contract import (
     OnProgress,
     Option,
     Refusal,
+    Reprice,
 )
-from treeml.backends.native.kernel_choice import choose_kernel, option_tables
+from treeml.backends.native.kernel_choice import COUPLED_KERNELS, choose_kernel, option_tables
 from treeml.lang.diagnostic import Diagnostic, RefusedError
 from treeml.native import loader
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Node
 
+if TYPE_CHECKING:  # numpy costs start-up time
+    import numpy as np
+    from numpy.typing import NDArray
+
 # Options of the C library that follow from the problem and the limits, so users cannot set them.
 _SET_ELSEWHERE = frozenset(
     {"depth", "support", "leaves", "leaf_price", "upper", "enough", "milliseconds", "memory", "threads", "seed"}
-    | {"fail_allocation", "poll_milliseconds", "microseconds", "cell", "kernel"}
+    | {"lower", "fail_allocation", "poll_milliseconds", "microseconds", "cell", "kernel"}
 )
 _MOST_BITS = 2**31  # tests times rows, at most, for the binary kernel
+HAND_OVER = "1: if memory ends a search with coupled requirements, the next back-end goes on from its tree and bound"
 _KERNELS = ("auto", "binary", "numeric")
 
 
@@ -54,6 +60,7 @@ class _Options(Mapping[str, Option]):
         }
         low, high, initial, text = tables["binary"]["kernel"]
         return {
+            "hand_over": Option(int, 1, HAND_OVER, low=0, high=1),
             "kernel": Option(str, "auto", "binary: on tests; numeric: on columns as they are; auto: by size", _KERNELS),
             "instructions": Option(int, initial, text, low=low, high=high),
             **own,
@@ -71,7 +78,7 @@ class _Options(Mapping[str, Option]):
 
 class NativeBackend(BackendBase):
     name: ClassVar[str] = "native"
-    summary: ClassVar[str] = "branch and bound with a cache, in C; for every additive goal"
+    summary: ClassVar[str] = "branch and bound with a cache, in C; for additive goals, also with coupled requirements"
     can: ClassVar[Capabilities] = Capabilities(
         goals=frozenset({"Predicted", "Leaves", "TestCost", "Loss", "Custom"}),
         bounds=frozenset({"Depth", "Leaves", "Support", "Purity", "LeafErrors", "Predicted", "Used"}),
@@ -85,6 +92,10 @@ class NativeBackend(BackendBase):
         threads=True,
         keeps_memory=True,
         carries=Carries(sums=2**58, goals=2**58, shares=2**120),
+        quick=True,
+        shallow_search=True,
+        variants=("kernel = binary", "kernel = numeric", "threads = 2"),
+        aliases=("dl85", "murtree", "gosdt", "streed"),
     )
     options: ClassVar[Mapping[str, Option]] = _Options()
 
@@ -113,6 +124,12 @@ class NativeBackend(BackendBase):
         said = (choose_kernel(stage, options)[1] for stage in stages(problem, self.can))
         return "; then ".join(dict.fromkeys(said))
 
+    def repricing(self, problem: Problem, limits: Limits, rows: NDArray[np.intp]) -> Reprice | None:
+        # imported here: start-up time
+        from treeml.backends.native.repricing import repricing
+
+        return repricing(problem, limits, rows)
+
     def solve(
         self,
         problem: Problem,
@@ -121,6 +138,8 @@ class NativeBackend(BackendBase):
         on_progress: OnProgress | None = None,
     ) -> Answer:
         # imported here: start-up time
+        from treeml.backends.native.coupled.requirements import is_coupled, without_idle
+        from treeml.backends.native.coupled.solve import solve_coupled
         from treeml.backends.native.run import NativeRun
 
         try:
@@ -129,7 +148,12 @@ class NativeBackend(BackendBase):
             raise RefusedError(
                 Diagnostic("B501", "native cannot combine these options with this problem", notes=(str(error),))
             ) from error
-        return NativeRun(problem, limits, start, on_progress, monotonic(), kernel).answer()
+        began = monotonic()
+        if kernel in COUPLED_KERNELS:
+            return solve_coupled(without_idle(problem), limits, start, on_progress, self.solve, kernel)
+        if is_coupled(problem):
+            problem = without_idle(problem)
+        return NativeRun(problem, limits, start, on_progress, began, kernel).answer()
 
 
 def _kernel_refusals(problem: Problem, options: Mapping[str, Any]) -> Iterator[Refusal]:
@@ -139,7 +163,7 @@ def _kernel_refusals(problem: Problem, options: Mapping[str, Any]) -> Iterator[R
         yield Refusal("the kernel asked for", str(error))
         return
     size = len(problem.tests) * problem.rows
-    if kernel == "binary" and problem.given_bits is None and size > _MOST_BITS:
+    if not kernel.endswith("numeric") and problem.given_bits is None and size > _MOST_BITS:
         yield Refusal(
             f"{len(problem.tests):,} tests on {problem.rows:,} rows",
             f"{reason}, and their answers do not fit in memory",

@@ -18,7 +18,9 @@ from treeml.problem.terms import LeafErrors, Purity, Used
 if TYPE_CHECKING:
     from treeml.backends.native.numeric_kernel import ThresholdSolver
     from treeml.native.solver import Solver
+    from treeml.native.solver_input import Conditions, LeafCosts
 
+ELSEWHERE = ("kernel", "hand_over")  # options that are not those of a search in C
 DEEPEST = 1_000_000  # the depth limit of the solver where the problem has none
 
 
@@ -31,42 +33,60 @@ def make_solver(problem: Problem, objective: NativeObjective, kernel: str) -> So
 
 def _binary_solver(problem: Problem, objective: NativeObjective) -> Solver:
     from treeml.native.solver import Solver  # imported here: start-up time
+    from treeml.native.solver_input import Rounding
 
-    given: dict[str, Any] = {"columns": np.array([test.feature for test in problem.tests], dtype=np.int32)}
-    support = problem.bound_on("Support", ">=")
-    if (support is not None and support > 1) or objective.column_cost is not None:
-        given["count"] = problem.count
-    if objective.column_cost is not None:
-        given["column_cost"] = objective.column_cost
-    forbidden = forbidden_features(problem)
-    if forbidden:
-        given["forbidden"] = np.array([test.feature in forbidden for test in problem.tests], dtype=np.uint8)
-    given |= leaf_conditions(problem)
-    if objective.beside is not None:
-        given |= {"beside": objective.beside, "most": objective.most}
-    if objective.loss is not None:
-        loss = objective.loss
+    rounding = None if objective.beside is None else Rounding(objective.beside, objective.most)
+    return Solver(problem.bits, _leaf_costs(problem, objective), _conditions(problem, objective), rounding)
+
+
+def _leaf_costs(problem: Problem, objective: NativeObjective) -> LeafCosts:
+    from treeml.native.solver_input import ClassCosts, CostOfRows, Targets  # imported here: start-up time
+
+    loss = objective.loss
+    if loss is not None:
         levels = (loss.level,) if loss.kind == "quantile" else ()
-        given["weight"] = loss.weight * objective.factor
-        return Solver(problem.bits, targets=centred(loss.targets), loss=loss.kind, levels=levels, **given)
+        return Targets(centred(loss.targets), loss.kind, levels, loss.weight * objective.factor)
     if objective.custom is not None:
         function = objective.custom.function
-        return Solver(problem.bits, custom=lambda sets: [float(function(rows)) for rows in sets], **given)
-    return Solver(problem.bits, cost=_cost(problem, objective), **given)
+        return CostOfRows(lambda sets: [float(function(rows)) for rows in sets])
+    return ClassCosts(_cost(problem, objective))
 
 
-def leaf_conditions(problem: Problem) -> dict[str, Any]:
-    """The strictest limits on the purity and on the errors of a leaf."""
-    given: dict[str, Any] = {}
+def _conditions(problem: Problem, objective: NativeObjective) -> Conditions:
+    from treeml.native.solver_input import Conditions  # imported here: start-up time
+
+    support, forbidden = problem.bound_on("Support", ">="), forbidden_features(problem)
+    counts = (support is not None and support > 1) or objective.column_cost is not None
+    return Conditions(
+        columns=np.array([test.feature for test in problem.tests], dtype=np.int32),
+        count=problem.count if counts else None,
+        forbidden=np.array([t.feature in forbidden for t in problem.tests], dtype=np.uint8) if forbidden else None,
+        column_cost=objective.column_cost,
+        leaf_limit=leaf_limit(problem),
+        purity=purity_limit(problem),
+    )
+
+
+def leaf_limit(problem: Problem) -> tuple[NDArray[np.int64], int] | None:
+    """The strictest limit on the errors of a leaf."""
+    strictest: tuple[NDArray[np.int64], int] | None = None
+    for bound in problem.bounds:
+        term = bound.sum.parts[0][1]
+        if isinstance(term, LeafErrors):
+            most = in_64_bits(floor(limit_of(bound) / term.scale))
+            strictest = (term.cost, most if strictest is None else min(most, strictest[1]))
+    return strictest
+
+
+def purity_limit(problem: Problem) -> tuple[NDArray[np.int64], Fraction] | None:
+    """The strictest limit on the purity of a leaf."""
+    strictest: tuple[NDArray[np.int64], Fraction] | None = None
     for bound in problem.bounds:
         term = bound.sum.parts[0][1]
         if isinstance(term, Purity):
             share = min(max(limit_of(bound), Fraction(0)), Fraction(2))
-            given["purity"] = (term.weight, max(share, given["purity"][1] if "purity" in given else share))
-        elif isinstance(term, LeafErrors):
-            most = in_64_bits(floor(limit_of(bound) / term.scale))
-            given["leaf_limit"] = (term.cost, min(most, given["leaf_limit"][1] if "leaf_limit" in given else most))
-    return given
+            strictest = (term.weight, share if strictest is None else max(share, strictest[1]))
+    return strictest
 
 
 def _numeric_solver(problem: Problem, objective: NativeObjective) -> ThresholdSolver:
@@ -115,10 +135,10 @@ def search_settings(problem: Problem, objective: NativeObjective, limits: Limits
         settings["support"] = in_64_bits(max(1, -floor(-support)))
     if limits.memory is not None:
         settings["memory"] = limits.memory
-    chosen = {name: int(value) for name, value in limits.options.items() if name != "kernel"}
+    chosen = {name: int(value) for name, value in limits.options.items() if name not in ELSEWHERE}
     if "instructions" in chosen:
         chosen["kernel"] = chosen.pop("instructions")
-    settings["options"] = chosen if kernel == "numeric" else {"seed": limits.seed, **chosen}
+    settings["options"] = {"seed": limits.seed, **chosen} if kernel == "binary" else chosen
     return settings
 
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from treeml.backends.contract import Deadline, Refusal
 from treeml.backends.native.backend import NativeBackend
 from treeml.backends.native.goals import MOST, NativeObjective, at_most, centred, floor, kind, objective_of
-from treeml.backends.native.inputs import forbidden_features, is_impossible, leaf_conditions
+from treeml.backends.native.inputs import forbidden_features, is_impossible, leaf_limit, purity_limit
 from treeml.backends.native.refusals import refusals as solver_refusals
 from treeml.native.sets import DEEPEST, MEMORY, TIME, LeafModel, SetsStopped, TreeLimits, TreeSets
 from treeml.problem.constants import exact_squares
@@ -295,7 +295,7 @@ class TreeListing:
         if low > top:
             return None
         plain = not self.limits.leaves and not self.units.error
-        if plain and (self.units.objective.loss is not None or not leaf_conditions(self.problem)):
+        if plain and (self.units.objective.loss is not None or not self._has_leaf_conditions()):
             return self.units.value(low)
         # With a limit on leaves, or a requirement on each of them, the best listed tree may cost more than that.
         step = 1
@@ -431,10 +431,9 @@ class _Units:
         if goal.custom is not None:
             return LeafModel("custom", custom=self._custom(goal.custom.function))
         if goal.loss is None:
-            given = leaf_conditions(self.problem)
-            purity = given.get("purity")
+            purity = purity_limit(self.problem)
             shares = None if purity is None else (purity[0], purity[1].numerator, purity[1].denominator)
-            return LeafModel(cost=self.cost, last=last, limit=given.get("leaf_limit"), purity=shares)
+            return LeafModel(cost=self.cost, last=last, limit=leaf_limit(self.problem), purity=shares)
         weight = goal.loss.weight * goal.factor
         targets = centred(goal.loss.targets)
         if goal.loss.kind == "squared":
@@ -442,6 +441,9 @@ class _Units:
         level = goal.loss.level if goal.loss.kind == "quantile" else Fraction(1, 2)
         above, below = level.numerator, level.denominator - level.numerator
         return LeafModel("quantile", targets, weight, above, below)
+
+    def _has_leaf_conditions(self) -> bool:
+        return leaf_limit(self.problem) is not None or purity_limit(self.problem) is not None
 
     def _custom(self, function: Callable[[Any], float]) -> Callable[[NDArray[np.int32]], int]:
         def cost(rows: NDArray[np.int32]) -> int:

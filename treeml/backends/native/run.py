@@ -13,7 +13,6 @@ import numpy as np
 
 from treeml.backends.claims import Contradiction, Evidence, Proof
 from treeml.backends.contract import Answer, Limits, OnProgress, Progress, Status, Stop
-from treeml.backends.native.faultless import smallest_faultless
 from treeml.backends.native.flat_tree import STATUS, STOP, flat_tree, tree_of
 from treeml.backends.native.goals import (
     NativeObjective,
@@ -25,6 +24,7 @@ from treeml.backends.native.goals import (
     scaled_cost,
 )
 from treeml.backends.native.inputs import is_impossible, make_solver, search_settings
+from treeml.backends.native.perfect import smallest_perfect
 from treeml.problem.evaluate import evaluate_goals
 from treeml.problem.precision import CLOSE, narrowed, smallest_difference
 from treeml.problem.problem import Problem
@@ -71,7 +71,7 @@ class NativeRun:
         if is_impossible(self.problem, settings):
             return self.answered(None, objective)
         if only_leaves and len(bounded) == 1:
-            answer = smallest_faultless(self, bounded[0])
+            answer = smallest_perfect(self, bounded[0])
             if answer is not None:
                 return answer
         if bounded and (only_leaves or not problem.goals):

@@ -57,6 +57,7 @@ class OracleBackend(BackendBase):
         reports=True,
         explains=True,
         carries=None,
+        aliases=("brute_force",),
     )
     options: ClassVar[Mapping[str, Option]] = {
         "limit": Option(int, 20_000, "the most cases it will look at", low=1),

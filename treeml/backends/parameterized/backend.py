@@ -1,4 +1,4 @@
-"""Problem -> a smallest or shallowest faultless tree, by the fixed-parameter algorithm of Ordyniak and Szeider (2021).
+"""Problem -> a smallest or shallowest perfect tree, by the fixed-parameter algorithm of Ordyniak and Szeider (2021).
 
 For every minimal support set up to a size, and for every set of columns that grows from it by branching sets, all trees
 over these columns are examined. The time grows with the number of tests in the tree, with the columns in which two rows
@@ -51,7 +51,7 @@ class _Halt(Exception):
 
 class ParameterizedBackend(BackendBase):
     name: ClassVar[str] = "parameterized"
-    summary: ClassVar[str] = "small faultless trees by support sets; fast where rows of different classes differ little"
+    summary: ClassVar[str] = "small perfect trees by support sets; fast where rows of different classes differ little"
     can: ClassVar[Capabilities] = Capabilities(
         goals=frozenset({"Leaves", "Depth"}),
         bounds=frozenset({"Predicted", "Leaves", "Depth"}),
@@ -138,7 +138,7 @@ def _labels(problem: Problem) -> Any:
     # imported here: start-up time
     import numpy as np
 
-    from treeml.backends.solvers.encodings.faultless.question import FREE, merged_labels
+    from treeml.backends.solvers.encodings.perfect.question import FREE, merged_labels
 
     numbers = groups(problem)
     label = np.full(int(numbers.max(initial=-1)) + 1, FREE)

@@ -1,4 +1,4 @@
-"""Question for a faultless tree -> a classification instance in the sense of Ordyniak and Szeider (2021).
+"""Question for a perfect tree -> a classification instance in the sense of Ordyniak and Szeider (2021).
 
 Columns hold small integers, and a test asks whether a value is at most a threshold. An ordered feature is one column;
 any other test is a column with two values. Sets of rows are integers with one bit per row.
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treeml.backends.solvers.encodings.faultless.question import FREE
+from treeml.backends.solvers.encodings.perfect.question import FREE
 from treeml.backends.task.node_questions import read_questions
 from treeml.problem.problem import Problem
 

@@ -1,4 +1,4 @@
-"""Instance, columns, a size and a depth -> a faultless tree within these limits, if there is one.
+"""Instance, columns, a size and a depth -> a perfect tree within these limits, if there is one.
 
 Every shape of a tree is tried with every assignment of columns (Lemma 5). The thresholds follow: if the left side has a
 tree for the rows up to a threshold, it has one for any lower threshold, while the right side profits from higher ones.
@@ -30,7 +30,7 @@ class Trees:
         self.known: dict[tuple[int, int, int], Node | None] = {}
 
     def find(self, rows: int, tests: int, depth: int) -> Node | None:
-        """A faultless tree for these rows within this number of tests and levels, if there is one."""
+        """A perfect tree for these rows within this number of tests and levels, if there is one."""
         present = [number for number, members in enumerate(self.instance.classes) if members & rows]
         if len(present) <= 1:
             return Leaf(int(self._label(present[0])) if present else 0)

@@ -1,6 +1,6 @@
-"""Instance -> sets of columns that a faultless tree can use (Ordyniak and Szeider 2021).
+"""Instance -> sets of columns that a perfect tree can use (Ordyniak and Szeider 2021).
 
-A support set distinguishes any two rows of different classes. The columns of every faultless tree form a support set,
+A support set distinguishes any two rows of different classes. The columns of every perfect tree form a support set,
 so they contain a minimal one. All minimal support sets up to a size are found by bounded search: for two rows that are
 not distinguished yet, one of the columns in which they differ must be added (Corollary 9). The other columns of a
 smallest tree are found one by one: at least one of them is in a branching set (Lemmas 11 to 14).
@@ -54,23 +54,7 @@ def unhit(instance: Instance, columns: Columns) -> tuple[int, ...] | None:
 
 def minimal_supports(instance: Instance, most: int, tick: Callable[[], None] = lambda: None) -> Iterator[Columns]:
     """Every minimal support set up to this number of columns, once each."""
-    seen: set[Columns] = set()
-
-    def search(chosen: Columns) -> Iterator[Columns]:
-        if chosen in seen:
-            return
-        seen.add(chosen)
-        tick()
-        differ = unhit(instance, chosen)
-        if differ is None:
-            if _is_minimal(instance, chosen):
-                yield chosen
-            return
-        if len(chosen) < most:
-            for column in differ:
-                yield from search(chosen | {column})
-
-    yield from search(frozenset())
+    return (found for found in _supports(instance, most, tick) if _is_minimal(instance, found))
 
 
 def _is_minimal(instance: Instance, columns: Columns) -> bool:
@@ -80,12 +64,13 @@ def _is_minimal(instance: Instance, columns: Columns) -> bool:
 def smallest_support(instance: Instance, tick: Callable[[], None] = lambda: None) -> Columns:
     """A support set with the fewest columns, by trying larger and larger sizes."""
     for size in range(least_support(instance), instance.columns + 1):
-        for found in _any_support(instance, size, tick):
+        for found in _supports(instance, size, tick):
             return found
     raise AssertionError("two rows that are alike differ in class")
 
 
-def _any_support(instance: Instance, most: int, tick: Callable[[], None]) -> Iterator[Columns]:
+def _supports(instance: Instance, most: int, tick: Callable[[], None]) -> Iterator[Columns]:
+    """Support sets up to this number of columns, once each, every minimal one among them."""
     seen: set[Columns] = set()
 
     def search(chosen: Columns) -> Iterator[Columns]:

@@ -9,6 +9,7 @@ from treeml.backends.contract import Backend, Capabilities, Refusal
 from treeml.backends.planning.descend import descends
 from treeml.backends.planning.lowerings import spread_bound
 from treeml.problem.problem import Bound, Goal, Problem
+from treeml.problem.quotient import Quotient, quotient_of
 from treeml.problem.terms import KINDS, Depth, Sum
 
 
@@ -38,13 +39,25 @@ def needs_descending(goal: Goal, can: Capabilities) -> bool:
     return "Largest" in goal.sum.kinds() and "Largest" not in can.goals and descends(goal)
 
 
+def needs_dividing(goal: Goal, can: Capabilities) -> bool:
+    """Must a quotient be minimized by solves that minimize sums?"""
+    return "Ratio" in goal.sum.kinds() and "Ratio" not in can.goals and quotient_of(goal) is not None
+
+
+def is_stepwise(goal: Goal, can: Capabilities) -> bool:
+    """Does it take several solves to minimize the goal?"""
+    return (
+        needs_deepening(goal, can)
+        or needs_growing(goal, can)
+        or needs_descending(goal, can)
+        or needs_dividing(goal, can)
+    )
+
+
 def successive(problem: Problem, can: Capabilities) -> bool:
     """Must several goals be solved one after the other?"""
     several = len(problem.goals) > 1
-    stepwise = any(
-        needs_deepening(goal, can) or needs_growing(goal, can) or needs_descending(goal, can) for goal in problem.goals
-    )
-    return several and (not can.lexicographic or stepwise)
+    return several and (not can.lexicographic or any(is_stepwise(goal, can) for goal in problem.goals))
 
 
 def depth_is_found(problem: Problem, can: Capabilities) -> bool:
@@ -68,6 +81,13 @@ def _goal_lacks(goal: Goal, backend: Backend, feature: str) -> Iterator[Refusal]
         return
     if needs_growing(goal, backend.can):
         return
+    if needs_dividing(goal, backend.can):
+        yield from _quotient_lacks(goal, backend, feature)
+        return
+    if "Ratio" in goal.sum.kinds() - backend.can.goals and len(goal.sum.parts) > 1 and "Predicted" in backend.can.goals:
+        because = f"{backend.name} takes a quotient, such as f1 or precision, only as a goal of its own"
+        yield Refusal(feature, because, "make the rest another goal: `maximize f1(...) then minimize leaves`")
+        return
     if not needs_deepening(goal, backend.can):
         yield from _lacking(goal.sum, backend, "minimize", feature)
         return
@@ -80,9 +100,29 @@ def _goal_lacks(goal: Goal, backend: Backend, feature: str) -> Iterator[Refusal]
     yield from _lacking(rest, backend, "minimize", feature)
 
 
+def _quotient_lacks(goal: Goal, backend: Backend, feature: str) -> Iterator[Refusal]:
+    quotient = quotient_of(goal)
+    assert quotient is not None
+    if quotient.is_small:
+        yield from _lacking(quotient.largest_sum(), backend, "minimize", feature)
+    else:
+        yield _large(quotient, feature)
+
+
+def _large(quotient: Quotient, feature: str) -> Refusal:
+    because = f"its numbers would reach {quotient.reach:.1e}, which is beyond 64 bits"
+    return Refusal(feature, because, "give weights and costs with fewer digits")
+
+
 def _hold_lacks(goal: Goal, backend: Backend, feature: str) -> Iterator[Refusal]:
     """What the back-end lacks to bound the goal from above; a `Largest` is bounded through its parts."""
+    quotient = quotient_of(goal)
     held = Bound(goal.sum, "<=", Fraction(0))
+    if quotient is not None:
+        if not quotient.is_small:
+            yield _large(quotient, feature)
+            return
+        held = Bound(quotient.largest_sum(), "<=", Fraction(0))
     for bound in (held,) if "Largest" in backend.can.bounds else spread_bound(held):
         yield from _lacking(bound.sum, backend, "bound", feature)
 

@@ -14,7 +14,8 @@ from treeml.backends.claims import BOUND, OPTIMAL, Evidence, combined, supportin
 from treeml.backends.contract import Answer, Limits, OnProgress, Progress, Solve, Status, Stop
 from treeml.lang.diagnostic import BackendError, Diagnostic
 from treeml.problem.evaluate import evaluate_sum
-from treeml.problem.problem import Bound, Problem
+from treeml.problem.problem import Bound, Goal, Problem
+from treeml.problem.quotient import quotient_of
 from treeml.problem.tree import Node
 
 
@@ -24,11 +25,10 @@ def lexicographic(inner: Solve) -> Solve:
             return inner(problem, limits, start, on_progress)
         stages: list[Answer] = []
         held: tuple[Bound, ...] = ()
+        values: tuple[Fraction, ...] = ()
         best = start
         for number, goal in enumerate(problem.goals):
-            answer = inner(
-                problem.asking((goal,), problem.bounds + held), limits, best, _told(on_progress, _limits(held))
-            )
+            answer = inner(problem.asking((goal,), problem.bounds + held), limits, best, _told(on_progress, values))
             if number == 0 and answer.tree is None:
                 return answer
             if answer.status is Status.INFEASIBLE:
@@ -38,7 +38,8 @@ def lexicographic(inner: Solve) -> Solve:
                 break
             _object(problem, stages)
             best = answer.tree
-            held += (Bound(goal.sum, "<=", answer.objective[0] + answer.tolerance),)
+            held += (kept(goal, answer.objective[0] + answer.tolerance),)
+            values += (answer.objective[0] + answer.tolerance,)
             if answer.stop is Stop.INTERRUPTED or limits.deadline.passed:
                 break
         return _combined(problem, stages)
@@ -104,8 +105,10 @@ def _why_short(stages: list[Answer]) -> Stop:
     return Stop.INTERRUPTED if stages[-1].stop is Stop.INTERRUPTED else Stop.TIME
 
 
-def _limits(held: tuple[Bound, ...]) -> tuple[Fraction, ...]:
-    return tuple(bound.limit for bound in held)
+def kept(goal: Goal, value: Fraction) -> Bound:
+    """The bound that keeps a goal at its value. In a goal, unlike in a bound, a quotient by zero counts as 0."""
+    quotient = quotient_of(goal)
+    return Bound(goal.sum, "<=", value) if quotient is None else quotient.bound(quotient.quotient(value))
 
 
 def _told(on_progress: OnProgress | None, earlier: tuple[Fraction, ...]) -> OnProgress | None:

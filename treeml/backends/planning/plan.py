@@ -16,18 +16,22 @@ from treeml.backends import registry
 from treeml.backends.contract import NO_LIMITS, Answer, Backend, Capabilities, Limits, OnProgress, Refusal, Solve
 from treeml.backends.planning.capabilities import (
     depth_is_found,
+    is_stepwise,
     lacks,
     needs_deepening,
     needs_descending,
+    needs_dividing,
     needs_growing,
     successive,
 )
 from treeml.backends.planning.deepen import deepen, grow, without
 from treeml.backends.planning.descend import descend
+from treeml.backends.planning.divide import divide
 from treeml.backends.planning.lexicographic import lexicographic
 from treeml.backends.planning.lowerings import Step, bounded, reduction, rewriting, spread
 from treeml.backends.planning.rescale import oversized, rescaled, rescaling
 from treeml.problem.problem import Bound, Goal, Problem
+from treeml.problem.quotient import quotient_of
 from treeml.problem.shapes import deepest
 from treeml.problem.terms import Depth, Sum
 from treeml.problem.tree import Node
@@ -35,6 +39,12 @@ from treeml.problem.tree import Node
 # If a back-end needs a depth bound and the spec has none, one that follows from the rows and the other bounds is used,
 # up to this depth: a model of deeper trees would be larger than any user intends.
 DEEPEST_IMPLIED = 8
+
+HALVING = "the largest of several sums is minimized by halving: is there a tree in the lower half of what is possible?"
+DIVIDING = (
+    "a quotient is minimized by minimizing its numerator minus a number times its denominator, for numbers near the "
+    "best quotient so far, until no better one is possible"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +125,9 @@ def _plan(reductions: _Reductions, backend: Backend, options: Mapping[str, Any] 
     if any(needs_growing(goal, can) for goal in lowered.goals):
         steps.append(Step("leaves are minimized by asking for a tree of 1, 2, 3, ... leaves in turn", grow))
     if any(needs_descending(goal, can) for goal in lowered.goals):
-        steps.append(
-            Step("the largest of several sums is minimized by asking for less until there is no tree", descend)
-        )
+        steps.append(Step(HALVING, descend))
+    if any(needs_dividing(goal, can) for goal in lowered.goals):
+        steps.append(Step(DIVIDING, divide))
     if spreads and (any("Largest" in total.kinds() for total in _sums(lowered))):
         steps.append(rewriting("a limit on the largest of several sums becomes a limit on each of them", spread))
     asked = [rescaled(spread(stage) if spreads else stage, can.carries) for stage in stages(lowered, can)]
@@ -131,9 +141,7 @@ def _plan(reductions: _Reductions, backend: Backend, options: Mapping[str, Any] 
 def stages(problem: Problem, can: Capabilities) -> Iterator[Problem]:
     """The problems that the back-end will get, stage by stage, with small limits for those not known yet."""
     goals = problem.goals
-    if not successive(problem, can) and not any(
-        needs_deepening(goal, can) or needs_growing(goal, can) or needs_descending(goal, can) for goal in goals
-    ):
+    if not successive(problem, can) and not any(is_stepwise(goal, can) for goal in goals):
         yield problem
         return
     in_turn = [(goal,) for goal in goals] if successive(problem, can) else [goals]
@@ -145,11 +153,21 @@ def stages(problem: Problem, can: Capabilities) -> Iterator[Problem]:
             stage = bounded(stage.asking((), (*stage.bounds, Bound(asked[0].sum, "<=", Fraction(2)))), 1)
         elif len(asked) == 1 and needs_descending(asked[0], can):
             stage = stage.asking((), (*stage.bounds, _held(asked[0])))
+        elif len(asked) == 1 and needs_dividing(asked[0], can):
+            quotient = quotient_of(asked[0])
+            assert quotient is not None
+            # Several sums stand for those that will be asked: no bound of the problem is equal to all of them.
+            for total in quotient.examples():
+                yield stage.asking((replace(asked[0], sum=total),), stage.bounds)
+            continue
         yield stage
 
 
 def _held(goal: Goal) -> Bound:
     """A goal kept at a value that is not known yet: 0, or 2 for leaves, since no tree has 0 leaves."""
+    quotient = quotient_of(goal)
+    if quotient is not None:
+        return Bound(quotient.largest_sum(), "<=", Fraction(0))
     limit = Fraction(0)
     if goal.sum.kinds() == {"Leaves"}:
         limit = goal.sum.constant + 2 * sum(factor for factor, _ in goal.sum.parts)

@@ -15,7 +15,7 @@ from treeml.problem.problem import Problem
 from treeml.problem.tree import Node
 
 if TYPE_CHECKING:
-    from treeml.backends.solvers.encodings.clauses.order import OrderModel
+    from treeml.backends.solvers.encodings.clauses.order_model import OrderModel
     from treeml.backends.solvers.engines.sat import Sat
     from treeml.backends.solvers.solve_state import SolveState
 

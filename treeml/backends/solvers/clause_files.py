@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from treeml.system.confinement import MARK
 
 if TYPE_CHECKING:
-    from treeml.backends.solvers.encodings.clauses.order import OrderModel
+    from treeml.backends.solvers.encodings.clauses.order_model import OrderModel
     from treeml.backends.solvers.encodings.clauses.pseudo_boolean import Clauses
 
 

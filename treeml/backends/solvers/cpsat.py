@@ -48,6 +48,8 @@ class CpSatBackend(SolverBackend):
         writes=(".pb", ".txt"),
         keeps_memory=True,
         carries=Carries(LARGEST_SUM, LARGEST_SUM, LARGEST_SHARE),
+        variants=("encoding = rows", "encoding = order", "presolve = false", "threads = 2"),
+        aliases=("cp_sat", "cp-sat", "ortools", "or_tools", "cp"),
     )
     options: ClassVar[Mapping[str, Option]] = {
         "encoding": Option(

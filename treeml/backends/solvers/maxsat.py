@@ -46,6 +46,8 @@ class MaxSatBackend(ClauseBackend):
         writes=(".wcnf",),
         keeps_memory=True,
         carries=CLAUSES_CARRY,
+        variants=("encoding = binary", "strategy = core"),
+        aliases=("rc2",),
     )
     options: ClassVar[Mapping[str, Option]] = {
         "encoding": ENCODING,

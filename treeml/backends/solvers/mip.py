@@ -63,6 +63,8 @@ class MipBackend(SolverBackend):
         writes=(".lp", ".mps"),
         keeps_memory=True,
         carries=Carries(LARGEST_SUM, LARGEST_GOAL, LARGEST_SHARE),
+        variants=("formulation = flow", "formulation = binoct", "presolve = false", "solver = scip"),
+        aliases=("scip", "highs", "gurobi", "cplex", "milp", "ilp"),
     )
     options: ClassVar[Mapping[str, Option]] = {
         "solver": Option(str, "highs", "which solver", ("highs", "scip", "gurobi")),

@@ -17,9 +17,9 @@ from treeml.problem.problem import Problem
 from treeml.problem.tree import Node
 
 if TYPE_CHECKING:
-    from treeml.backends.solvers.encodings.clauses.order import OrderModel
-    from treeml.backends.solvers.encodings.faultless.faultless_search import FaultlessModel
-    from treeml.backends.solvers.encodings.faultless.question import Faultless
+    from treeml.backends.solvers.encodings.clauses.order_model import OrderModel
+    from treeml.backends.solvers.encodings.perfect.perfect_search import PerfectTreeModel
+    from treeml.backends.solvers.encodings.perfect.question import PerfectTreeTask
     from treeml.backends.solvers.solve_state import SolveState
 
 ENCODINGS = ("auto", "order", "binary", "complete", "partition")
@@ -46,19 +46,21 @@ class SatBackend(ClauseBackend):
         writes=(".cnf",),
         keeps_memory=True,
         carries=CLAUSES_CARRY,
+        many_tests=True,
+        aliases=("pysat",),
     )
     options: ClassVar[Mapping[str, Option]] = {
         "encoding": Option(
             str,
             "auto",
-            "order: columns as they are; binary: every test by itself; complete, partition: faultless trees",
+            "order: columns as they are; binary: every test by itself; complete, partition: perfect trees",
             ENCODINGS,
         ),
-        "switch": Option(int, SWITCH, "the depth from which auto uses partition for a faultless tree", low=0),
+        "switch": Option(int, SWITCH, "the depth from which auto uses partition for a perfect tree", low=0),
         "rows": Option(
             str,
             "auto",
-            "for a faultless tree: grow: few rows first, then more; all: all at once; auto: by encoding and number",
+            "for a perfect tree: grow: few rows first, then more; all: all at once; auto: by encoding and number",
             ("auto", "grow", "all"),
         ),
         "solver": Option(str, "g4", "which solver of python-sat", ("g3", "g4", "cadical153", "cadical195")),
@@ -77,31 +79,31 @@ class SatBackend(ClauseBackend):
 
     def choose_encoding(self, problem: Problem, task: IntegerTask, options: Mapping[str, Any]) -> EncodingChoice:
         # imported here: start-up time
-        from treeml.backends.solvers.encodings.faultless.faultless_search import MOST_LITERALS, choose, estimate
+        from treeml.backends.solvers.encodings.perfect.perfect_search import MOST_LITERALS, choose, estimate
 
         encoding = options.get("encoding", "auto")
-        faultless = _faultless(problem, task, binary=encoding in ("binary", "complete"))
-        if isinstance(faultless, str):
+        perfect = _perfect(problem, task, binary=encoding in ("binary", "complete"))
+        if isinstance(perfect, str):
             if encoding in ("complete", "partition"):
-                because = f"it is for faultless trees only, and here {faultless}"
+                because = f"it is for perfect trees only, and here {perfect}"
                 raise Unsupported(f"the encoding {encoding}", because, "use `encoding = order`")
             fallback = "order" if encoding == "auto" else encoding
             return super().choose_encoding(problem, task, {**options, "encoding": fallback})
-        chosen, because = choose(faultless, encoding, options.get("switch", SWITCH))
-        least = estimate(faultless, chosen, len(_first(faultless, chosen, options, 0)))
+        chosen, because = choose(perfect, encoding, options.get("switch", SWITCH))
+        least = estimate(perfect, chosen, len(_first(perfect, chosen, options, 0)))
         if least > MOST_LITERALS:
             raise Unsupported(
                 "a problem of this size",
-                f"a model of {len(faultless.bound_groups):,} rows would have about {least:.0e} literals",
+                f"a model of {len(perfect.bound_groups):,} rows would have about {least:.0e} literals",
                 "bound depth lower, or use fewer rows",
             )
         return EncodingChoice(chosen, because)
 
     def run(self, search: SolveState, encoding: str, start: Node | None) -> Stop:
-        faultless = _faultless(search.problem, search.task, binary=encoding in ("binary", "complete"))
-        if not isinstance(faultless, str):
+        perfect = _perfect(search.problem, search.task, binary=encoding in ("binary", "complete"))
+        if not isinstance(perfect, str):
             search.offer(start)
-            return search.close(ANY_TREE) if search.tree is not None else _find_faultless(search, faultless, encoding)
+            return search.close(ANY_TREE) if search.tree is not None else _find_perfect(search, perfect, encoding)
         model = prepare(search, start)
         if isinstance(model, Stop):
             return model
@@ -110,31 +112,31 @@ class SatBackend(ClauseBackend):
         return search.close(ANY_TREE) if search.tree is not None else _decide(search, model)
 
 
-def _faultless(problem: Problem, task: IntegerTask, binary: bool) -> Faultless | str:
-    """The question for a faultless tree, or the reason why this problem is a different one."""
+def _perfect(problem: Problem, task: IntegerTask, binary: bool) -> PerfectTreeTask | str:
+    """The question for a perfect tree, or the reason why this problem is a different one."""
     # imported here: start-up time
-    from treeml.backends.solvers.encodings.faultless.question import read_faultless
+    from treeml.backends.solvers.encodings.perfect.question import read_perfect
     from treeml.backends.task.node_questions import read_questions
 
     if task.depth < 0:
         return "the depth limit is negative"
-    return read_faultless(problem, task, read_questions(problem, binary=binary))
+    return read_perfect(problem, task, read_questions(problem, binary=binary))
 
 
-def _first(faultless: Faultless, encoding: str, options: Mapping[str, Any], seed: int) -> list[int]:
+def _first(perfect: PerfectTreeTask, encoding: str, options: Mapping[str, Any], seed: int) -> list[int]:
     """The groups of rows to start with: all for the order encodings, which profit from more rows, else only a few."""
     # imported here: start-up time
-    from treeml.backends.solvers.encodings.faultless.faultless_search import first_rows
+    from treeml.backends.solvers.encodings.perfect.perfect_search import first_rows
 
     rows = options.get("rows", "auto")
-    few = encoding in ("order", "binary") or len(faultless.bound_groups) <= FEW_ROWS
-    return first_rows(faultless, rows == "all" or (rows == "auto" and few), seed)
+    few = encoding in ("order", "binary") or len(perfect.bound_groups) <= FEW_ROWS
+    return first_rows(perfect, rows == "all" or (rows == "auto" and few), seed)
 
 
-def _find_faultless(search: SolveState, faultless: Faultless, encoding: str) -> Stop:
+def _find_perfect(search: SolveState, perfect: PerfectTreeTask, encoding: str) -> Stop:
     # imported here: start-up time
     from treeml.backends.solvers.encodings.clauses.order_search import EncodingTooLarge
-    from treeml.backends.solvers.encodings.faultless.faultless_search import (
+    from treeml.backends.solvers.encodings.perfect.perfect_search import (
         BYTES_PER_LITERAL,
         MOST_LITERALS,
         answer,
@@ -153,32 +155,32 @@ def _find_faultless(search: SolveState, faultless: Faultless, encoding: str) -> 
         if literals > MOST_LITERALS or (limits.memory is not None and literals * BYTES_PER_LITERAL > limits.memory):
             raise EncodingTooLarge(f"about {literals:,} literals")
 
-    def ask(model: FaultlessModel) -> Node | None:
+    def ask(model: PerfectTreeModel) -> Node | None:
         return _ask(search, model)
 
     try:
         if options.get("write"):
-            everything = faultless.bound_groups.tolist()
-            write_cnf(build(faultless, encoding, everything, limits.deadline).clauses, options["write"])
-        first = _first(faultless, encoding, options, limits.seed)
-        tree = answer(faultless, encoding, first, limits, ask, room)
+            everything = perfect.bound_groups.tolist()
+            write_cnf(build(perfect, encoding, everything, limits.deadline).clauses, options["write"])
+        first = _first(perfect, encoding, options, limits.seed)
+        tree = answer(perfect, encoding, first, limits, ask, room)
     except Stopped as stopped:
         return stopped.stop
     except EncodingTooLarge as large:
         search.notes.append(f"{large} do not fit in the memory allowed")
         return Stop.MEMORY
-    if used < len(faultless.bound_groups):
-        search.notes.append(f"{used:,} of {len(faultless.bound_groups):,} rows decided it")
+    if used < len(perfect.bound_groups):
+        search.notes.append(f"{used:,} of {len(perfect.bound_groups):,} rows decided it")
     if tree is None:
         refuted = Evidence("refutation", encoding)
-        some = used < len(faultless.bound_groups)
+        some = used < len(perfect.bound_groups)
         return search.no_tree(Evidence("fewer rows", f"{used:,}", (refuted,)) if some else refuted)
     if not search.offer(tree):
         raise AssertionError("a tree of the clauses does not meet the requirements")
     return search.close(ANY_TREE)
 
 
-def _ask(search: SolveState, model: FaultlessModel) -> Node | None:
+def _ask(search: SolveState, model: PerfectTreeModel) -> Node | None:
     """The tree of a model of the clauses, or None if they have none."""
     # imported here: start-up time
     import numpy as np

@@ -57,4 +57,11 @@ ACCESS = (
         "a specification that takes more than a minute        # with --untrusted",
         "Give more with `--within` and `--memory`, or make the problem smaller.",
     ),
+    CodeEntry(
+        "A808",
+        "a file that cannot be written under this name",
+        "No file system accepts the name: it is too long, or it holds a character that names cannot hold.",
+        'solve with mip(write = "....lp")        # and the name has 300 characters',
+        "Give it a shorter name of letters and digits.",
+    ),
 )

@@ -145,6 +145,21 @@ BACKENDS = (
         "Go on with the same command and `--resume`.",
     ),
     CodeEntry(
+        "B540",
+        "no certificate can be written",
+        "A certificate covers some goals and requirements, rows from a CSV file, and numbers up to a size; the note says "
+        "what is not covered here.",
+        "treeml certify spec.tml --tree tree.json -o proof.cert.gz",
+        "docs/certificates.md lists what is covered; the result of `treeml solve` is verified and proved without one.",
+    ),
+    CodeEntry(
+        "B541",
+        "a certificate does not check",
+        "TreeML has every certificate checked before it is written, and the checker did not accept this one.",
+        "treeml solve spec.tml --certificate proof.cert.gz",
+        "This is a mistake of TreeML; please report it with the specification and the data.",
+    ),
+    CodeEntry(
         "B550",
         "a single tree has no margin",
         "The margin is a measure of the votes of many trees.",

@@ -325,9 +325,11 @@ DATA = (
     CodeEntry(
         "D463",
         "whole numbers beyond 64 bits",
-        "Weights, costs and shares are kept as whole numbers with one common denominator; here it grows too large.",
-        "weights such as 0.123456789012345678",
-        "Round weights and costs to a few digits.",
+        "Weights, costs, shares and numbers to predict are kept as whole numbers with one common denominator; here it "
+        "grows too large. Or a requirement is so close to what a tree reaches that only the last digits of such "
+        "weights decide.",
+        "weight w        # a thousand weights such as 0.1234567890123456\nrequire errors <= 12.5",
+        "Round weights, costs and numbers to predict to a few digits.",
     ),
     CodeEntry(
         "D464",
@@ -465,14 +467,14 @@ DATA = (
     CodeEntry(
         "D497",
         "parameters are requested for data without classes",
-        "`explain --parameters` reports what decides how hard a faultless tree is to find, and that needs classes.",
+        "`explain --parameters` reports what decides how hard a perfect tree is to find, and that needs classes.",
         "predict price\nminimize squared_loss",
         "Predict a column of classes.",
     ),
     CodeEntry(
         "D498",
         "parameters are requested for rows that contradict each other",
-        "Two rows agree on every feature and not on their class, so that no tree is faultless. The message names two of"
+        "Two rows agree on every feature and not on their class, so that no tree is perfect. The message names two of"
         " them, and the fewest errors that any tree has.",
         "x,label\n1,yes\n1,no",
         "Clean the rows, or use finer cuts.",

@@ -15,7 +15,7 @@ from treeml.problem.terms.recurrence import Recurrence
 if TYPE_CHECKING:
     from treeml.problem.arrays import Bits
     from treeml.problem.evaluate import Routed
-    from treeml.problem.problem import Problem, Test
+    from treeml.problem.problem import Problem
 
     Region = dict[int, Bits]  # for every tested feature the codes, and at the end missing, that lead to a leaf
 
@@ -97,11 +97,11 @@ class MonotoneRecurrence(Recurrence):
     is_ordered: ClassVar[bool] = False
 
     def prepare(self) -> None:
-        codes = [_codes(self.problem, number) for number in range(len(self.problem.features))]
+        codes = [feature.possible_codes for feature in self.problem.features]
         inputs = list(product(*codes))
         self.everywhere = (1 << len(inputs)) - 1
         self.passing = [
-            sum(1 << place for place, codes in enumerate(inputs) if _answers_yes(test, codes[test.feature]))
+            sum(1 << place for place, codes in enumerate(inputs) if test.answers_yes(codes[test.feature]))
             for test in self.problem.tests
         ]
         feature = self.term.feature
@@ -123,21 +123,4 @@ class MonotoneRecurrence(Recurrence):
 
 def inputs_of(problem: Problem) -> int:
     """The number of possible inputs, if every feature may have any of its codes."""
-    return prod(len(_codes(problem, number)) for number in range(len(problem.features)))
-
-
-def _codes(problem: Problem, feature: int) -> range:
-    """Every code that the feature of an input can have; -1 is missing."""
-    known = problem.features[feature]
-    levels = 2 if known.kind == "binary" else known.levels
-    return range(-1 if known.has_missing else 0, levels)
-
-
-def _answers_yes(test: Test, code: int) -> bool:
-    if code == -1:
-        return test.kind == "missing" or test.missing_yes
-    if test.kind == "at most":
-        return code <= test.values[0]
-    if test.kind == "true":
-        return code == 1
-    return code in test.values
+    return prod(len(feature.possible_codes) for feature in problem.features)

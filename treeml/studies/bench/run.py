@@ -93,7 +93,7 @@ def _row(entry: SuiteEntry, record: Record) -> dict[str, Any]:
         "their seconds": "" if figure is None or figure.seconds is None else f"{figure.seconds:g}",
         "verdict": _verdict(entry, record, value),
         "source": "" if figure is None else figure.source,
-        "why": record.get("because", ""),
+        "reason": record.get("because", ""),
     }
 
 

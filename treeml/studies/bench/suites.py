@@ -74,7 +74,7 @@ SUITES: Mapping[str, Suite] = {
         _errors,
     ),
     "least-depth": Suite(
-        "the shallowest faultless tree, and the smallest of those",
+        "the shallowest perfect tree, and the smallest of those",
         "boolean",
         ("mux6", "monk1", "monk2", "monk3", "car-ordered"),
         (0,),

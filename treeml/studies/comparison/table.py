@@ -14,8 +14,8 @@ from treeml.studies.comparison.record import Record, has_tree, is_refused
 
 Row = Mapping[str, Any]
 COLUMNS = (
-    "back-end", "status", "objective", "bound", "gap", "first tree", "best", "proof", "build", "seconds", "memory",
-    "verified", "why",
+    "back-end", "status", "objective", "bound", "gap", "first tree (s)", "best tree (s)", "proof (s)",
+    "model built (s)", "total (s)", "memory", "verified", "certified", "reason",
 )  # fmt: skip
 IDENTITY = {"spec": "spec", "data": "data", "repeat": "run"}
 
@@ -24,7 +24,9 @@ def rows_of(records: Sequence[Record]) -> list[Row]:
     """One line per record; the spec, the data and the number of the run only if there are several."""
     headings = _telling(records)
     rows = [{**_identity(record, headings), **_row(record)} for record in records]
-    return [{name: row.get(name) for name in [*(IDENTITY[each] for each in headings), *COLUMNS]} for row in rows]
+    is_asked = any("certificate" in record for record in records)
+    columns = [name for name in COLUMNS if is_asked or name != "certified"]
+    return [{name: row.get(name) for name in [*(IDENTITY[each] for each in headings), *columns]} for row in rows]
 
 
 class Show(Protocol):
@@ -59,21 +61,22 @@ def live_table(jobs: Sequence[Job], quiet: bool) -> Iterator[Show]:
 
 def _row(record: Record) -> Row:
     if is_refused(record):
-        return {"back-end": record["backend"], "status": "refused", "why": record["because"]}
+        return {"back-end": record["backend"], "status": "refused", "reason": record["because"]}
     return {
         "back-end": record["backend"],
         "status": "failed" if record["stop"] == "failed" else record["status"],
         "objective": _numbers(record["objective"]),
         "bound": _numbers(record["bound"]),
         "gap": "" if record["gap"] is None else f"{100 * record['gap']:.2f} %",
-        "first tree": _seconds(record.get("first_tree_seconds")),
-        "best": _seconds(record.get("best_seconds")),
-        "proof": _seconds(record.get("proof_seconds")),
-        "build": _seconds(record["build_seconds"]),
-        "seconds": _seconds(record["seconds"]),
+        "first tree (s)": _seconds(record.get("first_tree_seconds")),
+        "best tree (s)": _seconds(record.get("best_seconds")),
+        "proof (s)": _seconds(record.get("proof_seconds")),
+        "model built (s)": _seconds(record["build_seconds"]),
+        "total (s)": _seconds(record["seconds"]),
         "memory": _megabytes(record.get("peak_memory")),
         "verified": "yes" if record["verified"] else "NO" if record.get("unverified") or has_tree(record) else "",
-        "why": record.get("because") or _why(record),
+        "certified": _certified(record),
+        "reason": record.get("because") or _reused(record) or _reason(record),
     }
 
 
@@ -83,12 +86,33 @@ def _running(run: RunningJob) -> Row:
         "status": "starting" if run.started is None else "running",
         "objective": _numbers(moment.get("objective")),
         "bound": _numbers(moment.get("bound")),
-        "seconds": f"{run.seconds:.1f}",
+        "total (s)": f"{run.seconds:.1f}",
         "memory": _megabytes(run.child.peak),
     }
 
 
+<<<<<<< HEAD
+def _reused(record: Record) -> str:
+    """The combination of a sweep whose answer is this one, too."""
+    source = record.get("reused")
+    if not source:
+        return ""
+    params = source.get("params", {})
+    told = [f"{name} = {value}" for name, value in params.items() if record["params"].get(name) != value]
+    return f"by the proof for {', '.join(told)}"
+
+
+def _reason(record: Record) -> str:
+=======
+def _certified(record: Record) -> str:
+    made = record.get("certificate")
+    if made is None:
+        return record.get("certificate_refused", "")
+    return f"{made['claim']} by {made['claims']} claims, checked in {made['checked']['seconds']:.2f} s"
+
+
 def _why(record: Record) -> str:
+>>>>>>> certificates
     from treeml.backends.contract import Stop
     from treeml.solving.report import STOP_WORDS
 

@@ -23,7 +23,7 @@ def about(model: Statements, data: Any, result: Result, file: Path | None = None
     spec = result.spec
     assert spec is not None
     found: dict[str, Any] = {
-        "spec": {"name": file.name if file is not None else "model", "text": _text(model, file)},
+        "spec": {"name": file.name if file is not None else "model", "text": _text(model, file, spec.untrusted)},
         "params": {name: value if isinstance(value, str) else plain(value) for name, value in spec.params.items()},
         "data": _summary(spec, data),
         "versions": versions(),
@@ -51,12 +51,12 @@ def about(model: Statements, data: Any, result: Result, file: Path | None = None
     return found
 
 
-def _text(model: Statements, file: Path | None) -> str:
+def _text(model: Statements, file: Path | None, untrusted: bool) -> str:
     if file is None:
         return str(model)
     from treeml.lang.source_file import read
 
-    return read(file).text
+    return read(file, untrusted).text
 
 
 def _summary(spec: Any, data: Any) -> dict[str, Any]:

@@ -377,6 +377,7 @@
     if (result.objective !== null) line.append(fact("objective", list(result.objective)));
     if (result.bound !== null && result.status === "feasible") line.append(fact("bound", readable(result.bound)));
     if (tree) line.append(fact("verified", result.verified ? "yes, recomputed from the rows" : "NO", result.verified ? "good" : "bad"));
+    if (result.certificate) line.append(fact("certified", `by ${result.certificate.claims} claims, checked in ${seconds(result.certificate.checked.seconds)} s`, "good"));
     line.append(fact("back-end", `${result.backend}, ${seconds(result.seconds)} s`));
     if (result.requirements && result.requirements.length) {
       const exact = about.requirements || [];
@@ -448,7 +449,7 @@
   const PALETTE = ["#2f7fd1", "#e07b00", "#2f9e44", "#c2418c", "#8a6fd1", "#c0392b", "#7d8590", "#b59b00"];
   if (records.length) {
     const several = ["spec", "data", "repeat"].filter((name) => new Set(records.map((each) => each[name])).size > 1);
-    const headings = [...several, "back-end", "status", "objective", "bound", "gap", "first tree (s)", "best tree (s)", "proof (s)", "build (s)", "memory", "verified", "reason"];
+    const headings = [...several, "back-end", "status", "objective", "bound", "gap", "first tree (s)", "best tree (s)", "proof (s)", "model built (s)", "memory", "verified", "reason"];
     byId("race").append(table(headings, records.map((each) => [...several.map((name) => each[name]), each.backend,
       each.refused ? "refused" : each.stop === "failed" ? element("span", { class: "bad" }, "failed") : each.status, list(each.objective), list(each.bound),
       typeof each.gap === "number" ? (100 * each.gap).toFixed(2) + " %" : "", seconds(each.first_tree_seconds), seconds(each.best_seconds), seconds(each.proof_seconds),

@@ -19,10 +19,10 @@ GROUP = "treeml.exports"
 
 # The only list of the project's own exports.
 BUILT_IN: Mapping[str, str] = {
-    "text": "treeml.trees.export.own_forms:TEXT",
-    "dot": "treeml.trees.export.own_forms:DOT",
-    "svg": "treeml.trees.export.own_forms:SVG",
-    "json": "treeml.trees.export.own_forms:JSON",
+    "text": "treeml.trees.export.text_dot_svg_json:TEXT",
+    "dot": "treeml.trees.export.text_dot_svg_json:DOT",
+    "svg": "treeml.trees.export.text_dot_svg_json:SVG",
+    "json": "treeml.trees.export.text_dot_svg_json:JSON",
     "rules": "treeml.trees.export.rules:EXPORT",
     "sql": "treeml.trees.export.sql:EXPORT",
     "python": "treeml.trees.export.python:EXPORT",

@@ -55,7 +55,8 @@ def _file_text(path: Path, folder: Path | None, span: Span | None) -> str:
     try:
         return _text(path, folder)
     except Outside:
-        refuse_start("A801", f"{path.name} leads out of the folder of the specification, which is not trusted", span)
+        said = f"{path.name or path} leads out of the folder of the specification, which is not trusted"
+        refuse_start("A801", said, span)
     except UnicodeDecodeError:
         unreadable(path, "it is not UTF-8 text")
     except (OSError, ValueError) as error:  # a path may contain what no path can, such as NUL

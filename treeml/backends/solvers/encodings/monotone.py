@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from treeml.problem.problem import Problem, Test
+from treeml.problem.problem import Problem
 from treeml.problem.terms import Monotone
 from treeml.problem.tree import Leaf, Node
 
@@ -48,7 +48,7 @@ def region(path: Path, problem: Problem) -> Region:
     for number, answer in path:
         test = problem.tests[number]
         here = found.get(test.feature, _codes(problem, test.feature))
-        found[test.feature] = frozenset(code for code in here if _says_yes(test, code) == answer)
+        found[test.feature] = frozenset(code for code in here if test.answers_yes(code) == answer)
     return found
 
 
@@ -61,15 +61,4 @@ def _leaves(node: Node, path: Path) -> Iterator[tuple[Path, Leaf]]:
 
 
 def _codes(problem: Problem, number: int) -> frozenset[int]:
-    feature = problem.features[number]
-    return frozenset(range(-1 if feature.has_missing else 0, 2 if feature.kind == "binary" else feature.levels))
-
-
-def _says_yes(test: Test, code: int) -> bool:
-    if code == -1:
-        return test.kind == "missing" or test.missing_yes
-    if test.kind == "at most":
-        return code <= test.values[0]
-    if test.kind == "true":
-        return code == 1
-    return code in test.values
+    return frozenset(problem.features[number].possible_codes)

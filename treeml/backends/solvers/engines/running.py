@@ -11,7 +11,7 @@ from typing import Any
 
 from treeml.backends.contract import Deadline
 from treeml.backends.solvers.engines.outcome import SolverEnd
-from treeml.system.exits import exit_without_destructors
+from treeml.system.exit_with_threads import exit_without_destructors
 from treeml.system.interrupt import listening
 from treeml.system.memory import resident
 

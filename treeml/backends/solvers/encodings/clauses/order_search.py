@@ -19,7 +19,7 @@ import numpy as np
 from treeml.backends.claims import Contradiction, Evidence
 from treeml.backends.contract import Stop
 from treeml.backends.solvers.encodings.clauses.coarse_start import coarse_tree
-from treeml.backends.solvers.encodings.clauses.order import OrderModel
+from treeml.backends.solvers.encodings.clauses.order_model import OrderModel
 from treeml.backends.solvers.encodings.clauses.pseudo_boolean import (
     MOST_TOTALIZER,
     Clauses,

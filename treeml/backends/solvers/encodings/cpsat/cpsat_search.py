@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treeml.backends.contract import Stop
-from treeml.backends.solvers.encodings.clauses.order import OrderModel
+from treeml.backends.solvers.encodings.clauses.order_model import OrderModel
 from treeml.backends.solvers.encodings.clauses.order_search import excluding, start_literals
 from treeml.backends.solvers.encodings.cpsat.constraints import RowsModel
 from treeml.backends.solvers.encodings.monotone import Path, broken_pairs

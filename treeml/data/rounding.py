@@ -1,0 +1,172 @@
+"""Spec -> may a column of too many digits be rounded? And what rounding means for the proof of a goal.
+
+Whole numbers of 64 bits do not hold every column of floats. A rounded column moves every value that is computed from
+it a little. A requirement turns that little into a wrong yes or no, and so does an earlier goal, whose best value later
+goals must keep. So a column is rounded only in these cases:
+
+- The last goal reads it. The proof of that goal then states a tolerance.
+- A requirement reads weights. The search then uses a limit that is looser by all that rounding can change, so it misses
+  no tree that meets the requirement, and `verify` measures the tree with the weights as they were given. If that tree
+  is good, it is also the best; if there is none for the looser limit, there is none at all. Otherwise the last digits
+  of the weights decide, and the problem is refused.
+
+In all other cases the column is exact, or refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isqrt
+
+from treeml.lang.measures import BUILT_IN, MEASURES, chosen_loss
+from treeml.lang.spec import CheckedGoal, Requirement, Spec, Use
+
+_UNWEIGHTED_UNITS = frozenset({"count", "rows", "truth"})
+_PER_WEIGHT = frozenset({"weight", "cost", "loss"})  # a measure of these units grows in proportion to the weights
+
+
+@dataclass(frozen=True, slots=True)
+class Rounding:
+    """How far rounding moved the numbers of a data set; all 0: not at all."""
+
+    weights: Fraction = Fraction(0)  # the largest change of a weight, relative to the weight
+    targets: Fraction = Fraction(0)  # the largest change of a number to predict
+    total: Fraction = Fraction(0)  # the changes of all weights, added up
+
+    def __bool__(self) -> bool:
+        return bool(self.weights or self.targets)
+
+
+EXACT_NUMBERS = Rounding()
+
+
+def reads_weights(use: Use) -> bool:
+    """Does the measure depend on the weights of rows? Measures of other packages are taken to do so."""
+    return MEASURES[use.measure].unit not in _UNWEIGHTED_UNITS and use.measure != "test_cost"
+
+
+def reads_targets(use: Use) -> bool:
+    """Does the measure depend on the numbers to predict? Measures of other packages are taken to do so."""
+    return MEASURES[use.measure].leaf_loss is not None or use.measure not in BUILT_IN
+
+
+def weights_may_be_rounded(spec: Spec) -> bool:
+    """Do no earlier goals read the weights, and is known what rounding means for the last goal and the requirements?"""
+    readers = [each for each in spec.requirements if any(reads_weights(use) for _, use in each.expression.parts)]
+    if _reads(spec.goals[:-1], reads_weights) or not all(map(_can_be_loosened, readers)):
+        return False
+    if spec.ensemble is not None:  # a variance is a small difference of large sums; an own criterion may be anything
+        return spec.ensemble.name in ("lpboost", "hardmargin") and not readers
+    goal = spec.goals[-1] if spec.goals else None
+    if goal is None:
+        return True
+    if any(cost < 0 for cost in spec.mistake_costs.values()):
+        return False
+    uses = [use for _, use in goal.expression.parts if reads_weights(use)]
+    in_proportion = [use for use in uses if MEASURES[use.measure].unit in _PER_WEIGHT]
+    if any(use.measure not in BUILT_IN for use in uses) or len(in_proportion) > 1:
+        return False
+    return _only_adds_up(goal) or not any(map(reads_targets, uses))
+
+
+def targets_may_be_rounded(spec: Spec) -> bool:
+    """The same for the numbers to predict."""
+    if _reads((*spec.requirements, *spec.goals[:-1]), reads_targets):
+        return False
+    goal = spec.goals[-1] if spec.goals else None
+    uses = [use for _, use in goal.expression.parts if reads_targets(use)] if goal is not None else []
+    if goal is None or not uses:
+        return True
+    return len(uses) == 1 and uses[0].measure in BUILT_IN and _only_adds_up(goal)
+
+
+def _reads(asked: Iterable[Requirement | CheckedGoal], reads: Callable[[Use], bool]) -> bool:
+    return any(reads(use) for each in asked for _, use in each.expression.parts)
+
+
+def _can_be_loosened(requirement: Requirement) -> bool:
+    """Is known how far rounded weights move the value, and is there a side to which the limit can move?"""
+    uses = [use for _, use in requirement.expression.parts if reads_weights(use)]
+    return requirement.sense != "=" and not any(reads_targets(use) or use.measure == "margin" for use in uses)
+
+
+def looser(requirement: Requirement, limit: Fraction, rounding: Rounding, dearest: Fraction) -> Fraction:
+    """A limit that every tree meets with rounded weights if it meets `limit` with the weights as they were given.
+
+    `dearest` is the largest cost of a mistake.
+    """
+    if not rounding.weights or _is_an_end(requirement, limit):
+        return limit
+    slack = Fraction(0)
+    for factor, use in requirement.expression.parts:
+        if reads_weights(use):
+            unit = MEASURES[use.measure].unit
+            of_sums = rounding.total * (max(Fraction(1), dearest) if unit == "cost" else 1)
+            slack += abs(factor) * (of_sums if unit in _PER_WEIGHT else 16 * rounding.weights)
+    return limit + slack if requirement.sense == "<=" else limit - slack
+
+
+def _is_an_end(requirement: Requirement, limit: Fraction) -> bool:
+    """Is the limit one that rounding cannot cross? No weight becomes 0, so nothing stays nothing, and all stays all."""
+    if len(requirement.expression.parts) != 1 or requirement.expression.constant:
+        return False
+    factor, use = requirement.expression.parts[0]
+    measure = MEASURES[use.measure]
+    if factor <= 0 or measure.fairness:
+        return False
+    return limit == 0 or (measure.unit == "share" and limit == factor)
+
+
+def _only_adds_up(goal: CheckedGoal) -> bool:
+    """Is a sum of nonnegative parts minimized, so that no part exceeds the goal?"""
+    expression = goal.expression
+    return goal.sense == "minimize" and expression.constant >= 0 and all(factor >= 0 for factor, _ in expression.parts)
+
+
+def tolerance_of_weights(goal: CheckedGoal, value: Fraction, moved: Fraction, most: Fraction) -> Fraction:
+    """How much worse than the best tree a tree can be that is best for the rounded weights.
+
+    Let e be the largest relative change of a weight, at most 10^-9. A sum of weights changes by a factor between 1 - e
+    and 1 + e, a share by at most 3 e, and the difference of two shares by at most 6 e. `value` is the goal of the tree;
+    `most` bounds what the weights can add up to, for goals that could be small though one of their parts is large.
+    """
+    tolerance = Fraction(0)
+    for factor, use in goal.expression.parts:
+        if not reads_weights(use):
+            continue
+        if MEASURES[use.measure].unit not in _PER_WEIGHT:
+            tolerance += 16 * moved * abs(factor)
+        else:
+            reach = abs(value) if _only_adds_up(goal) else abs(factor) * most
+            tolerance += 8 * moved * (reach + 16 * moved * sum(abs(other) for other, _ in goal.expression.parts))
+    return tolerance
+
+
+def tolerance_of_targets(goal: CheckedGoal, value: Fraction, moved: Fraction, weight: Fraction) -> Fraction:
+    """The same for rounded numbers to predict; `weight` is that of all rows, times the number of outputs.
+
+    A linear loss changes by at most `moved` for each unit of weight. The root of a squared loss is a distance, so it
+    changes by at most the root of what the changes alone would cost.
+    """
+    tolerance = Fraction(0)
+    for factor, use in goal.expression.parts:
+        loss = chosen_loss(use)
+        if loss is None or not factor:
+            continue
+        if loss.kind == "squared":
+            change = _root(moved * moved * weight)
+            largest = _root(abs(value) / factor) + change  # no better tree has a larger root
+            tolerance += 2 * factor * (2 * largest * change + change * change)
+        else:
+            tolerance += 2 * factor * moved * weight
+    return tolerance
+
+
+def _root(value: Fraction) -> Fraction:
+    """The square root, rounded up in its tenth digit or later."""
+    finer = 1
+    while value * finer * finer < 10**20 and value:
+        finer *= 10**5
+    return Fraction(isqrt(int(value * finer * finer)) + 1, finer) if value else Fraction(0)

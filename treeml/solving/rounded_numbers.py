@@ -1,0 +1,59 @@
+"""Answer about rounded numbers -> what it proves about the user's own numbers.
+
+Weights or numbers to predict with more digits than 64 bits hold are rounded when the data are bound, if only the last
+goal reads them. The best tree for the rounded numbers is then within a tolerance of the best tree for the user's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+from treeml.backends.claims import is_sharp
+from treeml.backends.contract import Answer, Status, Stop
+from treeml.backends.run import bounded_goal
+from treeml.data.rounding import tolerance_of_targets, tolerance_of_weights
+from treeml.data.table import Dataset
+from treeml.problem.constants import exact_sum
+from treeml.problem.magnitudes import largest
+
+
+def for_the_users_numbers(answer: Answer, dataset: Dataset, value: Fraction | None) -> Answer:
+    """The answer with a tolerance that includes the rounding; `value` is that of the last goal, if there is a tree."""
+    goals = dataset.spec.goals
+    is_on_the_last = answer.bound is not None and bounded_goal(answer) % len(goals) == len(goals) - 1
+    if value is None and is_on_the_last:
+        value = answer.bound
+    if not dataset.rounding or not goals or value is None:
+        return answer
+    tolerance = answer.tolerance + _tolerance(dataset, value)
+    is_proof = answer.status is Status.OPTIMAL
+    if is_proof and is_sharp(tolerance, value):
+        return replace(answer, tolerance=tolerance)
+    bound = answer.bound - tolerance if answer.bound is not None and is_on_the_last else answer.bound
+    if not is_proof:
+        return replace(answer, tolerance=tolerance, bound=bound)
+    note = (
+        f"no tree is better by more than {float(tolerance):.3g}, as numbers were rounded, which is too large relative "
+        f"to {float(value):.6g} to call this tree optimal"
+    )
+    return replace(
+        answer,
+        status=Status.FEASIBLE,
+        stop=Stop.FINISHED,
+        tolerance=tolerance,
+        bound=bound if len(goals) == 1 else None,
+        notes=(*answer.notes, note),
+    )
+
+
+def _tolerance(dataset: Dataset, value: Fraction) -> Fraction:
+    goal, moved = dataset.spec.goals[-1], dataset.rounding
+    weight = exact_sum(dataset.weight) * dataset.weight_scale
+    dearest = largest(dataset.mistake_cost) * dataset.mistake_scale
+    found = Fraction(0)
+    if moved.weights:
+        found += tolerance_of_weights(goal, value, moved.weights, weight * max(Fraction(1), dearest))
+    if moved.targets:
+        found += tolerance_of_targets(goal, value, moved.targets, weight * max(1, dataset.targets.shape[1]))
+    return found
