@@ -29,7 +29,9 @@ ON_FILES = {
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Run the benchmarks.")
-    parser.add_argument("--data-dir", type=Path, help="a folder with the folders cp4im, numeric, mixed, fair and sparse")
+    parser.add_argument(
+        "--data-dir", type=Path, help="a folder with the folders cp4im, numeric, mixed, fair and sparse"
+    )
     folder = parser.parse_args().data_dir
     runs = [[name] for name in GENERATED]
     if folder is not None:

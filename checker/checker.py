@@ -132,7 +132,9 @@ def read_header(lines):
     h.values = [whole(x) for x in lines.take(b"value", 1, 8) or []]
     if h.claim == b"infeasible":
         others = h.goals or h.multiplier or h.tree or h.values or h.divisor > 1
-        need(h.require and h.classes and not others, "that nothing is feasible is about classes and a requirement alone")
+        need(
+            h.require and h.classes and not others, "that nothing is feasible is about classes and a requirement alone"
+        )
         return h
     need(1 <= len(h.goals) <= 8 and (h.require or not h.multiplier), "there is no goal, or more than 8")
     need(h.claim == b"optimal" or len(h.goals) == 1, "a bound is about one goal")
@@ -187,7 +189,9 @@ def read_data(content, h):
     prove(len(rows) - 1 == h.rows, f"the data have {len(rows) - 1} rows, and the certificate is about {h.rows}")
     used = {h.target, *(test[0] for test in h.tests)}
     for a in h.goals + h.require:
-        used |= {column for _, conditions in a.costs for column, _ in conditions} | ({a.weight} if a.weight is not None else set())
+        used |= {column for _, conditions in a.costs for column, _ in conditions} | (
+            {a.weight} if a.weight is not None else set()
+        )
     need(all(rows[0].count(name) == 1 for name in used), "the data do not have exactly one column of a name")
     return {name: [row[rows[0].index(name)] for row in rows[1:]] for name in used}
 

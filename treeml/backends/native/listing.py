@@ -321,7 +321,7 @@ class TreeListing:
         if low > top:
             return None
         plain = not self.limits.leaves and not self.units.error
-        if plain and (self.units.objective.loss is not None or not self.units.has_leaf_conditions()):
+        if plain and (self.units.objective.loss is not None or not _has_leaf_conditions(self.problem)):
             return self.units.value(low)
         # With a limit on leaves, or a requirement on each of them, the best listed tree may cost more than that.
         step = 1
@@ -468,9 +468,6 @@ class _Units:
         above, below = level.numerator, level.denominator - level.numerator
         return LeafModel("quantile", targets, weight, above, below)
 
-    def has_leaf_conditions(self) -> bool:
-        return leaf_limit(self.problem) is not None or purity_limit(self.problem) is not None
-
     def _custom(self, function: Callable[[Any], float]) -> Callable[[NDArray[np.int32]], int]:
         def cost(rows: NDArray[np.int32]) -> int:
             value = Fraction(function(np.asarray(rows, dtype=np.intp)))
@@ -502,3 +499,7 @@ class _Units:
         if self.column_cost is not None:
             total += int(self.column_cost.sum()) * int(self.problem.count.sum())
         return self.value(total + self.most_predicted) + 1 / self.scale
+
+
+def _has_leaf_conditions(problem: Problem) -> bool:
+    return leaf_limit(problem) is not None or purity_limit(problem) is not None

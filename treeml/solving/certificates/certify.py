@@ -28,7 +28,13 @@ from treeml.solving.certificates.multiplier import best_multiplier
 from treeml.solving.certificates.statement import Amount, Statement
 from treeml.system.writing import replace_file
 
-SHARES = (Fraction(1, 2), Fraction(3, 4), Fraction(7, 8), Fraction(15, 16), Fraction(1))  # of a bound, one after another
+SHARES = (
+    Fraction(1, 2),
+    Fraction(3, 4),
+    Fraction(7, 8),
+    Fraction(15, 16),
+    Fraction(1),
+)  # of a bound, one after another
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,7 +125,9 @@ def _data_path(data: Any, spec: Any) -> Path:
     if data is None:
         return Path(spec.folder / spec.data)
     if not isinstance(data, (str, Path)):
-        raise refuse("the rows are not in a file", "write them as CSV: a certificate is about a file that others can read")
+        raise refuse(
+            "the rows are not in a file", "write them as CSV: a certificate is about a file that others can read"
+        )
     return Path(data)
 
 
@@ -165,7 +173,9 @@ class _Proof:
     def of_classes(self, statement: Statement, objective: Fraction) -> Certificate:
         factors = _factors(statement)
         by, divisor = statement.multiplier
-        matrix: Any = sum(f * divisor * goal.matrix.astype(object) for f, goal in zip(factors, statement.goals, strict=True))
+        matrix: Any = sum(
+            f * divisor * goal.matrix.astype(object) for f, goal in zip(factors, statement.goals, strict=True)
+        )
         price = sum(f * divisor * goal.price for f, goal in zip(factors, statement.goals, strict=True))
         if statement.require is not None and by:
             matrix, price = matrix + by * statement.require.matrix, price + by * statement.require.price

@@ -60,10 +60,14 @@ def _check_rows(dataset: Dataset, cells: Cells) -> None:
     if dataset.target is None:
         raise refuse("clusterings are not covered")
     if dataset.rows != cells.rows:
-        raise refuse(f"the file has {cells.rows} rows and {dataset.rows} of them are used: rows that are left out are not covered")
+        raise refuse(
+            f"the file has {cells.rows} rows and {dataset.rows} of them are used: rows that are left out are not covered"
+        )
     if not dataset.features:
         raise refuse("there is no column to split on")
-    filled = [name for name in dataset.features if (spec := dataset.spec.columns.get(name)) and spec.missing == "median"]
+    filled = [
+        name for name in dataset.features if (spec := dataset.spec.columns.get(name)) and spec.missing == "median"
+    ]
     if filled:
         raise refuse(f"`{filled[0]}` is filled with its median, and checkers fill nothing in")
 
@@ -142,7 +146,9 @@ def _number_families(lowered: Lowered, feature: Feature, column: list[str]) -> I
             yield _word_family(lowered.problem, feature, test, column)
 
 
-def _cut_family(lowered: Lowered, feature: Feature, column: list[str], known: dict[str, float], tests: list[int]) -> Family:
+def _cut_family(
+    lowered: Lowered, feature: Feature, column: list[str], known: dict[str, float], tests: list[int]
+) -> Family:
     missing_yes = lowered.questions[tests[0]].missing_yes
     values = sorted(set(known.values()))
     cuts = [float(lowered.questions[test].value) for test in tests]
@@ -238,7 +244,10 @@ def _unit(amounts: list[Fraction]) -> Fraction:
     top = bottom = 0
     for amount in amounts:
         if amount:
-            top, bottom = gcd(top * amount.denominator, amount.numerator * (bottom or 1)), (bottom or 1) * amount.denominator
+            top, bottom = (
+                gcd(top * amount.denominator, amount.numerator * (bottom or 1)),
+                (bottom or 1) * amount.denominator,
+            )
             shared = gcd(top, bottom)
             top, bottom = top // shared, bottom // shared
     return Fraction(top, bottom) if top else Fraction(1)
@@ -276,7 +285,12 @@ def _lines(found: dict[tuple[str, str], Any], target: str, other: str | None, sc
 
 
 def _squared(
-    dataset: Dataset, problem: Problem, cells: Cells, families: tuple[Family, ...], missing: tuple[str, ...], shape: dict[str, int]
+    dataset: Dataset,
+    problem: Problem,
+    cells: Cells,
+    families: tuple[Family, ...],
+    missing: tuple[str, ...],
+    shape: dict[str, int],
 ) -> Statement:
     (goal,) = problem.goals if len(problem.goals) == 1 else (None,)
     if goal is None or goal.negated:

@@ -1,8 +1,8 @@
 """A goal, a requirement and its limit -> the multiplier with the best bound, and a tree to compare with.
 
-The best bound of all multipliers is where the lower hull of the points (requirement, goal) of all trees meets the limit.
-Two trees on different sides of the limit define a slope; the best tree at that slope either lies below the line between
-them and replaces one of them, or the line is the hull.
+The best bound of all multipliers is where the lower hull of the points (requirement, goal) of all trees meets the
+limit. Two trees on different sides of the limit define a slope; the best tree at that slope either lies below the line
+between them and replaces one of them, or the line is the hull.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from treeml.native.solver import Solver
+from treeml.native.solver_input import ClassCosts
 from treeml.solving.certificates.cells import refuse
 from treeml.solving.certificates.statement import Amount, Statement
 
@@ -21,7 +22,7 @@ MOST_STEPS = 60
 
 
 def best_multiplier(statement: Statement, goal: Amount, require: Amount, limit: int) -> tuple[int, int] | None:
-    """Numerator and denominator of the multiplier; None if even the least value of the requirement exceeds the limit."""
+    """Numerator and denominator of the multiplier; None if the least value of the requirement exceeds the limit."""
     trees = _Trees(statement, goal, require)
     free, tight = trees.best(1, 0), trees.best(0, 1)
     if free[1] <= limit:
@@ -60,7 +61,7 @@ class _Trees:
         if int(costs.sum()) >= 2**53:
             raise refuse("the multiplier of the requirement makes costs too large")
         price = goal_by * goal.price + require_by * require.price
-        found = Solver(self.bits, cost=costs.astype(np.int64)).solve(
+        found = Solver(self.bits, ClassCosts(costs.astype(np.int64))).solve(
             depth=statement.depth, support=statement.support, leaves=statement.leaves or None, leaf_price=price
         )
         if found.status != "optimal":

@@ -91,7 +91,6 @@ def _running(run: RunningJob) -> Row:
     }
 
 
-<<<<<<< HEAD
 def _reused(record: Record) -> str:
     """The combination of a sweep whose answer is this one, too."""
     source = record.get("reused")
@@ -102,17 +101,14 @@ def _reused(record: Record) -> str:
     return f"by the proof for {', '.join(told)}"
 
 
-def _reason(record: Record) -> str:
-=======
 def _certified(record: Record) -> str:
     made = record.get("certificate")
     if made is None:
-        return record.get("certificate_refused", "")
+        return str(record.get("certificate_refused", ""))
     return f"{made['claim']} by {made['claims']} claims, checked in {made['checked']['seconds']:.2f} s"
 
 
-def _why(record: Record) -> str:
->>>>>>> certificates
+def _reason(record: Record) -> str:
     from treeml.backends.contract import Stop
     from treeml.solving.report import STOP_WORDS
 
