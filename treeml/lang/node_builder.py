@@ -231,7 +231,7 @@ class Builder:
             parts.get("WITHIN"),
             "" if style is None else style.text,
             span=_span(children),
-            style_span=None if style is None else style.span,
+            name_span=None if style is None else style.span,
         )
 
     # running

@@ -124,7 +124,7 @@ def _listing(statement: ListTrees, scope: Scope) -> ListingRequest | None:
         scope.findings.error(
             "N207",
             f"trees cannot be counted as `{statement.style}`",
-            (statement.style_span or statement.span, f"did you mean `{near}`?" if near else "not a way to count trees"),
+            (statement.name_span or statement.span, f"did you mean `{near}`?" if near else "not a way to count trees"),
             help="leave `as` out, or write `as treefarms` to count trees as that package does",
         )
         return None

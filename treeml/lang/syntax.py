@@ -280,7 +280,7 @@ class ListTrees:
     within: Expression | None = None
     style: str = ""
     span: Span | None = _span()
-    style_span: Span | None = _span()
+    name_span: Span | None = _span()
 
 
 @dataclass(frozen=True, slots=True)

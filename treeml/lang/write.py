@@ -175,7 +175,8 @@ def _run_pieces(statement: Ensemble | Start | Improve | ListTrees | Validate | S
             # A name may be one of the words of the statement: after `up to` it cannot be taken for one.
             bound = "" if isinstance(statement.most, Number) and not limit else "up to "
             most: list[Piece] = [] if statement.most is None else [bound, statement.most, " "]
-            return ["list ", *most, "trees", *limit, f" as {statement.style}" if statement.style else ""]
+            style: list[Piece] = [" as ", OwnName(statement.style)] if statement.style else []
+            return ["list ", *most, "trees", *limit, *style]
         case Validate():
             return [f"validate {'on' if isinstance(statement.method, String) else 'by'} ", statement.method]
         case Solve():

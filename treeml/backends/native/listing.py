@@ -20,14 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treeml.backends.contract import Deadline, Refusal
-from treeml.backends.native.backend import NativeBackend
-from treeml.backends.native.goals import MOST, NativeObjective, at_most, centred, floor, kind, objective_of
+from treeml.backends.native.goals import MOST, NativeObjective, at_most, centred, floor, kind, objective_of, scaled_cost
 from treeml.backends.native.inputs import forbidden_features, is_impossible, leaf_limit, purity_limit
 from treeml.backends.native.refusals import refusals as solver_refusals
 from treeml.native.sets import DEEPEST, MEMORY, TIME, LeafModel, SetsStopped, TreeLimits, TreeSets
 from treeml.problem.constants import exact_squares
 from treeml.problem.evaluate import evaluate_goals
-from treeml.problem.problem import Problem
+from treeml.problem.problem import Bound, Problem
 from treeml.problem.reduce import reduce
 from treeml.problem.shapes import deepest
 from treeml.problem.terms import Predicted
@@ -60,36 +59,63 @@ class Reached:
     exhausted: bool = False  # there are no further trees
 
 
+GOALS = frozenset({"Predicted", "Leaves", "TestCost", "Loss", "Custom"})
+BOUNDS = frozenset({"Depth", "Leaves", "Support", "Purity", "LeafErrors", "Predicted", "Used"})
+
+
 def listing_refusals(problem: Problem) -> Iterator[Refusal]:
-    """Why the trees of a problem cannot be listed, in sentences."""
-    can = NativeBackend.can
+    """Why the trees of a problem cannot be listed, in sentences.
+
+    This asks for less than `native` can solve: its search for coupled requirements lists no trees.
+    """
+    found = [*_goal_refusals(problem), *_bound_refusals(problem)]
+    yield from found
+    if not found:
+        yield from solver_refusals(problem.asking(problem.goals, _without(problem, _predicted(problem))))
+    if problem.given_bits is None and len(problem.tests) * problem.rows > MOST_BITS:
+        yield Refusal("the size", "the answers to all tests do not fit in memory", "take fewer cuts")
+
+
+def _goal_refusals(problem: Problem) -> Iterator[Refusal]:
     for goal in problem.goals:
-        for name in sorted(goal.sum.kinds() - can.goals):
+        for name in sorted(goal.sum.kinds() - GOALS):
             yield Refusal(f"the goal {goal.text}", f"trees are listed by goals that add up over leaves, not by {name}")
-    for bound in problem.bounds:
-        for name in sorted(bound.sum.kinds() - can.bounds):
-            yield Refusal(
-                f"the requirement {bound.name}",
-                f"`list` cannot bound {name}: a requirement has to hold leaf by leaf, or limit the size",
-                "list the trees without it, and keep those that meet it: trees.where(...)",
-            )
-    if problem.goals and problem.goals[0].sum.kinds() == {"Leaves"} and _predicted(problem):
-        yield Refusal("a requirement on predictions", "`list` bounds predictions only if the same sum is the goal")
     if problem.classes and not any("Predicted" in goal.sum.kinds() for goal in problem.goals):
         yield Refusal(
             "the goal",
             "`list` needs a goal that depends on predictions: otherwise any class would do in any leaf",
             "add a second goal: `then minimize errors`",
         )
-    known = [goal.sum.kinds() <= can.goals for goal in problem.goals]
-    if all(known) and all(bound.sum.kinds() <= can.bounds for bound in problem.bounds):
-        yield from solver_refusals(problem)
-    if problem.given_bits is None and len(problem.tests) * problem.rows > MOST_BITS:
-        yield Refusal("the size", "the answers to all tests do not fit in memory", "take fewer cuts")
 
 
-def _predicted(problem: Problem) -> list[Any]:
+def _bound_refusals(problem: Problem) -> Iterator[Refusal]:
+    for bound in problem.bounds:
+        feature = f"the requirement {bound.name}" if bound.name else "a requirement"
+        instead = "list the trees without it, and keep those that meet it: trees.where(...)"
+        if len(bound.sum.parts) != 1 or not bound.sum.kinds() <= BOUNDS:
+            names = ", ".join(sorted(bound.sum.kinds()))
+            because = f"`list` cannot bound {names}: a requirement has to hold leaf by leaf, or limit the size"
+            yield Refusal(feature, because, instead)
+        elif kind(bound) is Predicted and not _is_goal(problem, bound):
+            yield Refusal(feature, "`list` bounds a sum over the predictions only if the same sum is the goal", instead)
+
+
+def _is_goal(problem: Problem, bound: Bound) -> bool:
+    """Is the bounded sum, from above, a positive multiple of the only goal?"""
+    goal = problem.goals[0].sum if len(problem.goals) == 1 else None
+    if goal is None or goal.kinds() != {"Predicted"} or bound.sense == "=":
+        return False
+    theirs, mine = scaled_cost(goal), at_most(bound)
+    assert theirs is not None
+    return mine[0] * theirs[0] > 0 and np.array_equal(mine[1], theirs[1])
+
+
+def _predicted(problem: Problem) -> list[Bound]:
     return [bound for bound in problem.bounds if kind(bound) is Predicted]
+
+
+def _without(problem: Problem, bounds: list[Bound]) -> tuple[Bound, ...]:
+    return tuple(bound for bound in problem.bounds if not any(bound is other for other in bounds))
 
 
 class TreeListing:
@@ -339,11 +365,11 @@ def _bounded_value(problem: Problem) -> Fraction | None:
     """The largest value of the goal that a requirement on the same sum of predictions allows."""
     values = []
     for bound in _predicted(problem):
-        factor, cost, limit = at_most(bound)
-        (_, term), constant = problem.goals[0].sum.parts[0], problem.goals[0].sum.constant
-        goal_factor = problem.goals[0].sum.parts[0][0] * term.scale  # type: ignore[attr-defined]
-        assert cost.shape == term.cost.shape  # type: ignore[attr-defined]
-        values.append(limit / factor * goal_factor + constant)
+        assert _is_goal(problem, bound), "listing_refusals refuses other requirements on predictions"
+        goal = problem.goals[0].sum
+        theirs, (factor, _, limit) = scaled_cost(goal), at_most(bound)
+        assert theirs is not None
+        values.append(limit / factor * theirs[0] + goal.constant)
     return min(values, default=None)
 
 
