@@ -3,8 +3,8 @@
      cc -O2 checker.c -o checker && gzip -dc proof.cert.gz | ./checker data.csv -
 
    The fast twin of checker.py, which is the readable reference: the same rules in the same order, so that both give the
-   same verdict. It needs nothing but the C library and 128-bit integers. docs/certificates.md says what the format means
-   and why the rules are sound. Exit codes: 0 verified, 1 rejected, 2 unsupported. */
+   same verdict. It needs nothing but the C library and 128-bit integers. docs/certificates.md says what the format
+   means and why the rules are sound. Exit codes: 0 verified, 1 rejected, 2 unsupported. */
 
 #include <math.h>
 #include <stdarg.h>
@@ -29,10 +29,10 @@ static void fail (int code, const char *format, ...) {
   exit (code);
 }
 
-#define REQUIRE(condition, ...)                                                                                        \
-  do                                                                                                                   \
-    if (!(condition))                                                                                                  \
-      fail (__VA_ARGS__);                                                                                              \
+#define REQUIRE(condition, ...) \
+  do \
+    if (!(condition)) \
+      fail (__VA_ARGS__); \
   while (0)
 
 static void *make (size_t count, size_t size) {
@@ -187,7 +187,7 @@ static void bounded (wide total) {
 
 typedef struct {
   uint32_t column;
-  size_t first, count; /* of the list of words, or of cuts */
+  size_t first, count;   /* of the list of words, or of cuts */
   int kind, missing_yes; /* of a test: kind 0 words, 1 cuts, 2 every */
 } list;
 
@@ -213,10 +213,10 @@ typedef struct {
 
 static char separator;
 static int64_t rows, depth, most_leaves, support = 1, limit, bound, multiplier, divisor = 1, square_scale;
-static int64_t values[MOST_GOALS], *tree; /* the tree in prefix order: a test, or -1 - class */
+static int64_t values[MOST_GOALS], *tree;                    /* the tree in prefix order: a test, or -1 - class */
 static int classes, goals, has_require, claim_kind, squared; /* claim: 1 optimal 2 bound 3 infeasible */
-static uint32_t target, *words; /* all lists of words */
-static amount amounts[MOST_GOALS + 1]; /* the requirement follows the goals */
+static uint32_t target, *words;                              /* all lists of words */
+static amount amounts[MOST_GOALS + 1];                       /* the requirement follows the goals */
 static list *tests, class_words[MOST_CLASSES], missing_words;
 static size_t test_count, test_room, word_count, word_room, cut_count, cut_room, tree_size, value_count;
 static double *cuts;
@@ -269,7 +269,8 @@ static int take (const char *key, size_t least, size_t most) {
   ready = line_at;
   if (!is (0, key))
     return 0;
-  REQUIRE (token_count > least && token_count <= most + 1, UNSUPPORTED, "a line of the header is too short or too long");
+  REQUIRE (token_count > least && token_count <= most + 1, UNSUPPORTED,
+           "a line of the header is too short or too long");
   line_at = (stop ? stop : file_end) + 1;
   return 1;
 }
@@ -517,10 +518,11 @@ static void read_data (text all) {
 static int64_t *first_test; /* of every family, and the number of tests at the end */
 static int32_t *rank;       /* rows x families */
 static size_t merged, channels, set_words;
-static int64_t *vector; /* merged rows x channels: costs of classes, or weight, sum and sum of squares; then the count */
+static int64_t
+    *vector; /* merged rows x channels: costs of classes, or weight, sum and sum of squares; then the count */
 static int64_t *loss, *count, price, base;
-static int32_t *place; /* families x merged rows */
-static int32_t *order; /* families x merged rows: the rows by rank */
+static int32_t *place;  /* families x merged rows */
+static int32_t *order;  /* families x merged rows: the rows by rank */
 static word **yes_bits; /* of families of one test */
 static wide factor[MOST_GOALS];
 
@@ -683,8 +685,8 @@ static int64_t *class_rows (void) {
 }
 
 static int by_ranks (const void *a, const void *b) {
-  const int32_t *x = rank + (size_t) * (const int32_t *) a * test_count;
-  const int32_t *y = rank + (size_t) * (const int32_t *) b * test_count;
+  const int32_t *x = rank + (size_t) *(const int32_t *) a * test_count;
+  const int32_t *y = rank + (size_t) *(const int32_t *) b * test_count;
   for (size_t f = 0; f < test_count; f++)
     if (x[f] != y[f])
       return x[f] < y[f] ? -1 : 1;
@@ -836,7 +838,8 @@ static void index_pairs (void) {
     word flip = 2 * yes > merged || (2 * yes == merged && (yes_bits[f][0] & 1)) ? ~(word) 0 : 0;
     word *own = make (set_words, sizeof *own);
     for (size_t w = yes = 0; w < set_words; w++)
-      own[w] = (yes_bits[f][w] ^ flip) & (w + 1 < set_words || !(merged % 64) ? ~(word) 0 : ~(~(word) 0 << merged % 64));
+      own[w] =
+          (yes_bits[f][w] ^ flip) & (w + 1 < set_words || !(merged % 64) ? ~(word) 0 : ~(~(word) 0 << merged % 64));
     for (size_t g = 0; g < kept && !same; g++)
       same = !memcmp (bits[g], own, set_words * sizeof *own);
     for (size_t w = 0; w < set_words; w++)
@@ -975,8 +978,8 @@ static int64_t best_stump (const word *set, const int64_t *sum, int64_t lines) {
   return best;
 }
 
-/* The best tree with a cut of this family at the root, if it costs less than `best`. The value at a cut, less the cost of
-   the rows that have moved since, bounds the value at a later cut: such cuts are skipped. */
+/* The best tree with a cut of this family at the root, if it costs less than `best`. The value at a cut, less the cost
+   of the rows that have moved since, bounds the value at a later cut: such cuts are skipped. */
 static int64_t best_family (const word *set, size_t f, int64_t leaves, int64_t best) {
   int64_t skip = -1, cuts_here = first_test[f + 1] - first_test[f];
   word *side[2] = {make (set_words, sizeof (word)), make (set_words, sizeof (word))};
@@ -1112,8 +1115,9 @@ static void check_entry (const claim *c, const word *set, const int64_t *entry, 
       take_side (set, last, 0, scratch[2]);
       have += evidence (c, scratch[2], entry[width - 1], allowed[1], c->bound - have);
     }
-    REQUIRE (have >= c->bound, REJECTED, "claim %zu: the two sides of the tests %lld to %lld do not add up to the bound",
-             claim_count, (long long) low, (long long) last);
+    REQUIRE (have >= c->bound, REJECTED,
+             "claim %zu: the two sides of the tests %lld to %lld do not add up to the bound", claim_count,
+             (long long) low, (long long) last);
   }
 }
 
@@ -1172,7 +1176,7 @@ static void check_claim (const int64_t *line, size_t size, uint64_t *covered) {
   REQUIRE (size >= start, REJECTED, "claim %zu: the line is too short", claim_count);
   claim c = {line[0], limited ? line[1] : MOST_LEAVES, line[start - 2], literal_count, (size_t) line[start - 1]};
   REQUIRE (c.deep <= MOST_DEPTH && c.leaves >= 1 && c.leaves <= MOST_LEAVES && c.bound < LIMIT &&
-             c.count <= MOST_DEPTH && start + c.count < size,
+               c.count <= MOST_DEPTH && start + c.count < size,
            REJECTED, "claim %zu: a number of the line is out of range", claim_count);
   const int64_t *entry = line + start + c.count + 1;
   size_t entries = (size_t) entry[-1];
@@ -1196,7 +1200,7 @@ static void check_claim (const int64_t *line, size_t size, uint64_t *covered) {
     for (; entries--; entry += width) {
       int64_t fewest = limited ? entry[2] : 1, most = limited ? entry[3] : 1;
       REQUIRE (entry[0] <= entry[1] && entry[1] < all_tests && fewest >= 1 && fewest <= most &&
-                 most < (c.leaves > 2 ? c.leaves : 2),
+                   most < (c.leaves > 2 ? c.leaves : 2),
                REJECTED, "claim %zu: an entry names tests or leaves that do not exist", claim_count);
       int64_t allowed[2] = {limited ? most : MOST_LEAVES, limited ? c.leaves - fewest : MOST_LEAVES};
       check_entry (&c, set, entry, width, allowed);
@@ -1281,8 +1285,7 @@ static void check_statement (wide proved, const int64_t *all) {
     check_node (here, 0, all);
     REQUIRE (tree_at == tree_size, REJECTED, "the tree cannot be read");
     REQUIRE (!most_leaves || tree_leaves <= most_leaves, REJECTED, "the tree has too many leaves");
-    REQUIRE (!has_require || tree_values[goals] <= limit, REJECTED,
-             "the tree does not meet the requirement");
+    REQUIRE (!has_require || tree_values[goals] <= limit, REJECTED, "the tree does not meet the requirement");
   }
   int same = value_count == (tree_size ? (size_t) goals : 0u) && (tree_size || claim_kind == 2);
   for (int g = 0; same && tree_size && g < goals; g++)

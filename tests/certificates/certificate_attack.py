@@ -105,7 +105,9 @@ def corrupted(content: bytes, rng: random.Random) -> bytes:
             case 2:
                 made[at:at] = made[at : at + rng.randint(1, 30)]
             case 3:
-                made[at:at] = rng.choice([b"9" * 17, b"-", b"9007199254740991", b'"', b" ", b"\n", b"\r", b"\0", b"1e999"])
+                made[at:at] = rng.choice(
+                    [b"9" * 17, b"-", b"9007199254740991", b'"', b" ", b"\n", b"\r", b"\0", b"1e999"]
+                )
             case 4:
                 del made[at:]
             case 5:
@@ -169,7 +171,9 @@ class Attack:
                 text = cases.written(stated, attempt)
                 self.attempts += 1
                 verdict = self.verdict(stated, text)
-                assert verdict != "verified", f"a false statement is accepted\n{stated.data().decode()}\n{text.decode()}"
+                assert verdict != "verified", (
+                    f"a false statement is accepted\n{stated.data().decode()}\n{text.decode()}"
+                )
 
     def _true_statement(self, case: cases.Case, found: dict[tuple[int, ...], list[int]]) -> None:
         stated = cases.with_statement(case, self.rng, found, is_true=True)

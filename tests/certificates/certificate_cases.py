@@ -99,7 +99,9 @@ def random_case(rng: random.Random) -> Case:
     return case
 
 
-def _random_test(rng: random.Random, rows: int, name: str) -> tuple[list[str], tuple[str, str, list[str], list[list[bool]]]]:
+def _random_test(
+    rng: random.Random, rows: int, name: str
+) -> tuple[list[str], tuple[str, str, list[str], list[list[bool]]]]:
     kind = rng.choice(["words", "words", "every", "cuts"])
     if kind == "words":
         column = [rng.choice("abc") for _ in range(rows)]
@@ -109,7 +111,11 @@ def _random_test(rng: random.Random, rows: int, name: str) -> tuple[list[str], t
     column = [rng.choice(["1", "2", "2.5", "1e1", "?"]) for _ in range(rows)]
     known = [None if cell == "?" else float(cell) for cell in column]
     missing = rng.random() < 0.5
-    cuts = sorted({x for x in known if x is not None})[:-1] if kind == "every" else sorted(rng.sample([0.5, 1, 2, 2.2, 9], 2))
+    cuts = (
+        sorted({x for x in known if x is not None})[:-1]
+        if kind == "every"
+        else sorted(rng.sample([0.5, 1, 2, 2.2, 9], 2))
+    )
     answers = [[missing if x is None else x <= cut for x in known] for cut in cuts]
     line = "every" if kind == "every" else "cuts " + " ".join(map(str, cuts))
     return column, (name, line + (" missing" if missing else ""), [], answers)
@@ -197,7 +203,9 @@ def parsed(text: bytes) -> list[list[int]]:
     return [[int(x) for x in line.split()] for line in text.splitlines()]
 
 
-def with_statement(case: Case, rng: random.Random, found: dict[tuple[int, ...], list[int]], is_true: bool) -> Case | None:
+def with_statement(
+    case: Case, rng: random.Random, found: dict[tuple[int, ...], list[int]], is_true: bool
+) -> Case | None:
     """The case with a true or a false claim; None if there is none of that kind."""
     allowed = feasible(case, found)
     if case.require is not None and not allowed:

@@ -17,7 +17,9 @@ def compiled(folder: Path, *flags: str) -> Path:
         pytest.skip("there is no C compiler")
     program = folder / "checker"
     warnings = ["-Wall", "-Wextra", "-Werror"]
-    done = subprocess.run([compiler, *flags, *warnings, ROOT / "checker" / "checker.c", "-o", program, "-lm"], check=False)
+    done = subprocess.run(
+        [compiler, *flags, *warnings, ROOT / "checker" / "checker.c", "-o", program, "-lm"], check=False
+    )
     if done.returncode and flags != ("-O2",):
         pytest.skip("the compiler has no sanitizers")
     assert done.returncode == 0
@@ -151,13 +153,17 @@ def test_odd_data_are_unsupported(program: Path, tmp_path: Path, before: bytes, 
 
 def test_plain_variations_of_the_data_are_read(program: Path, tmp_path: Path) -> None:
     data, text = example()
-    for made in (data.replace(b"\n", b"\r\n"), data + b"\n\n", data.replace(b"no,", b' "no" ,').replace(b' "', b'"').replace(b'" ', b'"')):
+    for made in (
+        data.replace(b"\n", b"\r\n"),
+        data + b"\n\n",
+        data.replace(b"no,", b' "no" ,').replace(b' "', b'"').replace(b'" ', b'"'),
+    ):
         assert verdicts(program, tmp_path, made, text) == "verified"
 
 
 def test_checkers_stand_alone() -> None:
     python = (ROOT / "checker" / "checker.py").read_text()
     imported = set(re.findall(r"^(?:import|from) (\w+)", python, re.M))
-    assert imported <= {"gzip", "re", "sys", "zlib", "bisect", "pathlib", "types", "numpy"}
+    assert imported <= {"gzip", "re", "sys", "zlib", "bisect", "itertools", "pathlib", "types", "numpy"}
     included = set(re.findall(r"^#include (.+)$", (ROOT / "checker" / "checker.c").read_text(), re.M))
     assert included <= {f"<{name}.h>" for name in ("math", "stdarg", "stdint", "stdio", "stdlib", "string")}

@@ -14,7 +14,9 @@ from treeml.cli.output import Printer, write_file
 @spec_argument
 @data_option
 @set_option
-@click.option("--tree", type=click.Path(path_type=Path), help="The tree: JSON of TreeML, or a form that can be imported.")
+@click.option(
+    "--tree", type=click.Path(path_type=Path), help="The tree: JSON of TreeML, or a form that can be imported."
+)
 @click.option("--infeasible", is_flag=True, help="Prove that no tree meets the requirements, instead of giving a tree.")
 @click.option("--within", metavar="SECONDS", type=float, help="Stop then, and certify the gap that was reached.")
 @click.option(

@@ -27,7 +27,7 @@ def command(data: Path, certificate: Path, reference: bool, out: Printer) -> Non
     Exit codes: 0 verified, 5 rejected, 6 unsupported.
     """
     # imported here: start-up time
-    from treeml.solving.certificates.check import Verdict, check_file, check_clauses, is_clausal
+    from treeml.solving.certificates.check import Verdict, check_clauses, check_file, is_clausal
 
     for path in (data, certificate):
         if not path.is_file():

@@ -24,7 +24,9 @@ class Cells:
 
 def refuse(reason: str, help: str = "") -> RefusedError:
     """The mistake of asking for a certificate that cannot be written."""
-    return RefusedError(Diagnostic("B540", "no certificate can be written for this", notes=(reason,), helps=(help,) if help else ()))
+    return RefusedError(
+        Diagnostic("B540", "no certificate can be written for this", notes=(reason,), helps=(help,) if help else ())
+    )
 
 
 def read_cells(path: Path) -> Cells:

@@ -28,7 +28,13 @@ from treeml.solving.certificates.multiplier import best_multiplier
 from treeml.solving.certificates.statement import Amount, Statement
 from treeml.system.writing import replace_file
 
-SHARES = (Fraction(1, 2), Fraction(3, 4), Fraction(7, 8), Fraction(15, 16), Fraction(1))  # of a bound, one after another
+SHARES = (
+    Fraction(1, 2),
+    Fraction(3, 4),
+    Fraction(7, 8),
+    Fraction(15, 16),
+    Fraction(1),
+)  # of a bound, one after another
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,10 +80,10 @@ class Certificate:
 
 
 def certify(dataset: Dataset, data: Any = None, tree: Any = None, seconds: float = inf) -> Certificate:
-    """A certificate that the tree is optimal, of a gap if it is not or the time ends, or, without a tree, that none exists.
+    """A certificate that the tree is optimal, of a gap if it is not or time ends; without a tree, that none exists.
 
-    `data` is the CSV file that the dataset was read from; None: the file that the spec names. `tree` is a Tree, the path
-    of one, or whatever can be imported.
+    `data` is the CSV file that the dataset was read from; None: the file that the spec names. `tree` is a Tree, the
+    path of one, or whatever can be imported.
     """
     from treeml.trees.importing.read import lower_start, read_start  # imported here: start-up time
 
@@ -119,7 +125,9 @@ def _data_path(data: Any, spec: Any) -> Path:
     if data is None:
         return Path(spec.folder / spec.data)
     if not isinstance(data, (str, Path)):
-        raise refuse("the rows are not in a file", "write them as CSV: a certificate is about a file that others can read")
+        raise refuse(
+            "the rows are not in a file", "write them as CSV: a certificate is about a file that others can read"
+        )
     return Path(data)
 
 
@@ -165,7 +173,9 @@ class _Proof:
     def of_classes(self, statement: Statement, objective: Fraction) -> Certificate:
         factors = _factors(statement)
         by, divisor = statement.multiplier
-        matrix: Any = sum(f * divisor * goal.matrix.astype(object) for f, goal in zip(factors, statement.goals, strict=True))
+        matrix: Any = sum(
+            f * divisor * goal.matrix.astype(object) for f, goal in zip(factors, statement.goals, strict=True)
+        )
         price = sum(f * divisor * goal.price for f, goal in zip(factors, statement.goals, strict=True))
         if statement.require is not None and by:
             matrix, price = matrix + by * statement.require.matrix, price + by * statement.require.price

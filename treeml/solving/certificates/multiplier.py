@@ -1,8 +1,8 @@
 """A goal, a requirement and its limit -> the multiplier with the best bound, and a tree to compare with.
 
-The best bound of all multipliers is where the lower hull of the points (requirement, goal) of all trees meets the limit.
-Two trees on different sides of the limit define a slope; the best tree at that slope either lies below the line between
-them and replaces one of them, or the line is the hull.
+The best bound of all multipliers is where the lower hull of the points (requirement, goal) of all trees meets the
+limit. Two trees on different sides of the limit define a slope; the best tree at that slope either lies below the line
+between them and replaces one of them, or the line is the hull.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MOST_STEPS = 60
 
 
 def best_multiplier(statement: Statement, goal: Amount, require: Amount, limit: int) -> tuple[int, int] | None:
-    """Numerator and denominator of the multiplier; None if even the least value of the requirement exceeds the limit."""
+    """Numerator and denominator of the multiplier; None if every tree exceeds the limit of the requirement."""
     trees = _Trees(statement, goal, require)
     free, tight = trees.best(1, 0), trees.best(0, 1)
     if free[1] <= limit:

@@ -94,7 +94,7 @@ def _running(run: RunningJob) -> Row:
 def _certified(record: Record) -> str:
     made = record.get("certificate")
     if made is None:
-        return record.get("certificate_refused", "")
+        return str(record.get("certificate_refused", ""))
     return f"{made['claim']} by {made['claims']} claims, checked in {made['checked']['seconds']:.2f} s"
 
 
