@@ -121,7 +121,8 @@ def corrupted(content: bytes, rng: random.Random) -> bytes:
 
 class Attack:
     def __init__(self, seed: int, program: Path | None, folder: Path) -> None:
-        self.rng, self.checker, self.program = random.Random(seed), reference(), program
+        self.rng, self.checker = random.Random(seed), reference()
+        self.program = None if program is None else program.resolve()
         self.path = folder / "data.csv"
         self.attempts = self.true = self.damaged = 0
 
