@@ -391,7 +391,7 @@ static void read_header (void) {
   must ("depth", 1, 1);
   depth = whole (1, 0, MOST_DEPTH);
   if (take ("leaves", 1, 1))
-    most_leaves = whole (1, 0, MOST_LEAVES);
+    most_leaves = whole (1, 1, MOST_LEAVES);
   if (take ("support", 1, 1))
     support = whole (1, 1, INT32_MAX);
   if (take ("missing", 1, INT32_MAX))
@@ -422,6 +422,7 @@ static void read_header (void) {
 
 /* The data. */
 
+static size_t row_room;    /* no more than the data can have */
 static uint32_t **columns; /* by the number of the column's name: the texts of its cells, if the header names it */
 
 static text strip (char *at, char *end) {
@@ -456,7 +457,7 @@ static char *next_cell (char *at, char *end, text *cell) {
 }
 
 static void use_column (uint32_t name) {
-  columns[name] = columns[name] ? columns[name] : make ((size_t) rows, sizeof **columns);
+  columns[name] = columns[name] ? columns[name] : make (row_room, sizeof **columns);
 }
 
 static void use_columns (void) {
@@ -481,6 +482,7 @@ static void read_data (text all) {
   REQUIRE (end > all.at, UNSUPPORTED, "the data are empty");
   size_t names = text_count, place_room = 0;
   columns = make (names, sizeof *columns);
+  row_room = (size_t) rows < all.size ? (size_t) rows : all.size;
   use_columns ();
   int *found = make (names, sizeof *found);
   uint32_t **places = NULL; /* of every column that the header names */
@@ -805,7 +807,7 @@ static int64_t leaf_cost (const int64_t *sum) {
 
 static int32_t *listed_rows;
 
-static int64_t at_least (int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t smaller (int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* The cost of a set that becomes a leaf; `listed` receives its rows. */
 static int64_t sum_rows (const word *set, int32_t *listed, size_t *size, int64_t *sum, int64_t *lines) {
@@ -911,10 +913,10 @@ static void split_sides (const int64_t *all, size_t many, size_t planes) {
     for (size_t b = a + 1; b < many; b++) {
       int64_t cost[4], cell[4][MOST_CLASSES + 4];
       if (two) {
-        cost[0] = at_least (p[b], q[b]);
-        cost[1] = at_least (x[a] - p[b], y[a] - q[b]);
-        cost[2] = at_least (x[b] - p[b], y[b] - q[b]);
-        cost[3] = at_least (all[0] - x[a] - x[b] + p[b], all[1] - y[a] - y[b] + q[b]);
+        cost[0] = smaller (p[b], q[b]);
+        cost[1] = smaller (x[a] - p[b], y[a] - q[b]);
+        cost[2] = smaller (x[b] - p[b], y[b] - q[b]);
+        cost[3] = smaller (all[0] - x[a] - x[b] + p[b], all[1] - y[a] - y[b] + q[b]);
       } else {
         for (size_t c = 0; c < planes; c++) {
           int64_t both = pair[(c * many + a) * many + b], m = single[c * many + a], n = single[c * many + b];
@@ -923,10 +925,10 @@ static void split_sides (const int64_t *all, size_t many, size_t planes) {
         for (int i = 0; i < 4; i++)
           cost[i] = (planes > channels ? cell_cost (cell[i]) : leaf_cost (cell[i])) - price;
       }
-      split[a] = at_least (split[a], cost[0] + cost[1] + twice);
-      split[many + a] = at_least (split[many + a], cost[2] + cost[3] + twice);
-      split[b] = at_least (split[b], cost[0] + cost[2] + twice);
-      split[many + b] = at_least (split[many + b], cost[1] + cost[3] + twice);
+      split[a] = smaller (split[a], cost[0] + cost[1] + twice);
+      split[many + a] = smaller (split[many + a], cost[2] + cost[3] + twice);
+      split[b] = smaller (split[b], cost[0] + cost[2] + twice);
+      split[many + b] = smaller (split[many + b], cost[1] + cost[3] + twice);
     }
 }
 
@@ -943,11 +945,11 @@ static int64_t best_pair (const int32_t *listed, size_t size, int64_t *all, int6
     for (size_t c = 0; c < planes; c++)
       own[c] = single[c * many + t], other[c] = all[c] - own[c];
     int64_t yes = cell_cost (own), no = cell_cost (other);
-    best = at_least (best, yes + no);
+    best = smaller (best, yes + no);
     if (leaves >= 3)
-      best = at_least (best, at_least (split[t] + no, yes + split[many + t]));
+      best = smaller (best, smaller (split[t] + no, yes + split[many + t]));
     if (leaves >= 4)
-      best = at_least (best, split[t] + split[many + t]);
+      best = smaller (best, split[t] + split[many + t]);
   }
   return best;
 }
@@ -967,7 +969,7 @@ static int64_t best_stump (const word *set, const int64_t *sum, int64_t lines) {
       if (before >= support && lines - before >= support && place[f * merged + r] != last) {
         for (size_t c = 0; c < channels; c++)
           right[c] = sum[c] - left[c];
-        best = at_least (best, leaf_cost (left) + leaf_cost (right));
+        best = smaller (best, leaf_cost (left) + leaf_cost (right));
       }
       last = place[f * merged + r];
       for (size_t c = 0; c < channels; c++)
@@ -1010,10 +1012,10 @@ static int64_t best_family (const word *set, size_t f, int64_t leaves, int64_t b
     for (int s = 0; s < 2 && leaves > 2; s++)
       two[s] = best_stump (side[s], sum[s], lines[s]);
     if (leaves > 2)
-      value = at_least (value, at_least (two[0] + one[1], one[0] + two[1]));
+      value = smaller (value, smaller (two[0] + one[1], one[0] + two[1]));
     if (leaves > 3)
-      value = at_least (value, two[0] + two[1]);
-    best = at_least (best, value);
+      value = smaller (value, two[0] + two[1]);
+    best = smaller (best, value);
     skip = value - best;
   }
   free (side[0]), free (side[1]);
@@ -1033,10 +1035,10 @@ static int64_t recompute (const word *set, int64_t deep, int64_t leaves, int64_t
   if (!deep || leaves == 1 || !size)
     return best;
   if (only_pairs)
-    return at_least (best, best_pair (listed_rows, size, sum, lines, deep > 1 && leaves > 2, leaves));
+    return smaller (best, best_pair (listed_rows, size, sum, lines, deep > 1 && leaves > 2, leaves));
   if (deep == 1)
-    return at_least (best, best_stump (set, sum, lines));
-  best = at_least (best, cap);
+    return smaller (best, best_stump (set, sum, lines));
+  best = smaller (best, cap);
   for (size_t f = 0; f < test_count; f++)
     best = best_family (set, f, leaves, best);
   return best;
@@ -1086,7 +1088,7 @@ static int64_t evidence (const claim *c, const word *set, int64_t code, int64_t 
   }
   REQUIRE (code - 2 < (int64_t) claim_count, REJECTED, "claim %zu: a reference does not point backwards", claim_count);
   const claim *other = &claims[code - 2];
-  leaves = c->deep < 6 ? at_least (leaves, (int64_t) 1 << (c->deep - 1)) : leaves;
+  leaves = c->deep <= 6 ? smaller (leaves, (int64_t) 1 << (c->deep - 1)) : leaves;
   REQUIRE (other->deep >= c->deep - 1 && other->leaves >= leaves, REJECTED,
            "claim %zu: a reference is about smaller trees", claim_count);
   rows_of (other, scratch[3]);
@@ -1106,7 +1108,7 @@ static int64_t evidence (const claim *c, const word *set, int64_t code, int64_t 
    test, because all yes sides in between contain the former and all no sides contain the latter. */
 static void check_entry (const claim *c, const word *set, const int64_t *entry, size_t width, const int64_t *allowed) {
   for (int64_t low = entry[0], last; low <= entry[1]; low = last + 1) {
-    last = at_least (entry[1], first_test[family_of (low) + 1] - 1);
+    last = smaller (entry[1], first_test[family_of (low) + 1] - 1);
     REQUIRE (low == last || support == 1, REJECTED, "claim %zu: an entry covers several cuts, and leaves need rows",
              claim_count);
     take_side (set, low, 1, scratch[1]);
@@ -1147,7 +1149,7 @@ static void check_cover (const word *set, const uint64_t *covered, uint64_t want
     for (size_t w = 0; w < set_words; w++)
       for (word left = set[w]; left; left &= left - 1)
         lines[(scratch[1][w] & left & -left) != 0] += count[64 * w + (size_t) __builtin_ctzll (left)];
-    if (at_least (lines[0], lines[1]) < support)
+    if (smaller (lines[0], lines[1]) < support)
       continue;
     if (!table) {
       table = make (room, sizeof *table);

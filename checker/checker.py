@@ -113,7 +113,8 @@ def read_header(lines):
     h.classes = [] if squared else [[word(x) for x in tokens] for tokens in lines.each(b"class", 1)]
     need(squared or 1 <= len(h.classes) <= 64, "there are no classes, or more than 64")
     h.depth = whole(lines.must(b"depth")[0], 0, MOST_DEPTH)
-    h.leaves = whole((lines.take(b"leaves") or [b"0"])[0], 0, MOST_LEAVES)  # 0: not limited
+    leaves = lines.take(b"leaves")
+    h.leaves = whole(leaves[0], 1, MOST_LEAVES) if leaves else 0  # 0: not limited
     h.support = whole((lines.take(b"support") or [b"1"])[0], 1, 2**31 - 1)
     h.missing = [word(x) for x in lines.take(b"missing", 1, 2**31) or []]
     h.tests = [read_test(tokens) for tokens in lines.each(b"test", 2)]

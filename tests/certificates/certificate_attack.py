@@ -209,7 +209,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         attack = Attack(arguments.seed, arguments.program, Path(folder))
         while attack.attempts < arguments.attempts:
+            before = attack.attempts
             attack.one_problem(10)
+            if before // 5000 != attack.attempts // 5000:
+                print(f"{attack.attempts} attempts", flush=True)
         while attack.damaged < arguments.damaged:
             attack.corrupt_files(20)
     print(f"{attack.attempts} false statements, none accepted; {attack.true} true ones, all accepted")
