@@ -217,8 +217,8 @@ def test_memory_is_limited_and_every_allocation_may_fail() -> None:
     codes, values, low = ward(40)
     solver = CoupledNumeric(codes, values)
     best = solver.solve(low, [None], depth=3, support=3)
-    with pytest.raises(MemoryError):
-        solver.solve(low, [None], depth=3, support=3, memory=2**16)
+    short = solver.solve(low, [None], depth=3, support=3, memory=2**16)
+    assert (short.status, short.stop) == ("feasible", "memory")  # a single leaf needs hardly any
     ends = set()
     for allocation in [*range(1, 60), *range(60, 4000, 97)]:
         try:
