@@ -3,8 +3,8 @@
      cc -O2 checker.c -o checker && gzip -dc proof.cert.gz | ./checker data.csv -
 
    The fast twin of checker.py, which is the readable reference: the same rules in the same order, so that both give the
-   same verdict. It needs nothing but the C library and 128-bit integers. docs/certificates.md says what the format means
-   and why the rules are sound. Exit codes: 0 verified, 1 rejected, 2 unsupported. */
+   same verdict. It needs nothing but the C library and 128-bit integers. docs/certificates.md says what the format
+   means and why the rules are sound. Exit codes: 0 verified, 1 rejected, 2 unsupported. */
 
 #include <math.h>
 #include <stdarg.h>
@@ -29,10 +29,10 @@ static void fail (int code, const char *format, ...) {
   exit (code);
 }
 
-#define REQUIRE(condition, ...)                                                                                        \
-  do                                                                                                                   \
-    if (!(condition))                                                                                                  \
-      fail (__VA_ARGS__);                                                                                              \
+#define REQUIRE(condition, ...) \
+  do \
+    if (!(condition)) \
+      fail (__VA_ARGS__); \
   while (0)
 
 static void *make (size_t count, size_t size) {
@@ -187,7 +187,7 @@ static void bounded (wide total) {
 
 typedef struct {
   uint32_t column;
-  size_t first, count; /* of the list of words, or of cuts */
+  size_t first, count;   /* of the list of words, or of cuts */
   int kind, missing_yes; /* of a test: kind 0 words, 1 cuts, 2 every */
 } list;
 
@@ -213,10 +213,10 @@ typedef struct {
 
 static char separator;
 static int64_t rows, depth, most_leaves, support = 1, limit, bound, multiplier, divisor = 1, square_scale;
-static int64_t values[MOST_GOALS], *tree; /* the tree in prefix order: a test, or -1 - class */
+static int64_t values[MOST_GOALS], *tree;                    /* the tree in prefix order: a test, or -1 - class */
 static int classes, goals, has_require, claim_kind, squared; /* claim: 1 optimal 2 bound 3 infeasible */
-static uint32_t target, *words; /* all lists of words */
-static amount amounts[MOST_GOALS + 1]; /* the requirement follows the goals */
+static uint32_t target, *words;                              /* all lists of words */
+static amount amounts[MOST_GOALS + 1];                       /* the requirement follows the goals */
 static list *tests, class_words[MOST_CLASSES], missing_words;
 static size_t test_count, test_room, word_count, word_room, cut_count, cut_room, tree_size, value_count;
 static double *cuts;
@@ -269,7 +269,8 @@ static int take (const char *key, size_t least, size_t most) {
   ready = line_at;
   if (!is (0, key))
     return 0;
-  REQUIRE (token_count > least && token_count <= most + 1, UNSUPPORTED, "a line of the header is too short or too long");
+  REQUIRE (token_count > least && token_count <= most + 1, UNSUPPORTED,
+           "a line of the header is too short or too long");
   line_at = (stop ? stop : file_end) + 1;
   return 1;
 }
@@ -390,7 +391,7 @@ static void read_header (void) {
   must ("depth", 1, 1);
   depth = whole (1, 0, MOST_DEPTH);
   if (take ("leaves", 1, 1))
-    most_leaves = whole (1, 0, MOST_LEAVES);
+    most_leaves = whole (1, 1, MOST_LEAVES);
   if (take ("support", 1, 1))
     support = whole (1, 1, INT32_MAX);
   if (take ("missing", 1, INT32_MAX))
@@ -421,6 +422,7 @@ static void read_header (void) {
 
 /* The data. */
 
+static size_t row_room;    /* no more than the data can have */
 static uint32_t **columns; /* by the number of the column's name: the texts of its cells, if the header names it */
 
 static text strip (char *at, char *end) {
@@ -455,7 +457,7 @@ static char *next_cell (char *at, char *end, text *cell) {
 }
 
 static void use_column (uint32_t name) {
-  columns[name] = columns[name] ? columns[name] : make ((size_t) rows, sizeof **columns);
+  columns[name] = columns[name] ? columns[name] : make (row_room, sizeof **columns);
 }
 
 static void use_columns (void) {
@@ -480,6 +482,7 @@ static void read_data (text all) {
   REQUIRE (end > all.at, UNSUPPORTED, "the data are empty");
   size_t names = text_count, place_room = 0;
   columns = make (names, sizeof *columns);
+  row_room = (size_t) rows < all.size ? (size_t) rows : all.size;
   use_columns ();
   int *found = make (names, sizeof *found);
   uint32_t **places = NULL; /* of every column that the header names */
@@ -517,10 +520,11 @@ static void read_data (text all) {
 static int64_t *first_test; /* of every family, and the number of tests at the end */
 static int32_t *rank;       /* rows x families */
 static size_t merged, channels, set_words;
-static int64_t *vector; /* merged rows x channels: costs of classes, or weight, sum and sum of squares; then the count */
+static int64_t
+    *vector; /* merged rows x channels: costs of classes, or weight, sum and sum of squares; then the count */
 static int64_t *loss, *count, price, base;
-static int32_t *place; /* families x merged rows */
-static int32_t *order; /* families x merged rows: the rows by rank */
+static int32_t *place;  /* families x merged rows */
+static int32_t *order;  /* families x merged rows: the rows by rank */
 static word **yes_bits; /* of families of one test */
 static wide factor[MOST_GOALS];
 
@@ -683,8 +687,8 @@ static int64_t *class_rows (void) {
 }
 
 static int by_ranks (const void *a, const void *b) {
-  const int32_t *x = rank + (size_t) * (const int32_t *) a * test_count;
-  const int32_t *y = rank + (size_t) * (const int32_t *) b * test_count;
+  const int32_t *x = rank + (size_t) *(const int32_t *) a * test_count;
+  const int32_t *y = rank + (size_t) *(const int32_t *) b * test_count;
   for (size_t f = 0; f < test_count; f++)
     if (x[f] != y[f])
       return x[f] < y[f] ? -1 : 1;
@@ -803,7 +807,7 @@ static int64_t leaf_cost (const int64_t *sum) {
 
 static int32_t *listed_rows;
 
-static int64_t at_least (int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t smaller (int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* The cost of a set that becomes a leaf; `listed` receives its rows. */
 static int64_t sum_rows (const word *set, int32_t *listed, size_t *size, int64_t *sum, int64_t *lines) {
@@ -836,7 +840,8 @@ static void index_pairs (void) {
     word flip = 2 * yes > merged || (2 * yes == merged && (yes_bits[f][0] & 1)) ? ~(word) 0 : 0;
     word *own = make (set_words, sizeof *own);
     for (size_t w = yes = 0; w < set_words; w++)
-      own[w] = (yes_bits[f][w] ^ flip) & (w + 1 < set_words || !(merged % 64) ? ~(word) 0 : ~(~(word) 0 << merged % 64));
+      own[w] =
+          (yes_bits[f][w] ^ flip) & (w + 1 < set_words || !(merged % 64) ? ~(word) 0 : ~(~(word) 0 << merged % 64));
     for (size_t g = 0; g < kept && !same; g++)
       same = !memcmp (bits[g], own, set_words * sizeof *own);
     for (size_t w = 0; w < set_words; w++)
@@ -908,10 +913,10 @@ static void split_sides (const int64_t *all, size_t many, size_t planes) {
     for (size_t b = a + 1; b < many; b++) {
       int64_t cost[4], cell[4][MOST_CLASSES + 4];
       if (two) {
-        cost[0] = at_least (p[b], q[b]);
-        cost[1] = at_least (x[a] - p[b], y[a] - q[b]);
-        cost[2] = at_least (x[b] - p[b], y[b] - q[b]);
-        cost[3] = at_least (all[0] - x[a] - x[b] + p[b], all[1] - y[a] - y[b] + q[b]);
+        cost[0] = smaller (p[b], q[b]);
+        cost[1] = smaller (x[a] - p[b], y[a] - q[b]);
+        cost[2] = smaller (x[b] - p[b], y[b] - q[b]);
+        cost[3] = smaller (all[0] - x[a] - x[b] + p[b], all[1] - y[a] - y[b] + q[b]);
       } else {
         for (size_t c = 0; c < planes; c++) {
           int64_t both = pair[(c * many + a) * many + b], m = single[c * many + a], n = single[c * many + b];
@@ -920,10 +925,10 @@ static void split_sides (const int64_t *all, size_t many, size_t planes) {
         for (int i = 0; i < 4; i++)
           cost[i] = (planes > channels ? cell_cost (cell[i]) : leaf_cost (cell[i])) - price;
       }
-      split[a] = at_least (split[a], cost[0] + cost[1] + twice);
-      split[many + a] = at_least (split[many + a], cost[2] + cost[3] + twice);
-      split[b] = at_least (split[b], cost[0] + cost[2] + twice);
-      split[many + b] = at_least (split[many + b], cost[1] + cost[3] + twice);
+      split[a] = smaller (split[a], cost[0] + cost[1] + twice);
+      split[many + a] = smaller (split[many + a], cost[2] + cost[3] + twice);
+      split[b] = smaller (split[b], cost[0] + cost[2] + twice);
+      split[many + b] = smaller (split[many + b], cost[1] + cost[3] + twice);
     }
 }
 
@@ -940,11 +945,11 @@ static int64_t best_pair (const int32_t *listed, size_t size, int64_t *all, int6
     for (size_t c = 0; c < planes; c++)
       own[c] = single[c * many + t], other[c] = all[c] - own[c];
     int64_t yes = cell_cost (own), no = cell_cost (other);
-    best = at_least (best, yes + no);
+    best = smaller (best, yes + no);
     if (leaves >= 3)
-      best = at_least (best, at_least (split[t] + no, yes + split[many + t]));
+      best = smaller (best, smaller (split[t] + no, yes + split[many + t]));
     if (leaves >= 4)
-      best = at_least (best, split[t] + split[many + t]);
+      best = smaller (best, split[t] + split[many + t]);
   }
   return best;
 }
@@ -964,7 +969,7 @@ static int64_t best_stump (const word *set, const int64_t *sum, int64_t lines) {
       if (before >= support && lines - before >= support && place[f * merged + r] != last) {
         for (size_t c = 0; c < channels; c++)
           right[c] = sum[c] - left[c];
-        best = at_least (best, leaf_cost (left) + leaf_cost (right));
+        best = smaller (best, leaf_cost (left) + leaf_cost (right));
       }
       last = place[f * merged + r];
       for (size_t c = 0; c < channels; c++)
@@ -975,8 +980,8 @@ static int64_t best_stump (const word *set, const int64_t *sum, int64_t lines) {
   return best;
 }
 
-/* The best tree with a cut of this family at the root, if it costs less than `best`. The value at a cut, less the cost of
-   the rows that have moved since, bounds the value at a later cut: such cuts are skipped. */
+/* The best tree with a cut of this family at the root, if it costs less than `best`. The value at a cut, less the cost
+   of the rows that have moved since, bounds the value at a later cut: such cuts are skipped. */
 static int64_t best_family (const word *set, size_t f, int64_t leaves, int64_t best) {
   int64_t skip = -1, cuts_here = first_test[f + 1] - first_test[f];
   word *side[2] = {make (set_words, sizeof (word)), make (set_words, sizeof (word))};
@@ -1007,10 +1012,10 @@ static int64_t best_family (const word *set, size_t f, int64_t leaves, int64_t b
     for (int s = 0; s < 2 && leaves > 2; s++)
       two[s] = best_stump (side[s], sum[s], lines[s]);
     if (leaves > 2)
-      value = at_least (value, at_least (two[0] + one[1], one[0] + two[1]));
+      value = smaller (value, smaller (two[0] + one[1], one[0] + two[1]));
     if (leaves > 3)
-      value = at_least (value, two[0] + two[1]);
-    best = at_least (best, value);
+      value = smaller (value, two[0] + two[1]);
+    best = smaller (best, value);
     skip = value - best;
   }
   free (side[0]), free (side[1]);
@@ -1030,10 +1035,10 @@ static int64_t recompute (const word *set, int64_t deep, int64_t leaves, int64_t
   if (!deep || leaves == 1 || !size)
     return best;
   if (only_pairs)
-    return at_least (best, best_pair (listed_rows, size, sum, lines, deep > 1 && leaves > 2, leaves));
+    return smaller (best, best_pair (listed_rows, size, sum, lines, deep > 1 && leaves > 2, leaves));
   if (deep == 1)
-    return at_least (best, best_stump (set, sum, lines));
-  best = at_least (best, cap);
+    return smaller (best, best_stump (set, sum, lines));
+  best = smaller (best, cap);
   for (size_t f = 0; f < test_count; f++)
     best = best_family (set, f, leaves, best);
   return best;
@@ -1083,7 +1088,7 @@ static int64_t evidence (const claim *c, const word *set, int64_t code, int64_t 
   }
   REQUIRE (code - 2 < (int64_t) claim_count, REJECTED, "claim %zu: a reference does not point backwards", claim_count);
   const claim *other = &claims[code - 2];
-  leaves = c->deep < 6 ? at_least (leaves, (int64_t) 1 << (c->deep - 1)) : leaves;
+  leaves = c->deep <= 6 ? smaller (leaves, (int64_t) 1 << (c->deep - 1)) : leaves;
   REQUIRE (other->deep >= c->deep - 1 && other->leaves >= leaves, REJECTED,
            "claim %zu: a reference is about smaller trees", claim_count);
   rows_of (other, scratch[3]);
@@ -1103,7 +1108,7 @@ static int64_t evidence (const claim *c, const word *set, int64_t code, int64_t 
    test, because all yes sides in between contain the former and all no sides contain the latter. */
 static void check_entry (const claim *c, const word *set, const int64_t *entry, size_t width, const int64_t *allowed) {
   for (int64_t low = entry[0], last; low <= entry[1]; low = last + 1) {
-    last = at_least (entry[1], first_test[family_of (low) + 1] - 1);
+    last = smaller (entry[1], first_test[family_of (low) + 1] - 1);
     REQUIRE (low == last || support == 1, REJECTED, "claim %zu: an entry covers several cuts, and leaves need rows",
              claim_count);
     take_side (set, low, 1, scratch[1]);
@@ -1112,8 +1117,9 @@ static void check_entry (const claim *c, const word *set, const int64_t *entry, 
       take_side (set, last, 0, scratch[2]);
       have += evidence (c, scratch[2], entry[width - 1], allowed[1], c->bound - have);
     }
-    REQUIRE (have >= c->bound, REJECTED, "claim %zu: the two sides of the tests %lld to %lld do not add up to the bound",
-             claim_count, (long long) low, (long long) last);
+    REQUIRE (have >= c->bound, REJECTED,
+             "claim %zu: the two sides of the tests %lld to %lld do not add up to the bound", claim_count,
+             (long long) low, (long long) last);
   }
 }
 
@@ -1143,7 +1149,7 @@ static void check_cover (const word *set, const uint64_t *covered, uint64_t want
     for (size_t w = 0; w < set_words; w++)
       for (word left = set[w]; left; left &= left - 1)
         lines[(scratch[1][w] & left & -left) != 0] += count[64 * w + (size_t) __builtin_ctzll (left)];
-    if (at_least (lines[0], lines[1]) < support)
+    if (smaller (lines[0], lines[1]) < support)
       continue;
     if (!table) {
       table = make (room, sizeof *table);
@@ -1172,7 +1178,7 @@ static void check_claim (const int64_t *line, size_t size, uint64_t *covered) {
   REQUIRE (size >= start, REJECTED, "claim %zu: the line is too short", claim_count);
   claim c = {line[0], limited ? line[1] : MOST_LEAVES, line[start - 2], literal_count, (size_t) line[start - 1]};
   REQUIRE (c.deep <= MOST_DEPTH && c.leaves >= 1 && c.leaves <= MOST_LEAVES && c.bound < LIMIT &&
-             c.count <= MOST_DEPTH && start + c.count < size,
+               c.count <= MOST_DEPTH && start + c.count < size,
            REJECTED, "claim %zu: a number of the line is out of range", claim_count);
   const int64_t *entry = line + start + c.count + 1;
   size_t entries = (size_t) entry[-1];
@@ -1196,7 +1202,7 @@ static void check_claim (const int64_t *line, size_t size, uint64_t *covered) {
     for (; entries--; entry += width) {
       int64_t fewest = limited ? entry[2] : 1, most = limited ? entry[3] : 1;
       REQUIRE (entry[0] <= entry[1] && entry[1] < all_tests && fewest >= 1 && fewest <= most &&
-                 most < (c.leaves > 2 ? c.leaves : 2),
+                   most < (c.leaves > 2 ? c.leaves : 2),
                REJECTED, "claim %zu: an entry names tests or leaves that do not exist", claim_count);
       int64_t allowed[2] = {limited ? most : MOST_LEAVES, limited ? c.leaves - fewest : MOST_LEAVES};
       check_entry (&c, set, entry, width, allowed);
@@ -1281,8 +1287,7 @@ static void check_statement (wide proved, const int64_t *all) {
     check_node (here, 0, all);
     REQUIRE (tree_at == tree_size, REJECTED, "the tree cannot be read");
     REQUIRE (!most_leaves || tree_leaves <= most_leaves, REJECTED, "the tree has too many leaves");
-    REQUIRE (!has_require || tree_values[goals] <= limit, REJECTED,
-             "the tree does not meet the requirement");
+    REQUIRE (!has_require || tree_values[goals] <= limit, REJECTED, "the tree does not meet the requirement");
   }
   int same = value_count == (tree_size ? (size_t) goals : 0u) && (tree_size || claim_kind == 2);
   for (int g = 0; same && tree_size && g < goals; g++)

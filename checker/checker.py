@@ -12,6 +12,7 @@ import re
 import sys
 import zlib
 from bisect import bisect_left
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -112,7 +113,8 @@ def read_header(lines):
     h.classes = [] if squared else [[word(x) for x in tokens] for tokens in lines.each(b"class", 1)]
     need(squared or 1 <= len(h.classes) <= 64, "there are no classes, or more than 64")
     h.depth = whole(lines.must(b"depth")[0], 0, MOST_DEPTH)
-    h.leaves = whole((lines.take(b"leaves") or [b"0"])[0], 0, MOST_LEAVES)  # 0: not limited
+    leaves = lines.take(b"leaves")
+    h.leaves = whole(leaves[0], 1, MOST_LEAVES) if leaves else 0  # 0: not limited
     h.support = whole((lines.take(b"support") or [b"1"])[0], 1, 2**31 - 1)
     h.missing = [word(x) for x in lines.take(b"missing", 1, 2**31) or []]
     h.tests = [read_test(tokens) for tokens in lines.each(b"test", 2)]
@@ -132,9 +134,7 @@ def read_header(lines):
     h.values = [whole(x) for x in lines.take(b"value", 1, 8) or []]
     if h.claim == b"infeasible":
         others = h.goals or h.multiplier or h.tree or h.values or h.divisor > 1
-        need(
-            h.require and h.classes and not others, "that nothing is feasible is about classes and a requirement alone"
-        )
+        need(h.require and h.classes and not others, "infeasibility is about classes and a requirement alone")
         return h
     need(1 <= len(h.goals) <= 8 and (h.require or not h.multiplier), "there is no goal, or more than 8")
     need(h.claim == b"optimal" or len(h.goals) == 1, "a bound is about one goal")
@@ -150,7 +150,7 @@ def read_test(t):
     rest = rest[:-1] if missing_yes else rest
     need(kind in (b"words", b"cuts", b"every") and bool(rest) == (kind != b"every"), "a test is not understood")
     rest = [word(x) if kind == b"words" else number(x) for x in rest]
-    need(kind != b"cuts" or all(a < b for a, b in zip(rest, rest[1:])), "cuts are not in rising order")
+    need(kind != b"cuts" or all(a < b for a, b in pairwise(rest)), "cuts are not in rising order")
     return column, kind, rest, missing_yes
 
 
@@ -189,9 +189,7 @@ def read_data(content, h):
     prove(len(rows) - 1 == h.rows, f"the data have {len(rows) - 1} rows, and the certificate is about {h.rows}")
     used = {h.target, *(test[0] for test in h.tests)}
     for a in h.goals + h.require:
-        used |= {column for _, conditions in a.costs for column, _ in conditions} | (
-            {a.weight} if a.weight is not None else set()
-        )
+        used |= {column for _, conditions in a.costs for column, _ in conditions} | ({a.weight} - {None})
     need(all(rows[0].count(name) == 1 for name in used), "the data do not have exactly one column of a name")
     return {name: [row[rows[0].index(name)] for row in rows[1:]] for name in used}
 
@@ -302,8 +300,8 @@ def combined(h):
         spread = int((amounts[i].matrix.max(axis=1) - amounts[i].matrix.min(axis=1)).sum())
         by[i - 1] = bounded(by[i] * (spread + amounts[i].price * (h.rows - 1) + 1))
     each = [bounded(f * h.divisor) for f in by] + [h.multiplier if h.goals else 1] * len(h.require)
-    price = sum(f * a.price for f, a in zip(each, amounts))
-    total = sum(f * a.matrix for f, a in zip(each, amounts))
+    price = sum(f * a.price for f, a in zip(each, amounts, strict=True))
+    total = sum(f * a.matrix for f, a in zip(each, amounts, strict=True))
     bounded(int(abs(total).max(axis=1).sum()) + price * h.rows)
     return price, by, total.astype(np.int64)
 
@@ -449,8 +447,8 @@ def check_claim(p, claims, numbers):
 
 
 def check_entry(p, claims, claim, rows, tests, codes, allowed):
-    """Rule SPLIT for a range of tests: for the part in one family, the yes side of its first and the no side of its last
-    test, because all yes sides in between contain the former and all no sides contain the latter."""
+    """Rule SPLIT for a range of tests: for the part in one family, the yes side of its first and the no side of its
+    last test, because all yes sides in between contain the former and all no sides contain the latter."""
     (low, high), bound = tests, claim[2]
     while low <= high:
         family = int(np.searchsorted(p.first, low, side="right")) - 1
@@ -540,7 +538,7 @@ def check(data, certificate):
     values = check_tree(p) if h.tree else []
     prove(not values or not h.require or values.pop() <= h.limit, "the tree does not meet the requirement")
     prove(values == h.values and (values or h.claim == b"bound"), "the tree does not have the values that are stated")
-    wanted = h.bound if h.claim == b"bound" else sum(f * v for f, v in zip(p.factors, values))
+    wanted = h.bound if h.claim == b"bound" else sum(f * v for f, v in zip(p.factors, values, strict=True))
     # A better tree would have a combined value of at most wanted - 1, because values are whole numbers.
     enough = proved > h.divisor * (wanted - 1) + h.multiplier * h.limit
     prove(enough, f"the claims prove at least {proved}, which is not enough for the statement")

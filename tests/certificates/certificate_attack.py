@@ -121,7 +121,8 @@ def corrupted(content: bytes, rng: random.Random) -> bytes:
 
 class Attack:
     def __init__(self, seed: int, program: Path | None, folder: Path) -> None:
-        self.rng, self.checker, self.program = random.Random(seed), reference(), program
+        self.rng, self.checker = random.Random(seed), reference()
+        self.program = None if program is None else program.resolve()
         self.path = folder / "data.csv"
         self.attempts = self.true = self.damaged = 0
 
@@ -208,7 +209,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         attack = Attack(arguments.seed, arguments.program, Path(folder))
         while attack.attempts < arguments.attempts:
+            before = attack.attempts
             attack.one_problem(10)
+            if before // 5000 != attack.attempts // 5000:
+                print(f"{attack.attempts} attempts", flush=True)
         while attack.damaged < arguments.damaged:
             attack.corrupt_files(20)
     print(f"{attack.attempts} false statements, none accepted; {attack.true} true ones, all accepted")

@@ -164,6 +164,6 @@ def test_plain_variations_of_the_data_are_read(program: Path, tmp_path: Path) ->
 def test_checkers_stand_alone() -> None:
     python = (ROOT / "checker" / "checker.py").read_text()
     imported = set(re.findall(r"^(?:import|from) (\w+)", python, re.M))
-    assert imported <= {"gzip", "re", "sys", "zlib", "bisect", "pathlib", "types", "numpy"}
+    assert imported <= {"gzip", "re", "sys", "zlib", "bisect", "itertools", "pathlib", "types", "numpy"}
     included = set(re.findall(r"^#include (.+)$", (ROOT / "checker" / "checker.c").read_text(), re.M))
     assert included <= {f"<{name}.h>" for name in ("math", "stdarg", "stdint", "stdio", "stdlib", "string")}

@@ -327,6 +327,16 @@ def test_memory_limits_and_failing_allocations_give_honest_answers() -> None:
     assert small.statistics["peak_memory"] <= 2**18
 
 
+def test_tables_of_an_earlier_solve_make_way_for_a_memory_limit() -> None:
+    bits, values = fair_data(tests=30, rows=300)
+    solver = Coupled(bits, values)
+    free = solver.solve([-200], [200], depth=4)
+    limit = int(free.statistics["peak_memory"]) // 2
+    tight = solver.solve([-200], [200], depth=4, memory=limit)
+    assert (tight.status, tight.value) == (free.status, free.value)
+    assert tight.statistics["peak_memory"] <= limit
+
+
 def test_wrong_input_is_refused() -> None:
     bits, values = fair_data(tests=3, rows=20)
     with pytest.raises(OverflowError, match="2\\^58"):

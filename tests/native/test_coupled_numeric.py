@@ -16,21 +16,27 @@ Limits = Sequence[int | None]
 Vector = tuple[int, ...]
 
 
-def all_vectors(
-    codes: Any, values: Any, count: Any, rows: tuple[int, ...], depth: int, support: int, price: int
-) -> set[Vector]:
+def all_vectors(codes: Any, values: Any, count: Any, depth: int, support: int, price: int) -> set[Vector]:
     """Every (value, sums ..., leaves) of a tree, by definition: all columns, all cuts, all classes."""
-    found: set[Vector] = set()
-    if sum(int(count[row]) for row in rows) >= support:
-        for label in range(values.shape[2]):
-            totals = [int(values[j, list(rows), label].sum()) for j in range(len(values))]
-            found.add((totals[0] + price, *totals[1:], 1))
-    for column in codes if depth else ():
-        for cut in sorted({int(column[row]) for row in rows})[:-1]:
-            sides = [tuple(row for row in rows if (column[row] <= cut) == side) for side in (True, False)]
-            one, two = (all_vectors(codes, values, count, side, depth - 1, support, price) for side in sides)
-            found |= {tuple(a + b for a, b in zip(x, y, strict=True)) for x in one for y in two}
-    return found
+    known: dict[tuple[tuple[int, ...], int], set[Vector]] = {}
+
+    def below(rows: tuple[int, ...], levels: int) -> set[Vector]:
+        if (rows, levels) in known:
+            return known[rows, levels]
+        found: set[Vector] = set()
+        if sum(int(count[row]) for row in rows) >= support:
+            for label in range(values.shape[2]):
+                totals = [int(values[j, list(rows), label].sum()) for j in range(len(values))]
+                found.add((totals[0] + price, *totals[1:], 1))
+        for column in codes if levels else ():
+            for cut in sorted({int(column[row]) for row in rows})[:-1]:
+                sides = [tuple(row for row in rows if (column[row] <= cut) == side) for side in (True, False)]
+                one, two = (below(side, levels - 1) for side in sides)
+                found |= {tuple(a + b for a, b in zip(x, y, strict=True)) for x in one for y in two}
+        known[rows, levels] = found
+        return found
+
+    return below(tuple(range(values.shape[1])), depth)
 
 
 def best_of(vectors: set[Vector], low: Limits, high: Limits, leaves: int | None) -> int | None:
@@ -84,8 +90,8 @@ def limits_of(random: Random, vectors: list[Vector], sums: int) -> tuple[list[in
 
 def case(seed: int) -> None:
     random = np.random.default_rng(seed)
-    depth, classes = int(random.choice([0, 1, 2, 2, 3, 3])), int(random.choice([1, 2, 2, 2, 3]))
-    columns, rows = int(random.integers(0, 4)), int(random.integers(1, 8 if depth == 3 else 12))
+    depth, classes = int(random.choice([0, 1, 2, 2, 3, 3, 4, 5])), int(random.choice([1, 2, 2, 2, 3]))
+    columns, rows = int(random.integers(0, 4)), int(random.integers(1, 8 if depth > 2 else 12))
     sums, spread = int(random.choice([0, 1, 1, 1, 2, 3])), int(random.choice([1, 1, 3, 40, 10**8]))
     codes = np.stack([random.integers(0, random.choice([2, 4, 12]), rows) for _ in range(columns)] or [[]])
     codes = codes.reshape(columns, rows).astype(np.int32)
@@ -93,7 +99,7 @@ def case(seed: int) -> None:
     values = random.integers(least, spread + 1, (1 + sums, rows, classes))
     count = random.integers(0, 4, rows) if random.integers(3) == 0 else np.ones(rows, dtype=np.int64)
     support, price = int(random.choice([1, 1, 2, 3])), int(random.choice([0, 0, 1, 3]))
-    vectors = all_vectors(codes, values, count, tuple(range(rows)), depth, support, price)
+    vectors = all_vectors(codes, values, count, depth, support, price)
     solver = CoupledNumeric(codes, values, count=count)
     for _ in range(2):
         low, high = limits_of(random, sorted(vectors), sums) if vectors else ([0] * sums, [0] * sums)
@@ -211,8 +217,8 @@ def test_memory_is_limited_and_every_allocation_may_fail() -> None:
     codes, values, low = ward(40)
     solver = CoupledNumeric(codes, values)
     best = solver.solve(low, [None], depth=3, support=3)
-    with pytest.raises(MemoryError):
-        solver.solve(low, [None], depth=3, support=3, memory=2**16)
+    short = solver.solve(low, [None], depth=3, support=3, memory=2**16)
+    assert (short.status, short.stop) == ("feasible", "memory")  # a single leaf needs hardly any
     ends = set()
     for allocation in [*range(1, 60), *range(60, 4000, 97)]:
         try:

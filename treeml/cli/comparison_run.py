@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from treeml.lang.diagnostic import Diagnostic
 from treeml.solving.options import RunOptions
 from treeml.solving.report import table_text
-from treeml.studies.certify_comparison import certify_all
+from treeml.studies.certified import certify_all
 from treeml.studies.compare import CANNOT_WRITE, FAILED, Comparison, prepare, run
 from treeml.studies.comparison.changes import against as changes_against
 from treeml.studies.comparison.changes import refuted, speedups

@@ -59,14 +59,14 @@ def choose_kernel(problem: Problem, options: Mapping[str, Any]) -> tuple[str, st
 def _coupled_kernel(problem: Problem, options: Mapping[str, Any]) -> tuple[str, str]:
     """One of the coupled kernels; options that only other kernels have are refused."""
     tables, own = option_tables(), OF_COUPLED | {"kernel", "instructions"}
-    wanted, obstacle = options.get("kernel", "auto"), coupled_obstacle(problem)
+    wanted = options.get("kernel", "auto")
     foreign = {kernel: sorted(set(options) - set(tables[kernel]) - own) for kernel in COUPLED_KERNELS}
-    if wanted == "numeric" and obstacle is not None:
-        raise ValueError(f"the numeric kernel cannot take this problem: {obstacle}")
-    if wanted == "auto":
-        numeric = obstacle is None and not foreign["coupled numeric"] and _has_many_cuts(problem)
-    else:
-        numeric = wanted == "numeric"
+    numeric = wanted == "numeric" or (wanted == "auto" and not foreign["coupled numeric"] and _has_many_cuts(problem))
+    obstacle = coupled_obstacle(problem) if numeric else None
+    if obstacle is not None:
+        if wanted == "numeric":
+            raise ValueError(f"the numeric kernel cannot take this problem: {obstacle}")
+        numeric = False
     kernel = COUPLED_KERNELS[numeric]
     if foreign[kernel]:
         raise ValueError(f"`{foreign[kernel][0]}` is not an option of the {kernel} kernel, which this problem needs")
@@ -93,6 +93,9 @@ def coupled_obstacle(problem: Problem) -> str | None:
 
     if not problem.rows:
         return "there are no rows"
+    others = set().union(*(goal.sum.kinds() for goal in problem.goals)) - {"Predicted", "Leaves"}
+    if others:
+        return f"it has no {min(others)} in a goal"
     if problem.classes > MOST_COUPLED_CLASSES:
         return f"{problem.classes} classes are more than its {MOST_COUPLED_CLASSES}"
     columns = len(columns_of(problem))

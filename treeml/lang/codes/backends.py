@@ -147,8 +147,8 @@ BACKENDS = (
     CodeEntry(
         "B540",
         "no certificate can be written",
-        "A certificate covers some goals and requirements, rows from a CSV file, and numbers up to a size; the note says "
-        "what is not covered here.",
+        "A certificate covers some goals and requirements, rows from a CSV file, and numbers up to a size; the note "
+        "says what is not covered here.",
         "treeml certify spec.tml --tree tree.json -o proof.cert.gz",
         "docs/certificates.md lists what is covered; the result of `treeml solve` is verified and proved without one.",
     ),

@@ -11,8 +11,8 @@
 #include <string.h>
 
 enum { BLOCK = 1 << 18, TABLE = 1 << 12, OUT_OF_MEMORY = 2 };
-/* A set of depth two that is needed more often than this becomes a claim; otherwise it is recomputed where it is needed,
-   which takes less room. Checkers remember some of the last sets that they recomputed. */
+/* A set of depth two that is needed more often than this becomes a claim; otherwise it is recomputed where it is
+   needed, which takes less room. Checkers remember some of the last sets that they recomputed. */
 enum { INLINE_USES = 4 };
 
 /* Zeroed memory that lives as long as the handle; leaves by longjmp if there is none. */
@@ -93,8 +93,7 @@ static void copy_rows (treeml_certify *c, const int32_t *place, const int64_t *v
 }
 
 treeml_certify *treeml_certify_create (const int32_t *place, const int64_t *cuts, int64_t families, int64_t rows,
-                                       const int64_t *vector, int64_t channels, const int64_t *count,
-                                       int32_t squared) {
+                                       const int64_t *vector, int64_t channels, const int64_t *count, int32_t squared) {
   if (families < 1 || rows < 0 || channels < 1 || channels >= CERTIFY_CHANNELS || (squared && channels != 3))
     return NULL;
   treeml_certify *c = memory_allocate (1, sizeof *c);

@@ -22,8 +22,8 @@ enum { CERTIFY_TRIVIAL = 0, CERTIFY_RECOMPUTE = 1, CERTIFY_CLAIM = 2 };
 
 /* A set of rows with a depth and a number of leaves, and what is known about its best tree. */
 typedef struct certify_node {
-  struct certify_node *next; /* in the same slot of the table */
-  struct certify_node *older; /* of the same depth */
+  struct certify_node *next;        /* in the same slot of the table */
+  struct certify_node *older;       /* of the same depth */
   struct certify_node *older_alike; /* of the same depth, whose path ends with the same test */
   const uint64_t *set;
   const int32_t *path;
@@ -66,9 +66,9 @@ typedef struct treeml_certify {
   int64_t *vector;      /* rows x channels */
   int64_t *loss, *count;
   size_t words;
-  uint64_t **yes;  /* families of one test */
-  int32_t *order;  /* families x rows, by place; only where there are cuts */
-  int same_loss;   /* the loss of every row if all are equal, else 0 */
+  uint64_t **yes; /* families of one test */
+  int32_t *order; /* families x rows, by place; only where there are cuts */
+  int same_loss;  /* the loss of every row if all are equal, else 0 */
   /* depth two */
   int64_t pair_tests;
   int32_t *ones, *one_place;
@@ -98,14 +98,15 @@ typedef struct treeml_certify {
   int64_t root, claims_written, recomputed;
 } treeml_certify;
 
-/* The problem: `place` is families x rows, a test sends rows with place <= cut to its yes side; `cuts` are the numbers of
-   cuts. `vector` is rows x channels: the cost of every class, or weight, sum and sum of squares if `squared`. */
+/* The problem: `place` is families x rows, a test sends rows with place <= cut to its yes side; `cuts` are the numbers
+   of cuts. `vector` is rows x channels: the cost of every class, or weight, sum and sum of squares if `squared`. */
 TREEML_PUBLIC treeml_certify *treeml_certify_create (const int32_t *place, const int64_t *cuts, int64_t families,
                                                      int64_t rows, const int64_t *vector, int64_t channels,
                                                      const int64_t *count, int32_t squared);
 TREEML_PUBLIC void treeml_certify_destroy (treeml_certify *);
 /* Limits of the trees; leaves 0 means any number. To be set once, before the first proof. */
-TREEML_PUBLIC int treeml_certify_limits (treeml_certify *, int32_t depth, int32_t leaves, int64_t support, int64_t price);
+TREEML_PUBLIC int treeml_certify_limits (treeml_certify *, int32_t depth, int32_t leaves, int64_t support,
+                                         int64_t price);
 /* Proves that no tree costs less than `bound`; `proved` is the bound that was reached and can be less: 0 if all went
    well and the least cost is below, 1 if the time was over, 2 without memory. What is learned is kept. */
 TREEML_PUBLIC int treeml_certify_prove (treeml_certify *, int64_t bound, double seconds, int64_t *proved);
@@ -124,7 +125,8 @@ int64_t certify_leaf_of (treeml_certify *, const uint64_t *set, int64_t *lines);
 int64_t certify_depth_two (treeml_certify *, const uint64_t *set, int depth, int leaves, int64_t cap);
 
 /* search.c */
-void certify_take_side (const treeml_certify *, const uint64_t *from, int64_t family, int32_t cut, int yes, uint64_t *to);
+void certify_take_side (const treeml_certify *, const uint64_t *from, int64_t family, int32_t cut, int yes,
+                        uint64_t *to);
 int64_t certify_root (treeml_certify *, int64_t bound, int64_t *claim);
 
 #endif

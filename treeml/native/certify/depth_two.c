@@ -217,8 +217,8 @@ static int64_t best_stump (const treeml_certify *c, const uint64_t *set, const i
   return best;
 }
 
-/* The best tree with a cut of this column at the root, if it costs less than `best`. The value at a cut, less the cost of the rows that have moved
-   since, bounds the value at a later cut. */
+/* The best tree with a cut of this column at the root, if it costs less than `best`. The value at a cut, less the cost
+   of the rows that have moved since, bounds the value at a later cut. */
 static int64_t best_family (treeml_certify *c, uint64_t *side[2], int64_t f, int leaves, int64_t best) {
   const int32_t *order = c->order + f * c->rows, *place = c->place + f * c->rows;
   int64_t skip = -1, cuts = c->first[f + 1] - c->first[f];

@@ -1,7 +1,7 @@
 /* The search that proves a bound and keeps the claims it rests on.
 
-   `prove` shows that no tree on a set costs less than a bound, or finds the least cost. For every test it needs bounds on
-   the two sides that add up; it looks for them first among what is known (`known_bound`), then by recursion. */
+   `prove` shows that no tree on a set costs less than a bound, or finds the least cost. For every test it needs bounds
+   on the two sides that add up; it looks for them first among what is known (`known_bound`), then by recursion. */
 
 #include "certify/certify.h"
 #include "common/clock.h"
@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sets that a new set is compared with, the newest first: of the same depth, and of those that end with the same test. */
+/* Sets that a new set is compared with, the newest first: of the same depth, and of those that end with the same test.
+ */
 enum { COMPARED = 100, COMPARED_ALIKE = 400 };
 
 typedef struct {
@@ -126,8 +127,13 @@ static certify_node *add_node (treeml_certify *c, const part *p, uint64_t hash) 
   int32_t *path = certify_make (c, (size_t) p->path_size, sizeof *path);
   memcpy (set, p->set, c->words * sizeof *set);
   memcpy (path, p->path, (size_t) p->path_size * sizeof *path);
-  *node = (certify_node) {.set = set, .path = path, .hash = hash, .claim = -1, .path_size = p->path_size,
-                          .depth = p->depth, .leaves = p->leaves};
+  *node = (certify_node) {.set = set,
+                          .path = path,
+                          .hash = hash,
+                          .claim = -1,
+                          .path_size = p->path_size,
+                          .depth = p->depth,
+                          .leaves = p->leaves};
   node->next = c->table[hash & (c->table_size - 1)];
   c->table[hash & (c->table_size - 1)] = node;
   node->older = c->newest[p->depth];
@@ -149,15 +155,19 @@ static int64_t add_claim (treeml_certify *c, certify_node *node, int64_t bound, 
     c->claims = claims;
     c->claim_room = room;
   }
-  c->claims[c->claim_count] = (certify_claim) {.bound = bound, .path = node->path, .entries = entries,
-                                               .entry_count = (int64_t) count, .number = -1,
-                                               .path_size = node->path_size, .depth = node->depth,
+  c->claims[c->claim_count] = (certify_claim) {.bound = bound,
+                                               .path = node->path,
+                                               .entries = entries,
+                                               .entry_count = (int64_t) count,
+                                               .number = -1,
+                                               .path_size = node->path_size,
+                                               .depth = node->depth,
                                                .leaves = node->leaves};
   return node->claim = (int64_t) c->claim_count++;
 }
 
-/* The code by which an entry refers to a node. A set of depth two can also be recomputed in place if it is the same: the
-   code is then negative, and `treeml_certify_text` decides, when it is known how often the set is needed. */
+/* The code by which an entry refers to a node. A set of depth two can also be recomputed in place if it is the same:
+   the code is then negative, and `treeml_certify_text` decides, when it is known how often the set is needed. */
 static int64_t code_of (treeml_certify *c, certify_node *node, int is_same) {
   if (node->claim < 0)
     add_claim (c, node, node->lower, NULL, 0);
@@ -165,7 +175,8 @@ static int64_t code_of (treeml_certify *c, certify_node *node, int is_same) {
   return node->depth <= 2 && is_same ? -code : code;
 }
 
-/* The bound of a node less the rows that it has more; a least number of rows per leaf needs a superset, squares a subset. */
+/* The bound of a node less the rows that it has more; a least number of rows per leaf needs a superset, squares a
+ * subset. */
 static int64_t similar (const treeml_certify *c, const certify_node *node, const part *p, int64_t wanted) {
   if (node->lower < wanted || node->leaves < p->leaves)
     return 0;
@@ -283,8 +294,8 @@ static void cover_test (treeml_certify *c, draft *d, int64_t test, const part si
 /* The cuts of a column that split the set. */
 typedef struct {
   int64_t family, count;
-  int32_t *cut;     /* the place of the last row on the yes side */
-  int64_t *moved;   /* cost of the rows on the yes side of each cut */
+  int32_t *cut;   /* the place of the last row on the yes side */
+  int64_t *moved; /* cost of the rows on the yes side of each cut */
 } column_cuts;
 
 static void cut_sides (treeml_certify *c, draft *d, const column_cuts *cuts, int64_t at, part side[2]) {

@@ -328,6 +328,20 @@ static int run (struct search *search) {
   return code ? code : raise_targets (search, &root);
 }
 
+/* What no tree can undercut: every row in the class that is cheapest for it. */
+static int64_t least_of_rows (const struct search *search) {
+  const struct merged *merged = search->merged;
+  const int32_t width = 1 + search->coupled->sums;
+  int64_t total = 0;
+  for (int64_t row = 0; row < merged->rows; row++) {
+    int64_t least = 0;
+    for (int32_t k = 1; k < search->coupled->classes; k++)
+      least = smaller (least, merged->values[row * merged->channels + (k - 1) * width]);
+    total += least;
+  }
+  return total;
+}
+
 static int start_search (struct search *search) {
   treeml_coupled *coupled = search->coupled;
   const struct options *options = &coupled->options;
@@ -353,7 +367,7 @@ static int start_search (struct search *search) {
     if (upper < search->upper)
       search->upper = upper < -search->largest - 1 ? -search->largest - 1 : (int64_t) upper;
   }
-  search->bound = -coupled->largest[0] / unit;
+  search->bound = least_of_rows (search) + search->price;
   if (options->lower != INT64_MIN) {
     const wide lower = -divide_down (coupled->offset[0] - (wide) options->lower, unit);
     if (lower > search->bound)
@@ -419,6 +433,8 @@ int treeml_coupled_solve (treeml_coupled *coupled) {
   atomic_store (&coupled->stop_reason, 0);
   atomic_store (&coupled->interrupted, 0);
   coupled->arena.limit = coupled->options.memory == UNLIMITED ? SIZE_MAX : (size_t) coupled->options.memory;
+  if (atomic_load (&coupled->arena.used) > coupled->arena.limit / 2)
+    tables_release (coupled); /* kept by a search that had more memory */
   atomic_store (&coupled->arena.peak, atomic_load (&coupled->arena.used));
   const int code = solve_with_room (coupled);
   coupled->arena.limit = SIZE_MAX;

@@ -206,10 +206,13 @@ static table_pointer *slot_of (struct search *search, int32_t first, int32_t sec
 /* Finds the place of a table under the lock, and sets aside memory for it if it is to be made. */
 static table_pointer *reserve_slot (struct search *search, int32_t first, int32_t second, size_t bytes) {
   struct tables *tables = &search->coupled->merged.tables;
+  const struct options *options = &search->coupled->options;
+  /* Half of the memory stays free for bounds and lists. */
+  const int64_t limit = options->table_memory < options->memory / 2 ? options->table_memory : options->memory / 2;
   pthread_mutex_lock (&search->shared->lock);
   table_pointer *slot = slot_of (search, first, second);
   if (slot && !atomic_load_explicit (slot, memory_order_relaxed)) {
-    if (first >= 0 && (int64_t) (tables->bytes + bytes) > search->coupled->options.table_memory)
+    if (first >= 0 && (int64_t) (tables->bytes + bytes) > limit)
       slot = NULL;
     else
       tables->bytes += bytes;

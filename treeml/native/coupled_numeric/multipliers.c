@@ -27,6 +27,7 @@ struct chooser {
 
 int threshold_weights (threshold_solver *solver) {
   const int64_t classes = solver->classes, active = solver->active;
+  solver->table.filled = NULL;
   for (int64_t row = 0; row < solver->rows; row++) {
     double *cost = solver->cost + row * classes * WIDTH, *weight = solver->weight + row * solver->pairs * WIDTH;
     for (int i = 0; i < WIDTH; i++) {

@@ -48,6 +48,8 @@ int threshold_rows_split (threshold_solver *solver, const struct threshold_rows 
 }
 
 void threshold_rows_release (threshold_solver *solver, struct threshold_rows *set) {
+  if (solver->table.filled == set->order)
+    solver->table.filled = NULL; /* another set may get the same memory */
   arena_release (&solver->arena, set->order);
   set->order = NULL;
 }

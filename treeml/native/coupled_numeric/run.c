@@ -150,14 +150,28 @@ static void offer_start (threshold_solver *solver) {
   threshold_tree_release (&solver->arena, &copy);
 }
 
+/* Offers every class as a single leaf, so that there is a tree at once where one meets the bounds. */
+static void offer_leaves (threshold_solver *solver) {
+  for (int32_t k = 0; k < solver->classes && !solver->stopping; k++) {
+    struct threshold_tree leaf = {0};
+    if (threshold_tree_add (&solver->arena, &leaf, -1, 0, k) < 0)
+      threshold_stop (solver, TREEML_MEMORY);
+    else
+      threshold_offer (solver, &leaf);
+    threshold_tree_release (&solver->arena, &leaf);
+  }
+}
+
 void threshold_run (threshold_solver *solver) {
   limit_shape (solver);
   if (solver->total_count >= solver->options.support && threshold_prepare (solver)) {
     const int64_t lower = threshold_relative (solver, solver->options.lower);
     solver->bound = lower > solver->least_value ? lower : solver->least_value;
     offer_start (solver);
-    if (!threshold_poll (solver))
+    if (!threshold_poll (solver)) {
+      offer_leaves (solver);
       search (solver);
+    }
   }
   release_weights (solver);
 }

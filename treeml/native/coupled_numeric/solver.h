@@ -55,14 +55,14 @@ struct threshold_least {
 
 /* The best stumps on both sides of every cut of a set; see table.c. */
 struct threshold_table {
-  int32_t *level;  /* columns x all rows: level of a row among those of the set */
-  int32_t *end;    /* columns x all rows: rows up to each level */
-  int32_t *levels; /* of each column */
-  int64_t *first;  /* number of the first cut of each column */
-  int64_t cut_room, column_room;
-  double *total;     /* cuts of a column x 2 sides x classes x WIDTH */
-  double *leaf;      /* cuts x 2 sides x WIDTH */
-  double *supported; /* likewise, of the best stump */
+  const int32_t *filled; /* the order of the set that the table holds the stumps of, or NULL */
+  int32_t *level;        /* columns x all rows: level of a row among those of the set */
+  int32_t *end;          /* columns x all rows: rows up to each level */
+  int32_t *levels;       /* of each column */
+  int64_t *first;        /* number of the first cut of each column */
+  double *total;         /* cuts of a column x 2 sides x classes x WIDTH */
+  double *leaf;          /* cuts x 2 sides x WIDTH */
+  double *supported;     /* likewise, of the best stump */
   double *relaxed;
   double *tree;
   int64_t *tree_count;

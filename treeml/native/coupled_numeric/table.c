@@ -45,6 +45,7 @@ void threshold_table_release (threshold_solver *solver) {
 void threshold_table_levels (threshold_solver *solver, const struct threshold_rows *set) {
   struct threshold_table *table = &solver->table;
   int64_t cuts = 0;
+  table->filled = NULL;
   for (int32_t f = 0; f < solver->columns; f++) {
     const int32_t *order = threshold_order (set, f), *rank = threshold_rank (solver, f);
     int32_t *level = table->level + f * solver->rows, *end = table->end + f * solver->rows, levels = 0;
@@ -92,6 +93,8 @@ static void fill_totals (threshold_solver *solver, const struct threshold_rows *
 
 int threshold_table_fill (threshold_solver *solver, const struct threshold_rows *set) {
   struct threshold_table *table = &solver->table;
+  if (table->filled == set->order)
+    return 1;
   solver->statistics.tables++;
   threshold_table_levels (solver, set);
   for (int32_t f = 0; f < solver->columns; f++) {
@@ -126,5 +129,6 @@ int threshold_table_fill (threshold_solver *solver, const struct threshold_rows 
     if (!threshold_checked (solver))
       memcpy (table->supported + first, table->relaxed + first, (size_t) (cuts * 2 * WIDTH) * sizeof (double));
   }
+  table->filled = set->order;
   return 1;
 }

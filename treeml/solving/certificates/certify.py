@@ -80,10 +80,10 @@ class Certificate:
 
 
 def certify(dataset: Dataset, data: Any = None, tree: Any = None, seconds: float = inf) -> Certificate:
-    """A certificate that the tree is optimal, of a gap if it is not or the time ends, or, without a tree, that none exists.
+    """A certificate that the tree is optimal, of a gap if it is not or time ends; without a tree, that none exists.
 
-    `data` is the CSV file that the dataset was read from; None: the file that the spec names. `tree` is a Tree, the path
-    of one, or whatever can be imported.
+    `data` is the CSV file that the dataset was read from; None: the file that the spec names. `tree` is a Tree, the
+    path of one, or whatever can be imported.
     """
     from treeml.trees.importing.read import lower_start, read_start  # imported here: start-up time
 

@@ -104,4 +104,4 @@ def source() -> Path:
     """The checker in Python: in the checkout, or where the wheel puts it."""
     here = Path(__file__).resolve()
     checkout = here.parents[3] / "checker" / "checker.py"
-    return checkout if checkout.exists() else here.parents[2] / "checker" / "checker.py"
+    return checkout if checkout.exists() else here.parents[2] / "native" / "checker" / "checker.py"

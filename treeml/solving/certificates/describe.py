@@ -61,7 +61,7 @@ def _check_rows(dataset: Dataset, cells: Cells) -> None:
         raise refuse("clusterings are not covered")
     if dataset.rows != cells.rows:
         raise refuse(
-            f"the file has {cells.rows} rows and {dataset.rows} of them are used: rows that are left out are not covered"
+            f"the file has {cells.rows} rows and {dataset.rows} of them are used, and leaving rows out is not covered"
         )
     if not dataset.features:
         raise refuse("there is no column to split on")
@@ -198,13 +198,12 @@ def amount_of(total: Sum, dataset: Dataset, cells: Cells) -> Amount:
     weight, weights = _weights(dataset, cells)
     exact, shares = _per_weight(costs, weights)
     unit = _unit([scale * share for share in shares] + [price])
-    lines, used = _cost_lines(exact, dataset, cells, scale / unit)
+    lines = _cost_lines(exact, np.flatnonzero(weights).tolist(), dataset, cells, scale / unit)
     whole = _whole(exact, scale / unit)
     if used_weight := bool((weights != 1).any()):
         whole = whole * weights[:, None]
     if int(np.abs(whole.astype(object)).max(axis=1).sum()) + int(price / unit) * dataset.rows >= LIMIT:
         raise refuse("the costs are too large: their sum reaches 2^53")
-    assert used >= 0
     return Amount(
         whole.astype(np.int64), int(price / unit), unit, total.constant, lines, weight if used_weight else None
     )
@@ -258,18 +257,17 @@ def _whole(exact: Any, scale: Fraction) -> Any:
     return np.array([[int(cost) for cost in row] for row in whole.tolist()], dtype=object)
 
 
-def _cost_lines(exact: Any, dataset: Dataset, cells: Cells, scale: Fraction) -> tuple[tuple[str, ...], int]:
-    """Lines that give every row its costs: by the target alone, else by the target and one more column."""
+def _cost_lines(exact: Any, rows: list[int], dataset: Dataset, cells: Cells, scale: Fraction) -> tuple[str, ...]:
+    """Lines that give these rows their costs: by the target alone, else by the target and one more column."""
     assert dataset.target is not None
     target = dataset.target.name
     vectors = [tuple(row) for row in exact.tolist()]
     others = [name for name in cells.columns if name != target and len(set(cells.columns[name])) <= 64]
-    weightless = [row for row in range(dataset.rows)]
     for other in (None, *others):
         keys = list(zip(cells.columns[target], cells.columns[other] if other else [""] * dataset.rows, strict=True))
         found: dict[tuple[str, str], Any] = {}
-        if all(found.setdefault(keys[row], vectors[row]) == vectors[row] for row in weightless):
-            return tuple(_lines(found, target, other, scale)), len(found)
+        if all(found.setdefault(keys[row], vectors[row]) == vectors[row] for row in rows):
+            return tuple(_lines(found, target, other, scale))
     raise refuse("the costs of rows follow neither from the target nor from the target and one more column")
 
 

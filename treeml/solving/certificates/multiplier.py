@@ -22,7 +22,7 @@ MOST_STEPS = 60
 
 
 def best_multiplier(statement: Statement, goal: Amount, require: Amount, limit: int) -> tuple[int, int] | None:
-    """Numerator and denominator of the multiplier; None if the least value of the requirement exceeds the limit."""
+    """Numerator and denominator of the multiplier; None if every tree exceeds the limit of the requirement."""
     trees = _Trees(statement, goal, require)
     free, tight = trees.best(1, 0), trees.best(0, 1)
     if free[1] <= limit:
