@@ -337,6 +337,15 @@ def test_a_deadline_is_stated_and_nothing_is_claimed(data: dict[str, list]) -> N
     assert "time" in listed.statement
 
 
+def test_too_little_memory_is_stated_and_nothing_is_claimed(data: dict[str, list]) -> None:
+    for memory in (1_000, 20_000, 40_000):
+        listed = class_model().trees(data, slack="60%", memory=memory)
+        assert (listed.count, listed.complete, listed.listed.stop) == (0, False, "memory")
+        assert "memory" in listed.statement
+        assert listed.histogram == []
+        assert listed.to_json()["trees"] == []
+
+
 def test_no_tree_and_no_goal(data: dict[str, list]) -> None:
     none = tml.parse("predict ill features sex, flag minimize errors require depth <= 1 require errors <= 0").trees(
         data, most=3

@@ -56,18 +56,23 @@ def command(
     out: Printer,
 ) -> None:
     """List all good trees for SPEC: those that its `list` statement asks for."""
-    from treeml.studies.tree_sets.listing import list_trees  # imported here: start-up time
+    # imported here: start-up time
+    from treeml.studies.tree_sets.listing import list_trees
+    from treeml.studies.tree_sets.sources import TooManyTrees
 
     with out.mistakes():
         model = _asking(load_model(spec, settings), most, slack, like)
         trees = list_trees(model, data, None, options)
         out.warnings(trees.listed.warnings)
-        kept = trees
-        for condition in conditions:
-            kept = kept.where(condition)
-        if output is not None:
-            _save(kept, output)
-        out.result(kept.to_json(show) if out.as_json else None, _text(trees, kept, conditions, by, show))
+        try:
+            kept = trees
+            for condition in conditions:
+                kept = kept.where(condition)
+            if output is not None:
+                _save(kept, output)
+            out.result(kept.to_json(show) if out.as_json else None, _text(trees, kept, conditions, by, show))
+        except TooManyTrees as error:
+            raise click.ClickException(str(error)) from error
     known = trees.count or trees.listed.best is not None
     sys.exit(0 if known else INFEASIBLE if not trees.listed.stop else NO_TREE)
 

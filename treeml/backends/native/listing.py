@@ -159,6 +159,10 @@ class TreeListing:
             column_cost=self.units.column_cost,
         )
 
+    def statistics(self) -> dict[str, int]:
+        """Those of the kernel; none if its memory was not even enough to begin."""
+        return {} if self._sets is None else self._sets.statistics()
+
     @property
     def total(self) -> int:
         """How many trees are counted."""

@@ -127,7 +127,7 @@ def _listed(request: Request, asked: ListingRequest, reached: Reached, source: L
         stop=reached.stop or ("" if complete else "count"),
         style=asked.style,
         seconds=seconds,
-        statistics=source.listing.sets.statistics(),
+        statistics=source.listing.statistics(),
         warnings=request.warnings,
         evidence=(Evidence("enumeration", "every tree up to the limit was counted"),) if total else (),
     )

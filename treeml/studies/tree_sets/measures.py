@@ -21,7 +21,7 @@ from treeml.problem.problem import Feature
 from treeml.solving.checking import check
 from treeml.solving.verify import evaluate_expression, is_met
 from treeml.studies.tree_sets.node_values import Measured, NodeValues, NotVectorized
-from treeml.studies.tree_sets.sources import TreeSource
+from treeml.studies.tree_sets.sources import TooManyTrees, TreeSource
 from treeml.trees.tree import Tree
 
 MOST_ONE_BY_ONE = 200_000  # trees
@@ -101,7 +101,7 @@ class SetEvaluator:
 
     def _one_by_one(self, value: Callable[[TreeOutcome], Fraction | None]) -> Measured:
         if self.source.count > MOST_ONE_BY_ONE:
-            raise ValueError(
+            raise TooManyTrees(
                 f"this measure is evaluated tree by tree, and {self.source.count:,} trees are too many for that: "
                 "take the best of them, trees[:10_000]"
             )

@@ -159,9 +159,13 @@ def head_of(dataset: Dataset, tests: Sequence[TreeTest]) -> Tree:
     return replace(raise_tree(Leaf(0), (), dataset), fields=tuple(field_of(dataset, name) for name in names))
 
 
+class TooManyTrees(ValueError):
+    """The set has more trees than can be looked at one by one."""
+
+
 def too_many(count: int) -> None:
-    """Raises ValueError if trees cannot be looked at one by one."""
+    """Raises TooManyTrees if trees cannot be looked at one by one."""
     if count > MOST_TREES:
-        raise ValueError(
+        raise TooManyTrees(
             f"{count:,} trees are too many to look at each: take the best of them, trees[:1_000_000], or a sample"
         )

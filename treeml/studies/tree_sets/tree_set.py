@@ -93,6 +93,8 @@ class TreeSet(Sequence[Tree]):
         >>> trees.histogram[:2]
         [(12, 3), (13, 41)]
         """
+        if not self.count:
+            return []
         if isinstance(self.source, ListedTrees) and self._is_whole and self.source.count == self.source.listing.total:
             return [(plain(self._shown(value)), trees) for value, trees in self.source.listing.histogram()]
         counts: dict[Fraction, int] = {}
