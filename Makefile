@@ -9,7 +9,7 @@ THREADED := build/threads
 NATIVE_TESTS := tests/native tests/numeric tests/solvers/test_rup.py tests/solvers/test_cover_states.py \
   tests/backends/improve/test_shallow.py tests/forests/test_pairs.py
 
-.PHONY: demo test slow-share lint docs bench fuzz clean native-sanitized native-fuzz native-threads
+.PHONY: certificate-attack demo test slow-share lint docs bench fuzz clean native-sanitized native-fuzz native-threads
 
 $(VENV)/.installed: pyproject.toml $(NATIVE)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -78,6 +78,16 @@ native-threads: $(VENV)/.installed
 	LD_PRELOAD=$$($(CC) -print-file-name=libtsan.so) TSAN_OPTIONS=halt_on_error=1 \
 	  TREEML_LIBRARY=$(CURDIR)/$(THREADED)/libtreeml_native.so \
 	  $(FIXED_ADDRESSES) $(BIN)/python tests/native/share_of_threads.py $(if $(SEED),--seed $(SEED))
+
+# Attempts to have a false certificate accepted, and damaged files under sanitizers; SEED=7 repeats a run.
+ATTEMPTS ?= 100000
+certificate-attack: $(VENV)/.installed
+	mkdir -p build
+	$(CC) -O2 checker/checker.c -o build/checker -lm
+	$(BIN)/python tests/certificates/certificate_attack.py --attempts $(ATTEMPTS) --program build/checker $(if $(SEED),--seed $(SEED))
+	$(CC) -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all checker/checker.c -o build/checker-sanitized -lm
+	ASAN_OPTIONS=detect_leaks=0 $(BIN)/python tests/certificates/certificate_attack.py --attempts 0 --damaged 10000 \
+	  --program build/checker-sanitized $(if $(SEED),--seed $(SEED))
 
 clean:
 	rm -rf $(VENV) build dist treeml/native/*.so

@@ -19,15 +19,19 @@ ON_FILES = {
     "ablation": "cp4im",
     "boosting": "cp4im",
     "numeric": "numeric",
+    "sets": "sparse",
     "encodings": ".",
     "improvement": "slim",
     "least": ".",
+    "coupled": "fair",
 }
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Run the benchmarks.")
-    parser.add_argument("--data-dir", type=Path, help="a folder with the folders cp4im, numeric, mixed and fair")
+    parser.add_argument(
+        "--data-dir", type=Path, help="a folder with the folders cp4im, numeric, mixed, fair and sparse"
+    )
     folder = parser.parse_args().data_dir
     runs = [[name] for name in GENERATED]
     if folder is not None:

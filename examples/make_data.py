@@ -17,6 +17,7 @@ HERE = Path(__file__).parent
 
 def main() -> None:
     write("plain/heart.csv", ["age", "sex", "chest_pain", "pressure", "cholesterol", "angina", "disease"], heart())
+    write("list/heart.csv", ["age", "sex", "chest_pain", "pressure", "cholesterol", "angina", "disease"], heart())
     write("perfect/monk1.csv", ["a1", "a2", "a3", "a4", "a5", "a6", "class"], monk1())
     write("sparse/compas.csv", ["id", "name", "age", "priors", "juvenile", "charge", "two_year_recid"], recidivism())
     write("fair/adult.csv", ["age", "sex", "education", "hours per week", "married", "income"], incomes())

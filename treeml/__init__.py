@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     )
     from treeml.model import Model, load, parse, solve
     from treeml.solving.result import Result
+    from treeml.studies.tree_sets.tree_set import TreeSet
     from treeml.trees.forest import Forest
     from treeml.trees.tree import Tree
 
@@ -90,6 +91,7 @@ __all__ = [
     "Status",
     "Stop",
     "Tree",
+    "TreeSet",
     "__version__",
     "absolute_loss",
     "accuracy",
@@ -152,6 +154,7 @@ _HOMES = {
     "Result": "treeml.solving.result",
     "Forest": "treeml.trees.forest",
     "Tree": "treeml.trees.tree",
+    "TreeSet": "treeml.studies.tree_sets.tree_set",
     "distill": "treeml.estimators.distillation",
     "Status": "treeml.backends.contract",
     "Stop": "treeml.backends.contract",

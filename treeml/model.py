@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from treeml.lang.source_file import read
 from treeml.lang.statements import Statements
+from treeml.lang.syntax import ListTrees
 from treeml.lang.trust import distrusted
 from treeml.solving.options import RunOptions
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from treeml.solving.result import Result
     from treeml.solving.why import Why
     from treeml.studies.compare import Comparison
+    from treeml.studies.tree_sets.tree_set import TreeSet
     from treeml.trees.tree import Tree
 
 
@@ -130,6 +132,46 @@ class Model(Statements):
         return compare(
             self, data, backends, y=y, options=asked, parallel=parallel, repeat=repeat, on_progress=on_progress
         )
+
+    def trees(
+        self,
+        data: Any = None,
+        y: Any = None,
+        *,
+        most: int | None = None,
+        slack: float | str | None = None,
+        like: str | None = None,
+        within: float | str | None = None,
+        memory: int | str | None = None,
+        params: Mapping[str, Any] | None = None,
+        weight: Any = None,
+        untrusted: bool = False,
+    ) -> TreeSet:
+        """All good trees for `data`, in order, instead of one: counted first, and made when they are looked at.
+
+        >>> trees = model.trees("heart.csv", slack="2%")
+        >>> trees.count, trees.complete
+        >>> trees.where("parity_gap(sex) <= 2%").best_by("leaves")
+
+        - most: the best so many trees; slack: trees within this distance of the best value, as text such as "2%" (of
+          the best value) or "3 rows", or a number in the unit of the goal; both replace the model's `list` statement
+        - like: "treefarms" counts trees as that package does (docs/listing.md)
+        - within: seconds, or text such as "5 min"; memory: bytes, or text such as "2GB"; the list is then complete up
+          to a value that it states
+        - params, weight, untrusted: as in `solve`
+        """
+        from treeml.studies.tree_sets.listing import list_trees
+
+        model: Model = self
+        if most is not None or slack is not None or like is not None:
+            model = Model(
+                [node for node in self.statements if not isinstance(node, ListTrees)],
+                folder=self.folder,
+                bindings=self.bindings,
+                untrusted=self.untrusted,
+            ).list_trees(most, within=slack, like=like or "")
+        asked = RunOptions(within=within, memory=memory, params=params, weight=weight, untrusted=untrusted)
+        return list_trees(model, data, y, asked)
 
     def check(
         self,

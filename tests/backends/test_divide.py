@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from random import Random
 
@@ -224,3 +225,17 @@ def test_a_quotient_in_a_sum_is_refused_in_words() -> None:
     assert not isinstance(refused, Plan)
     assert "only as a goal of its own" in refused[0].because
     assert "then minimize leaves" in refused[0].instead
+
+
+def test_a_tolerance_leaves_the_quotient_unproved() -> None:
+    class Rounding(Additive):
+        """Proves its optimum up to a tolerance only."""
+
+        def solve(self, problem, limits=NO_LIMITS, start=None, on_progress=None):  # type: ignore[no-untyped-def]
+            return replace(super().solve(problem, limits, start, on_progress), tolerance=Fraction(3))
+
+    problem = binary(ROWS, 2, minimize(precision()), (bound(Depth(), "<=", 1),))
+    answer = answered(problem, Rounding())
+    assert (answer.status, answer.stop, answer.objective) == (Status.FEASIBLE, Stop.FINISHED, (Fraction(-2, 3),))
+    assert answer.bound is not None
+    assert answer.bound < Fraction(-2, 3)

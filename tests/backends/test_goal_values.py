@@ -84,6 +84,7 @@ def test_enough_is_enough(seed: int) -> None:
         ("minimize leaves require errors <= 20 require depth <= 3", "nothing that `upper` could prune"),
         ("minimize errors then minimize leaves require depth <= 2", "not exactly one"),
         ("minimize depth require errors <= 20", "in several steps or in other units"),
+        ('minimize errors require depth <= 2 require precision("yes") >= 0.7', "couple the leaves"),
         ("ensemble by lpboost maximize margin require depth <= 1", "ever new goals"),
     ],
 )

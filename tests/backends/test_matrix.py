@@ -43,7 +43,8 @@ def test_every_case_is_solved_by_a_back_end_other_than_the_oracle() -> None:
     others = [row for name, row in expected().items() if name not in ("oracle", "race")]
     settled = ("optimal", "infeasible")
     alone = {case.name for case in cases() if not any(row.get(case.name, "").startswith(settled) for row in others)}
-    assert alone == {"goal-precision"}  # no other back-end maximizes a quotient
+    # Several shares of weights with sixteen digits each: no other back-end has numbers of that size.
+    assert alone == {"magnitude-purity-several"}
 
 
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case.name)

@@ -92,6 +92,7 @@ statements = st.one_of(
     st.builds(s.Ensemble, methods, maybe(expressions)),
     st.builds(s.Start, st.one_of(methods, strings)),
     st.builds(s.Improve, methods, maybe(expressions)),
+    st.builds(s.ListTrees, maybe(expressions), maybe(expressions), st.one_of(st.just(""), identifiers)),
     st.builds(s.Validate, st.one_of(methods, strings)),
     st.builds(
         s.Solve,

@@ -20,7 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from treeml.native import cover, numeric
+from treeml.native import coupled as coupled_search
+from treeml.native import coupled_numeric, cover, numeric
 from treeml.native import solver as over_tests
 from treeml.native.roots import best_under_roots
 from treeml.native.rup import check_text
@@ -238,6 +239,32 @@ def thresholds(random: Random) -> None:
             solver.ranks(number(random, 0, columns - 1))
 
 
+def coupled_thresholds(random: Random) -> None:
+    """coupled_numeric.h, through its Python wrapper."""
+    columns, rows = small(random)
+    classes, sums = int(random.choice([1, 2, 2, 3, 12, 13])), int(random.choice([0, 1, 1, 2, 8, 9]))
+    count = numbers(random, rows, 0, 4) if chance(random, 40) else None
+    codes, values = numbers(random, (columns, rows), 0, 12, np.int32), numbers(random, (1 + sums, rows, classes), -3, 9)
+    solver = coupled_numeric.CoupledNumeric(codes, values, count=count)
+    for _ in range(int(random.integers(1, 4))):
+        if chance(random, 20):
+            solver.set_values(numbers(random, (1 + sums, rows, classes), -(10**9), 10**9))
+        chosen = options_of(random, coupled_numeric.options_of_coupled_numeric())
+        limit(chosen, "microseconds", 1000)
+        nodes = int(random.integers(1, 6))
+        start = tuple(numbers(random, nodes, -1, nodes, np.int32) for _ in range(5)) if chance(random, 20) else None
+        low = [None if chance(random, 30) else number(random, -9, 9) for _ in range(sums)]
+        high = [None if chance(random, 30) else number(random, -9, 30) for _ in range(sums)]
+        stop_at = int(random.integers(0, 3))
+        watch = (lambda *_, stop_at=stop_at: stop_at > 0) if chance(random, 30) else None
+        try:
+            found = solver.solve(low, high, start=start, on_progress=watch, options=chosen)
+        except REFUSED:
+            continue
+        check_tree(found.feature, found.left, found.right, columns)
+    solver.close()
+
+
 def covers(random: Random) -> None:
     tests, rows = small(random)
     bits = cover.pack_bits(random.random((tests, rows)) < 0.5)
@@ -289,6 +316,40 @@ def shallow(random: Random) -> None:
                 check_tree(found.test, found.yes, found.no, tests)
 
 
+def coupled(random: Random) -> None:
+    """coupled.h, through its Python wrapper."""
+    tests, rows = small(random)
+    classes, sums = int(random.choice([1, 2, 2, 3, 32])), int(random.choice([0, 1, 1, 2, 8]))
+    bits = numbers(random, (tests, rows), 0, 1, np.uint8)
+    solver = coupled_search.Coupled(
+        bits, numbers(random, (1 + sums, rows, classes), -3, 9),
+        count=numbers(random, rows, 0, 4) if chance(random, 40) else None,
+        columns=numbers(random, tests, -2, 3, np.int32) if chance(random, 40) else None,
+        forbidden=numbers(random, tests, 0, 1, np.uint8) if chance(random, 20) else None,
+    )  # fmt: skip
+    for _ in range(int(random.integers(1, 4))):
+        if chance(random, 20):
+            solver.set_values(numbers(random, (1 + sums, rows, classes), -(10**12), 10**12))
+        chosen = options_of(random, coupled_search.options_of_coupled())
+        limit(chosen, "microseconds", 1000)
+        start = None
+        if chance(random, 20):
+            nodes = int(random.integers(1, 6))
+            start = tuple(numbers(random, nodes, -1, nodes, np.int32) for _ in range(4))
+        low = [None if chance(random, 30) else number(random, -9, 9) for _ in range(sums)]
+        high = [None if chance(random, 30) else number(random, -9, 30) for _ in range(sums)]
+        stop_at = int(random.integers(0, 3))
+        watch = (lambda *_, stop_at=stop_at: stop_at > 0) if chance(random, 30) else None
+        try:
+            found = solver.solve(
+                low, high, depth=int(random.integers(0, 5)), start=start, on_progress=watch, options=chosen
+            )
+        except REFUSED:
+            continue
+        check_tree(found.test, found.left, found.right, tests)
+    solver.close()
+
+
 def roots(random: Random) -> None:
     tests, rows = small(random)
     gain = numbers(random, (int(random.integers(0, 4)), rows), -9, 9, np.int32).astype(np.float64)
@@ -319,8 +380,10 @@ def proofs(random: Random) -> None:
 KINDS: dict[str, Callable[[Random], None]] = {
     "binary": binary,
     "thresholds": thresholds,
+    "coupled thresholds": coupled_thresholds,
     "covers": covers,
     "shallow": shallow,
+    "coupled": coupled,
     "roots": roots,
     "proofs": proofs,
 }

@@ -10,8 +10,9 @@ import pytest
 
 from treeml.backends.contract import NO_LIMITS, Limits, Status
 from treeml.backends.native.backend import NativeBackend
+from treeml.backends.native.coded_columns import columns_of
 from treeml.backends.native.kernel_choice import can_take, choose_kernel, prefer_numeric
-from treeml.backends.native.numeric_kernel import ThresholdSolver, columns_of
+from treeml.backends.native.numeric_kernel import ThresholdSolver
 from treeml.backends.oracle.backend import OracleBackend
 from treeml.backends.planning.plan import Plan, plan
 from treeml.lang.diagnostic import RefusedError

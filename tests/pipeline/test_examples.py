@@ -13,7 +13,7 @@ from treeml.lang.format import format_source
 from treeml.lang.source_file import read
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-NAMES = ("plain", "perfect", "sparse", "fair", "costs", "quantile", "boost", "deep")
+NAMES = ("plain", "perfect", "sparse", "fair", "costs", "quantile", "boost", "deep", "list")
 SOLVED = ("plain", "perfect", "sparse", "costs", "quantile")
 
 

@@ -200,3 +200,14 @@ def _measures(rows: Rows, leaves: list[tuple[np.ndarray, int]]) -> Outcome:
         "count(predicted = 1)": positive,
         "mistake_cost": sum((cost * cells[pair] for pair, cost in COSTS.items()), Fraction(0)),
     }
+
+
+@pytest.mark.parametrize("backend", ["sat", "maxsat", "cpsat", "mip", "native", "oracle"])
+@pytest.mark.parametrize("goal", ["leaves", "depth"])
+def test_large_weights_are_solved_or_refused_in_a_sentence(goal: str, backend: str) -> None:
+    """A greedy start cannot count such weights; that is no reason to fail."""
+    bits = np.array([[a, b] for a in (0, 1) for b in (0, 1)] * 2, dtype=bool)
+    weight = [Fraction(repr(0.1234567890123457 + place / 10)) for place in range(8)]
+    rows = Rows(bits, [int(row[0] & row[1]) for row in bits], weight)
+    spec = f"minimize {goal}\nrequire depth <= 3\nrequire errors <= 0.0000000000000001\n"
+    assert _claim(spec, rows, backend) in ((Fraction(3 if goal == "leaves" else 2),), "refused")

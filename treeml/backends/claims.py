@@ -110,6 +110,14 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             "the rescaled problem allows the same trees in the same order, and its bound was converted back",
             bound=[BOUND], optimal=[OPTIMAL], infeasible=[INFEASIBLE],
         ),
+        "fewer requirements": _resting(
+            "requirements only exclude trees, so what holds without some of them holds with them",
+            bound=[BOUND], optimal=[OPTIMAL], infeasible=[INFEASIBLE],
+        ),
+        "handed over": _resting(
+            "another back-end went on from the tree and the bound, and proved it",
+            bound=[BOUND], optimal=[OPTIMAL], infeasible=[INFEASIBLE],
+        ),
         "fewer rows": _resting("already for some of the rows there is no tree", infeasible=[INFEASIBLE]),
         "goals in turn": _resting(
             "each goal was proved optimal with the earlier ones held at their optimum",

@@ -35,6 +35,7 @@ from treeml.solving.options import RunOptions
 @click.option("--repeat", type=click.IntRange(min=1), default=1, help="Runs of each, with increasing seeds.")
 @records_option
 @resume_option
+@click.option("--certificates", is_flag=True, help="Have every proved answer certified and checked.")
 @click.option("--against", type=click.Path(path_type=Path), help="Compare with the results in this file.")
 @click.option(
     "--reproduce",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from treeml.lang.diagnostic import Diagnostic
 from treeml.solving.options import RunOptions
 from treeml.solving.report import table_text
+from treeml.studies.certified import certify_all
 from treeml.studies.compare import CANNOT_WRITE, FAILED, Comparison, prepare, run
 from treeml.studies.comparison.changes import against as changes_against
 from treeml.studies.comparison.changes import refuted, speedups
@@ -43,6 +44,7 @@ class ComparisonArguments:
     resume: bool = False
     against: Path | None = None
     reproduce: Path = Path()
+    certificates: bool = False
     quiet: bool = False
 
 
@@ -61,6 +63,8 @@ def compare_specs(
     finally:
         if journal is not None:
             journal.close()
+    if arguments.certificates:
+        certify_all(comparison)
     troubles = [diagnostic for diagnostic, _ in contradictions(comparison.records)]
     troubles += [_refuted(one, other) for one, other in refuted(comparison.records, earlier)]
     exit_code = FAILED if troubles else comparison.exit_code

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -23,17 +25,31 @@ from treeml.cli.output import Printer, write_file
 from treeml.lang.display import json_text
 from treeml.solving.options import RunOptions
 
+if TYPE_CHECKING:
+    from treeml.solving.result import Result
+
 
 @click.command("solve")
 @spec_argument
 @data_option
 @set_option
 @run_options("backend", *LIMITS, "write_model", "proof")
+@click.option(
+    "--certificate",
+    type=click.Path(path_type=Path),
+    help="Prove the answer once more, in a form that anybody can check, and write that to this file (.cert.gz).",
+)
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the result, as JSON, to this file.")
 @output_options("as_json", "style", "quiet")
 @untrusted_option
 def command(
-    spec: Path, data: str | None, settings: tuple[str, ...], options: RunOptions, output: Path | None, out: Printer
+    spec: Path,
+    data: str | None,
+    settings: tuple[str, ...],
+    options: RunOptions,
+    certificate: Path | None,
+    output: Path | None,
+    out: Printer,
 ) -> None:
     """Find the best tree for SPEC, prove it, and verify it."""
     # imported here: start-up time
@@ -42,16 +58,26 @@ def command(
     from treeml.solving.progress import progress_line
     from treeml.studies.page.about import about
 
-    if options.proof is not None and not options.proof.parent.is_dir():
-        raise click.FileError(str(options.proof), "there is no such folder")
+    for path in (options.proof, certificate):
+        if path is not None and not path.parent.is_dir():
+            raise click.FileError(str(path), "there is no such folder")
     with out.mistakes():
         model = load_model(spec, settings)
         with out.infeasible_as_json(), progress_line(not out.shows_progress) as on_progress:
             result = pipeline.solve(model, data, None, options, on_progress)
         out.warnings(result.warnings)
+        if certificate is not None:
+            result = _certified(result, certificate)
         if output is not None:
             kept = {**result.to_json(), "about": about(model, data, result, spec)}
             write_file(output, json_text(kept, indent=1) + "\n")
         out.result(result.to_json() if out.as_json else None, report.summary(result, out.quiet))
         out.diagnostics(explain.of_failure(result))
     sys.exit({Status.INFEASIBLE: INFEASIBLE, Status.UNKNOWN: NO_TREE}.get(result.status, 0))
+
+
+def _certified(result: Result, path: Path) -> Result:
+    """The result with its certificate, which is written to the file."""
+    made = result.certify()
+    write_file(path, made.packed(path.name.endswith(".gz")))
+    return replace(result, certificate=made)

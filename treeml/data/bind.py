@@ -13,7 +13,7 @@ from treeml.data import spec_checks
 from treeml.data.classes import are_classes, classes_of
 from treeml.data.mentions import Mention, mentions, uses
 from treeml.data.missing import fill
-from treeml.data.rounding import Rounding, targets_may_be_rounded, weights_may_be_rounded
+from treeml.data.rounding import Rounding, reads_weights, targets_may_be_rounded, weights_may_be_rounded
 from treeml.data.scaling import EXACT, fit, whole_fractions, whole_numbers
 from treeml.data.table import BitColumns, Column, Dataset, Table, Whole, label_text
 from treeml.lang.diagnostic import DataError, Diagnostic
@@ -283,7 +283,8 @@ def _weights(
     )
     # Half a unit, and what the multiplication of a float by a power of ten may add.
     error = Fraction(1, 2 * int(weight[weight > 0].min(initial=_SAFE))) + Fraction(1, 2**51)
-    return _Weights(weight, scale, error, moved, _unrounded(values, products))
+    is_required = any(reads_weights(use) for each in spec.requirements for _, use in each.expression.parts)
+    return _Weights(weight, scale, error, moved, _unrounded(values, products) if is_required else None)
 
 
 def _unrounded(

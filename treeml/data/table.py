@@ -123,9 +123,7 @@ class Dataset:
     notes: tuple[str, ...] = ()  # for the report: rounding, dropped rows, tests that are not exact
     given: Table | None = None  # the original table, if folds of its rows are to be bound
     rounding: Rounding = EXACT_NUMBERS  # how far weights and targets differ from the user's
-    given_weight: tuple[NDArray[Any], Fraction] | None = (
-        None  # if rounded: the weights as Python's integers, their scale
-    )
+    given_weight: tuple[NDArray[Any], Fraction] | None = None  # if rounded and required: integers and scale
 
     def column(self, name: str) -> Column:
         return self.table.columns[name]

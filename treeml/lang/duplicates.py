@@ -15,6 +15,7 @@ from treeml.lang.syntax import (
     Ensemble,
     Features,
     Improve,
+    ListTrees,
     MistakeCost,
     Objective,
     Param,
@@ -118,6 +119,8 @@ def _facts(statement: Statement) -> Iterator[Fact]:
             yield "the starting tree is given twice", "start", span
         case Improve():
             yield "how to improve the tree is given twice", "improve", span
+        case ListTrees():
+            yield "which trees to list is given twice", "list", span
         case Solve():
             yield "how to solve is given twice", "solve", span
         case Validate():

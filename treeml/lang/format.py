@@ -22,6 +22,7 @@ from treeml.lang.syntax import (
     Forbid,
     Improve,
     Include,
+    ListTrees,
     MistakeCost,
     Objective,
     Param,
@@ -57,7 +58,7 @@ _ORDER: tuple[type, ...] = (
         MistakeCost,
         ColumnCost,
     ),
-    *(Binarize, Objective, Satisfy, Require, Forbid, Ensemble, Start, Improve, Validate, Solve, Report),
+    *(Binarize, Objective, Satisfy, Require, Forbid, Ensemble, Start, Improve, ListTrees, Validate, Solve, Report),
 )
 
 

@@ -307,6 +307,17 @@ def duration(value: Any) -> Expression:
     return Number(node.value, "s") if isinstance(node, Number) and not node.unit else node
 
 
+def slack(value: Any) -> Expression:
+    """A distance from the best: text such as "2%" or "3 rows", a number in the unit of the goal, or a formula."""
+    if isinstance(value, str):
+        match = re.fullmatch(r"\s*([0-9][0-9_]*(?:\.[0-9]+)?)\s*(%|rows|)\s*", value)
+        number = match and read_number(match[1])
+        if match is None or number is None:
+            raise ValueError(f'{value[:40]!r} is not a distance from the best: write "2%", "3 rows" or "0.01"')
+        return _number(number, match[2])
+    return expression(value)
+
+
 def identifier(name: str, what: str) -> str:
     """The name, checked to need no backquotes; names of params, requirements and methods must not need them."""
     if not isinstance(name, str) or not is_bare(name):

@@ -95,7 +95,8 @@ FAMILIES: Mapping[str, Family] = {
                 MethodRule("prune", "word", "the pruning", choices=_PRUNING, example="goal"),
                 MethodRule("price", "number", "the price of a leaf", Fraction(0), example="0.01"),
                 MethodRule("confidence", "number", "the confidence", Fraction("1e-6"), Fraction("0.5"), example="0.25"),
-            )
+            ),
+            "native": (MethodRule("seconds", "number", "the time", Fraction("0.001"), unit="s", example="10"),),
         },
         {"greedy": "cart", "sklearn": "cart", "c45": "cart", "j48": "cart", "id3": "cart"},
     ),

@@ -30,6 +30,7 @@ from treeml.lang.syntax import (
     GoalPart,
     Improve,
     Include,
+    ListTrees,
     MistakeCost,
     Modifier,
     Name,
@@ -219,6 +220,19 @@ class Builder:
 
     def improve(self, children: Children) -> Improve:
         return Improve(children[2], _after_words(children).get("WITHIN"), span=_span(children))
+
+    def listing(self, children: Children) -> ListTrees:
+        parts = _after_words(children)
+        trees = next(place for place, child in enumerate(children) if isinstance(child, Word) and child.type == "TREES")
+        most = next((child for child in children[1:trees] if not isinstance(child, Word)), None)
+        style: Word | None = parts.get("AS")
+        return ListTrees(
+            most,
+            parts.get("WITHIN"),
+            "" if style is None else style.text,
+            span=_span(children),
+            name_span=None if style is None else style.span,
+        )
 
     # running
 

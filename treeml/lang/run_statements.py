@@ -1,4 +1,4 @@
-"""`solve`, `start`, `improve`, `ensemble`, `validate` and `report` -> how to find and show the answer."""
+"""`solve`, `start`, `improve`, `list`, `ensemble`, `validate` and `report` -> how to find and show the answer."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from typing import Any
 from treeml.lang.expressions import Scope, constant
 from treeml.lang.methods import MethodRule, backend, checked, method
 from treeml.lang.source import Span
-from treeml.lang.spec import Method
+from treeml.lang.spec import LISTING_STYLES, ListingRequest, Method
+from treeml.lang.suggest import suggest
 from treeml.lang.syntax import (
     Ensemble,
     Expression,
     Improve,
+    ListTrees,
     Report,
     Solve,
     Start,
@@ -26,6 +28,7 @@ from treeml.lang.syntax import (
 _MOST = Fraction(2**31 - 1)
 _SEED = MethodRule("seed", "whole", "the seed", Fraction(0), _MOST)
 _THREADS = MethodRule("threads", "whole", "the number of threads", Fraction(1), Fraction(1024))
+_LISTED = MethodRule("trees", "whole", "the number of trees", Fraction(1), Fraction(2**62))
 _TREES = MethodRule("trees", "whole", "the number of trees", Fraction(1), _MOST)
 _GAP = MethodRule("gap", "number", "the gap", Fraction(0))
 
@@ -55,6 +58,8 @@ def requests_of(statements: Sequence[Statement], scope: Scope) -> Requests:
                 found.fields["improve"] = method("improve", statement.method, scope)
                 if statement.within is not None:
                     found.fields["improve_within"] = _seconds(statement.within, scope)
+            case ListTrees():
+                found.fields["listing"] = _listing(statement, scope)
             case Ensemble():
                 found.fields["ensemble"] = method("ensemble", statement.method, scope)
                 if statement.trees is not None:
@@ -71,6 +76,7 @@ _KINDS: dict[type, str] = {
     Solve: "solve",
     Start: "start",
     Improve: "improve",
+    ListTrees: "list",
     Ensemble: "ensemble",
     Validate: "validate",
     Report: "report",
@@ -107,6 +113,54 @@ def _solve(statement: Solve, scope: Scope, found: Requests) -> None:
         node = getattr(statement, name)
         if node is not None and node.span is not None:
             found.spans[name] = node.span
+
+
+def _listing(statement: ListTrees, scope: Scope) -> ListingRequest | None:
+    """Which trees to list; None after a mistake."""
+    most = None if statement.most is None else _plain(statement.most, _LISTED, scope)
+    slack = None if statement.within is None else _slack(statement.within, scope)
+    if statement.style not in LISTING_STYLES:
+        near = suggest(statement.style, [style for style in LISTING_STYLES if style])
+        scope.findings.error(
+            "N207",
+            f"trees cannot be counted as `{statement.style}`",
+            (statement.name_span or statement.span, f"did you mean `{near}`?" if near else "not a way to count trees"),
+            help="leave `as` out, or write `as treefarms` to count trees as that package does",
+        )
+        return None
+    if statement.most is None and statement.within is None:
+        scope.findings.error(
+            "T313",
+            "`list trees` does not say which",
+            (statement.span, "all trees there are?"),
+            help=("a number of them: `list 100 trees`", "or those near the best: `list trees within 2% of best`"),
+        )
+        return None
+    if (statement.most is not None and most is None) or (statement.within is not None and slack is None):
+        return None
+    amount, unit = slack or (None, "")
+    return ListingRequest(most, amount, unit, statement.style)
+
+
+def _slack(node: Expression, scope: Scope) -> tuple[Fraction, str] | None:
+    """How far from the best: a value and its unit, `%` for a share of the best value."""
+    value = constant(node, scope, "the distance from the best")
+    if value is None:
+        return None
+    if value.unit == "s":
+        scope.findings.error(
+            "T305",
+            f"the distance from the best is in units of the goal, not {value}",
+            (node.span, "a time"),
+            help="write `within 2% of best`, or `solve within 5 min` for a limit on the time",
+        )
+        return None
+    if value.value < 0:
+        scope.findings.error(
+            "T309", "no tree is better than the best", (node.span, "is negative"), help="write `within 0 of best`"
+        )
+        return None
+    return value.value, value.unit
 
 
 def _items(statement: Report, scope: Scope) -> tuple[Method, ...]:

@@ -114,6 +114,19 @@ class Method:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
+LISTING_STYLES = ("", "treefarms")  # how trees are counted
+
+
+@dataclass(frozen=True, slots=True)
+class ListingRequest:
+    """Which trees to list: the best `most` of them, those within a distance of the best value, or both."""
+
+    most: int | None = None
+    slack: Fraction | None = None  # None: any distance
+    unit: str = ""  # of the slack: "%" for a share of the best value, "rows", or "" for the unit of the goal
+    style: str = ""  # one of LISTING_STYLES
+
+
 @dataclass(frozen=True, slots=True)
 class Spec:
     """One complete, checked request."""
@@ -139,6 +152,7 @@ class Spec:
     start: Method | str | None = None  # a str is a path
     improve: Method | None = None
     improve_within: float | None = None
+    listing: ListingRequest | None = None
     backends: tuple[Method, ...] = ()
     within: float | None = None  # seconds
     gap: Fraction = Fraction(0)  # relative

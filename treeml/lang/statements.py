@@ -25,6 +25,7 @@ from treeml.lang.formula import (
     identifier,
     label,
     methods,
+    slack,
 )
 from treeml.lang.nesting import MAXIMUM_DEPTH, deepest
 from treeml.lang.source import Source
@@ -40,6 +41,7 @@ from treeml.lang.syntax import (
     GoalPart,
     Improve,
     Include,
+    ListTrees,
     MistakeCost,
     Modifier,
     Name,
@@ -358,6 +360,22 @@ class Statements:
         """
         return self.add(
             Improve(as_method(method, *arguments, **options).node, None if within is None else duration(within))
+        )
+
+    def list_trees(self, most: Any = None, *, within: Any = None, like: str = "") -> Self:
+        """Ask for the best `most` trees, for all trees within a distance of the best one, or for both.
+
+        `within` is text such as "2%" (of the best value) or "3 rows", or a number in the unit of the goal.
+
+        >>> model.list_trees(100)
+        >>> model.list_trees(10_000, within="0.5%", like="treefarms")
+        """
+        return self.add(
+            ListTrees(
+                None if most is None else expression(most),
+                None if within is None else slack(within),
+                like and identifier(like, "a way to count trees"),
+            )
         )
 
     # running

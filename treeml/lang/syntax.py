@@ -273,6 +273,17 @@ class Improve:
 
 
 @dataclass(frozen=True, slots=True)
+class ListTrees:
+    """`list 100 trees`, `list up to 10_000 trees within 2% of best as treefarms`: all good trees instead of one."""
+
+    most: Expression | None = None
+    within: Expression | None = None
+    style: str = ""
+    span: Span | None = _span()
+    name_span: Span | None = _span()
+
+
+@dataclass(frozen=True, slots=True)
 class Validate:
     method: Call | Name | String  # a String is a file: `validate on "test.csv"`
     span: Span | None = _span()
@@ -315,6 +326,7 @@ Statement = (
     | Ensemble
     | Start
     | Improve
+    | ListTrees
     | Validate
     | Solve
     | Report

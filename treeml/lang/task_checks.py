@@ -17,9 +17,11 @@ from treeml.lang.syntax import (
     ColumnRule,
     Ensemble,
     Improve,
+    ListTrees,
     MistakeCost,
     Name,
     Predict,
+    Satisfy,
     Start,
     Statement,
     WeightBy,
@@ -62,6 +64,7 @@ def report_tasks(
     ensemble = next((statement for statement in statements if isinstance(statement, Ensemble)), None)
     _report_ensemble(ensemble, by_task, goals, findings)
     _report_improved_ensemble(ensemble, statements, findings)
+    _report_list(statements, goals, findings)
     _report_classes_of_numbers(statements, by_task, mixed, findings)
 
 
@@ -221,17 +224,43 @@ def _is_margin_alone(goals: Sequence[CheckedGoal]) -> bool:
 
 
 def _report_improved_ensemble(ensemble: Ensemble | None, statements: Sequence[Statement], findings: Findings) -> None:
-    """`start` and `improve` apply to one tree only."""
+    """`start`, `improve` and `list` apply to single trees only."""
     for statement in statements:
-        if ensemble is not None and isinstance(statement, (Improve, Start)):
-            word = "improve" if isinstance(statement, Improve) else "start"
+        if ensemble is not None and isinstance(statement, (Improve, Start, ListTrees)):
+            word = {Improve: "improve", Start: "start", ListTrees: "list"}[type(statement)]
             findings.error(
                 "T319",
-                f"`{word}` applies to one tree, but a forest is asked for",
+                f"`{word}` applies to {'single trees' if word == 'list' else 'one tree'}, but a forest is asked for",
                 (ensemble.span, "asks for a forest"),
-                (statement.span, "applies to one tree"),
+                (statement.span, f"applies to {'single trees' if word == 'list' else 'one tree'}"),
                 help=(f"remove `{word}`", "for one tree, remove the `ensemble` statement"),
             )
+
+
+def _report_list(statements: Sequence[Statement], goals: Sequence[CheckedGoal], findings: Findings) -> None:
+    """Trees are listed in the order of a goal; an improved tree is one tree, and `list` looks at all of them."""
+    listed = next((statement for statement in statements if isinstance(statement, ListTrees)), None)
+    if listed is None:
+        return
+    satisfy = next((statement for statement in statements if isinstance(statement, Satisfy)), None)
+    if satisfy is not None and not goals:
+        findings.error(
+            "T316",
+            "`satisfy` asks for any tree, but `list` for the best ones",
+            (satisfy.span, "any tree is as good as any other"),
+            (listed.span, "lists trees in the order of a goal"),
+            help="name a goal: `minimize errors`",
+        )
+    improve = next((statement for statement in statements if isinstance(statement, Improve | Start)), None)
+    if improve is not None:
+        word = "improve" if isinstance(improve, Improve) else "start"
+        findings.error(
+            "T316",
+            f"`{word}` begins with one tree, but `list` looks at all of them",
+            (improve.span, "begins with one tree"),
+            (listed.span, "looks at all trees"),
+            help="remove one of the two",
+        )
 
 
 def _report_classes_of_numbers(

@@ -27,12 +27,14 @@ VERBS = (
     "ensemble",
     "start",
     "improve",
+    "list",
     "validate",
     "solve",
     "report",
 )
 INNER_WORDS = (
-    *("all", "at", "by", "class", "except", "from", "gap", "given", "in", "is", "on", "seed", "split", "test"),
+    *("all", "as", "at", "best", "by", "class", "except", "from", "gap", "given", "in", "is", "of", "on", "seed"),
+    *("split", "test"),
     *("then", "threads", "to", "trees", "up", "when", "with", "within"),
 )
 UNITS = ("%", "rows", "ms", "s", "min", "h")
@@ -61,6 +63,7 @@ USAGE: dict[str, str] = {
     "ensemble": "ensemble by lpboost(penalty = 0.05)",
     "start": "start from cart(depth = 10)",
     "improve": "improve by subtrees(depth = 3) within 20 s",
+    "list": "list 100 trees` or `list trees within 2% of best",
     "validate": 'validate by folds(5)` or `validate on "test.csv"',
     "solve": "solve with cpsat within 5 min",
     "report": "report tree, confusion",

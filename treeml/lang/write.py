@@ -26,6 +26,7 @@ from treeml.lang.syntax import (
     GoalPart,
     Improve,
     Include,
+    ListTrees,
     MistakeCost,
     Modifier,
     Name,
@@ -159,7 +160,7 @@ def _statement_pieces(statement: Statement) -> list[Piece]:
     return _run_pieces(statement)
 
 
-def _run_pieces(statement: Ensemble | Start | Improve | Validate | Solve | Report) -> list[Piece]:
+def _run_pieces(statement: Ensemble | Start | Improve | ListTrees | Validate | Solve | Report) -> list[Piece]:
     """The same for statements about how to find and show a tree."""
     match statement:
         case Ensemble():
@@ -169,6 +170,13 @@ def _run_pieces(statement: Ensemble | Start | Improve | Validate | Solve | Repor
             return ["start from ", statement.source]
         case Improve():
             return ["improve by ", statement.method, *_part(" within ", statement.within)]
+        case ListTrees():
+            limit = [] if statement.within is None else [" within ", statement.within, " of best"]
+            # A name may be one of the words of the statement: after `up to` it cannot be taken for one.
+            bound = "" if isinstance(statement.most, Number) and not limit else "up to "
+            most: list[Piece] = [] if statement.most is None else [bound, statement.most, " "]
+            style: list[Piece] = [" as ", OwnName(statement.style)] if statement.style else []
+            return ["list ", *most, "trees", *limit, *style]
         case Validate():
             return [f"validate {'on' if isinstance(statement.method, String) else 'by'} ", statement.method]
         case Solve():

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from treeml.problem.arrays import Bits, Whole
 
+FEW_COLUMNS = 16
 SAFE = 2**62  # sums below this size cannot overflow in numpy
 
 
@@ -14,7 +15,30 @@ def row_ends(cost: Whole) -> tuple[int, int]:
     """The least and the greatest sum of one entry of every row."""
     if not cost.size:
         return 0, 0
-    return added(cost.min(axis=1)), added(cost.max(axis=1))
+    least, greatest = _ends_of_rows(cost)
+    return added(least), added(greatest)
+
+
+def row_reach(cost: Whole) -> int:
+    """The greatest sum of one absolute entry of every row."""
+    if not cost.size:
+        return 0
+    import numpy as np
+
+    least, greatest = _ends_of_rows(cost)
+    return added(np.maximum(greatest, -least))
+
+
+def _ends_of_rows(cost: Whole) -> tuple[Whole, Whole]:
+    """The least and the greatest entry of every row, column by column: numpy is slow along short rows."""
+    import numpy as np
+
+    if cost.shape[1] > FEW_COLUMNS:
+        return cost.min(axis=1), cost.max(axis=1)
+    least = greatest = cost[:, 0]
+    for column in range(1, cost.shape[1]):
+        least, greatest = np.minimum(least, cost[:, column]), np.maximum(greatest, cost[:, column])
+    return least, greatest
 
 
 def added(values: Whole) -> int:

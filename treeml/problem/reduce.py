@@ -53,6 +53,11 @@ def reduce(problem: Problem, rows: bool = True, tests: bool = True) -> tuple[Pro
     return problem, lift
 
 
+def row_groups(problem: Problem) -> NDArray[np.int64]:
+    """For every row the number of the row that `reduce` makes of it, if it merges rows."""
+    return _groups(_packed(problem.bits.T), np.zeros(problem.rows, dtype=np.int64))[1]
+
+
 def _kept_tests(problem: Problem, bits: Bits, terms: list[Term]) -> NDArray[np.int64]:
     """The tests that are kept, in order."""
     count = len(problem.tests)

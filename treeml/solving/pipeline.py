@@ -16,9 +16,12 @@ A forest (`ensemble by ...`) takes its own way from Dataset to Result: `forest_r
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from time import monotonic
 from typing import Any
 
+from treeml.backends.continuation import continued
 from treeml.backends.contract import Answer, OnProgress, Status
 from treeml.backends.run import run
 from treeml.data.limits import UNLIMITED, ReadingLimits
@@ -31,10 +34,10 @@ from treeml.solving.conflict import smallest_conflict
 from treeml.solving.feasibility import impossible
 from treeml.solving.options import DEFAULT_OPTIONS, RunOptions
 from treeml.solving.request import Request, make_request
-from treeml.solving.result import Clock, Result, assemble, refuted
+from treeml.solving.result import Clock, Origin, Result, assemble, refuted
 from treeml.solving.rounded_numbers import for_the_users_numbers
 from treeml.solving.rows import bind, load
-from treeml.solving.starting_tree import starting_tree
+from treeml.solving.starting_tree import starting_answer, starting_tree
 from treeml.solving.validation import validated
 from treeml.solving.verify_answer import verify_answer
 from treeml.trees.raising import raise_tree
@@ -51,9 +54,13 @@ def solve(
 ) -> Result:
     """The best tree or forest: from `data` (a path, a frame, or X with `y`), or from the file that the model names."""
     begun = monotonic()
-    dataset, request = prepare(model, data, y, options)
+    statements = parse(model)
+    dataset, request = prepare(statements, data, y, options)
     result = solve_dataset(dataset, request, begun, on_progress)
-    return validated(result, dataset, request, solve_part)
+    result = validated(result, dataset, request, solve_part)
+    if y is None and options.weight is None and (data is None or isinstance(data, (str, Path))):
+        return replace(result, origin=Origin(partial(prepare, statements, data, None, options), data))
+    return result
 
 
 def prepare(
@@ -94,10 +101,19 @@ def solve_dataset(
     if explains and not files and (ruled_out := impossible(chosen.lowered)) is not None:
         return refuted(ruled_out, chosen, request, begun)
     limits = request.limits(begun, chosen.method)
-    answer = run(chosen.plan, limits, start, on_progress)
+    known = starting_answer(request, chosen.lowered, limits)
+    if known is not None and chosen.plan.backend.can.proves:
+        answer = continued(chosen.plan, limits, known, on_progress)
+    else:
+        answer = run(chosen.plan, limits, start if known is None else known.tree, on_progress)
     if explains and answer.status is Status.INFEASIBLE and not answer.conflict:
         answer = replace(answer, conflict=smallest_conflict(chosen, limits, SECONDS_TO_EXPLAIN))
     answer = _with_notes_on_files(answer, request, files)
+    if request.spec.listing is not None:
+        note = (
+            "the specification lists trees, and this is the best of them: `treeml list` or model.trees() has them all"
+        )
+        answer = replace(answer, notes=(*answer.notes, note))
     return verified_result(answer, chosen, dataset, request, Clock(begun, built))
 
 

@@ -74,6 +74,8 @@ def _headline(result: Result) -> str:
     if result.evidence:
         said = "proved by" if result.status in (Status.OPTIMAL, Status.INFEASIBLE) else "bound by"
         lines.append(f"{said:<10} {'; '.join(each.name for each in result.evidence)}")
+    if result.certificate is not None:
+        lines.append(f"{'certified':<10} {result.certificate.summary}")
     lines.append(f"{'back-end':<10} {result.backend}, {result.seconds:.3f} s")
     if result.forest is not None:
         lines.append(f"{'forest':<10} {len(result.forest.trees)} trees by {result.forest.criterion}")

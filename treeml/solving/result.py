@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from math import inf
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,11 @@ from treeml.lang.diagnostic import Diagnostic
 from treeml.problem.problem import Goal
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from treeml.data.table import Dataset
     from treeml.lang.spec import Spec
+    from treeml.solving.certificates.certify import Certificate
     from treeml.solving.choice import Chosen
     from treeml.solving.feasibility import Impossible
     from treeml.solving.request import Request
@@ -24,6 +29,14 @@ if TYPE_CHECKING:
     from treeml.trees.tree import Tree
 
 Number = int | float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Origin:
+    """How to read and bind once more what was solved, and the file that was read; None: the one that the spec names."""
+
+    prepare: Callable[[], tuple[Dataset, Request]]
+    data: str | Path | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,6 +77,8 @@ class Result:
     tolerance: float = 0.0  # of a proof about real numbers, relative to the larger of 1 and the objective
     because: Diagnostic | None = None  # why no tree exists, if the data alone show it
     evidence: Proof = ()  # the proof of "optimal", of "infeasible", or of the bound
+    certificate: Certificate | None = None  # if one was asked for
+    origin: Origin | None = field(default=None, repr=False)  # what was solved, if its rows came from a file
 
     def __post_init__(self) -> None:
         require(self.status.value, self.bound, self.evidence)
@@ -75,6 +90,27 @@ class Result:
         >>> assert model.solve("heart.csv").is_optimal
         """
         return self.status is Status.OPTIMAL
+
+    def certify(self, seconds: float = inf) -> Certificate:
+        """A certificate of the answer that anybody can check without TreeML: docs/certificates.md.
+
+        The rows must come from a CSV file. The search for the proof is a second pass; after `seconds` the gap that was
+        reached is certified.
+
+        >>> model.solve("heart.csv").certify().write("heart.cert.gz")
+        """
+        # imported here: start-up time
+        from treeml.solving.certificates.cells import refuse
+        from treeml.solving.certificates.certify import certify
+
+        if self.forest is not None:
+            raise refuse("forests are not covered")
+        if self.tree is None and self.status is not Status.INFEASIBLE:
+            raise refuse("there is neither a tree nor a proof that there is none")
+        if self.origin is None:
+            raise refuse("the rows were not read from a file", "write them as CSV and solve that file")
+        dataset, _ = self.origin.prepare()
+        return certify(dataset, self.origin.data, self.tree, seconds)
 
     def to_json(self) -> dict[str, Any]:
         """The result as one object for JSON. docs/backends.md lists the keys; later versions only add keys.
@@ -110,6 +146,8 @@ class Result:
             "raw_status": self.raw_status,
             "evidence": [each.to_json() for each in self.evidence],
         }
+        if self.certificate is not None:
+            value["certificate"] = self.certificate.to_json()
         if self.forest is not None:
             value["forest"] = self.forest.to_json()
         if self.tolerance:

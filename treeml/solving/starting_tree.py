@@ -1,14 +1,22 @@
-"""Dataset, request, problem -> the tree to start from, over the tests of the problem."""
+"""Dataset, request, problem -> the tree to start from, over the tests of the problem.
+
+`start from native` is a search of its own: besides a tree it gives a bound, and the back-end goes on from both.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from treeml.backends.contract import Limits
+from treeml.backends import registry
+from treeml.backends.contract import Answer, Deadline, Limits
 from treeml.backends.heuristics.cart import CartBackend
+from treeml.backends.planning.plan import Plan, plan
+from treeml.backends.run import run
 from treeml.data.table import Dataset
+from treeml.lang.diagnostic import Diagnostic, Label, RefusedError
 from treeml.lang.redaction import redacted_start
 from treeml.lang.spec import Method
 from treeml.measures.lower_dataset import Lowered
@@ -16,6 +24,25 @@ from treeml.problem.problem import Bound, Problem
 from treeml.problem.terms import Depth, Leaves, Sum, Support, Term
 from treeml.problem.tree import Node
 from treeml.solving.request import Request
+
+SHARE = 0.5  # of the time that is left, for the search of `start from native` if it names no time of its own
+
+
+def starting_answer(request: Request, lowered: Lowered, limits: Limits) -> Answer | None:
+    """The answer of the back-end that the spec starts from; None if it starts from something else."""
+    source = request.spec.start
+    if request.start is not None or not isinstance(source, Method) or source.name == CartBackend.name:
+        return None
+    planned = plan(lowered.problem, registry.get(source.name))
+    if not isinstance(planned, Plan):
+        span = request.spec.spans.get("start")
+        labels = () if span is None else (Label(span, "asked for here"),)
+        helps = tuple(dict.fromkeys(refusal.instead for refusal in planned if refusal.instead))
+        raise RefusedError(Diagnostic("B501", planned[0].because, labels, (), helps, place=planned[0].feature))
+    seconds = SHARE * limits.deadline.left()
+    if "seconds" in source.options:
+        seconds = min(limits.deadline.left(), float(source.options["seconds"]))
+    return run(planned, replace(limits, deadline=Deadline.after(seconds), options={}))
 
 
 def starting_tree(dataset: Dataset, request: Request, lowered: Lowered) -> Node | None:
@@ -28,6 +55,8 @@ def starting_tree(dataset: Dataset, request: Request, lowered: Lowered) -> Node 
     source = request.start if request.start is not None else request.spec.start
     span = request.spec.spans.get("start")
     if source is None:
+        return None
+    if isinstance(source, Method) and source.name != CartBackend.name:
         return None
     if isinstance(source, Method):
         node = _greedy(lowered.problem, source.options)

@@ -194,6 +194,16 @@ def _linear(
     return total
 
 
+def evaluate_expression(expression: Linear, dataset: Dataset, outcome: TreeOutcome) -> Fraction | None:
+    """The exact value of a sum of measures on a tree; None if one of them is undefined there."""
+    return _linear(expression, dataset, outcome, {}, None)
+
+
+def is_met(requirement: Requirement, dataset: Dataset, outcome: TreeOutcome) -> bool:
+    """Does a tree meet a requirement?"""
+    return _requirement(requirement, dataset, outcome, {}).met
+
+
 def _measures(
     tree: Tree, dataset: Dataset, outcome: TreeOutcome, values: dict[Use, Fraction | None]
 ) -> dict[str, Fraction]:

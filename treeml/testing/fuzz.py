@@ -58,10 +58,11 @@ def fuzz(
     sizes: Sizes | None = None,
     kinds: Sequence[str] | None = None,
     tally: FuzzTally | None = None,
+    make: Callable[[Random], Problem] | None = None,
 ) -> Iterator[Disagreement]:
-    """All disagreements on the problems of these seeds, shrunk."""
+    """All disagreements on the problems of these seeds, shrunk; `make` replaces the usual random problem."""
     for seed in seeds:
-        problem = random_problem(Random(seed), sizes, kinds)
+        problem = random_problem(Random(seed), sizes, kinds) if make is None else make(Random(seed))
         if tally is not None:
             tally.tried += 1
         planned = plan(problem, backend)

@@ -26,7 +26,7 @@ from treeml.backends.contract import (
     Refusal,
     Reprice,
 )
-from treeml.backends.native.kernel_choice import choose_kernel, option_tables
+from treeml.backends.native.kernel_choice import COUPLED_KERNELS, choose_kernel, option_tables
 from treeml.lang.diagnostic import Diagnostic, RefusedError
 from treeml.native import loader
 from treeml.problem.problem import Problem
@@ -39,10 +39,11 @@ if TYPE_CHECKING:  # numpy costs start-up time
 # Options of the C library that follow from the problem and the limits, so users cannot set them.
 _SET_ELSEWHERE = frozenset(
     {"depth", "support", "leaves", "leaf_price", "upper", "enough", "milliseconds", "memory", "threads", "seed"}
-    | {"fail_allocation", "poll_milliseconds", "microseconds", "cell", "kernel"}
+    | {"lower", "fail_allocation", "poll_milliseconds", "microseconds", "cell", "kernel"}
 )
 GOAL_VALUES = frozenset({"upper", "enough"})  # options that are values of the goal: the units are the user's
 _MOST_BITS = 2**31  # tests times rows, at most, for the binary kernel
+HAND_OVER = "1: if memory ends a search with coupled requirements, the next back-end goes on from its tree and bound"
 _KERNELS = ("auto", "binary", "numeric")
 
 
@@ -61,6 +62,7 @@ class _Options(Mapping[str, Option]):
         }
         low, high, initial, text = tables["binary"]["kernel"]
         return {
+            "hand_over": Option(int, 1, HAND_OVER, low=0, high=1),
             "kernel": Option(str, "auto", "binary: on tests; numeric: on columns as they are; auto: by size", _KERNELS),
             "instructions": Option(int, initial, text, low=low, high=high),
             "upper": Option(Fraction, None, "only trees whose goal is better than this are wanted", of_goal=True),
@@ -80,7 +82,7 @@ class _Options(Mapping[str, Option]):
 
 class NativeBackend(BackendBase):
     name: ClassVar[str] = "native"
-    summary: ClassVar[str] = "branch and bound with a cache, in C; for every additive goal"
+    summary: ClassVar[str] = "branch and bound with a cache, in C; for additive goals, also with coupled requirements"
     can: ClassVar[Capabilities] = Capabilities(
         goals=frozenset({"Predicted", "Leaves", "TestCost", "Loss", "Custom"}),
         bounds=frozenset({"Depth", "Leaves", "Support", "Purity", "LeafErrors", "Predicted", "Used"}),
@@ -118,7 +120,7 @@ class NativeBackend(BackendBase):
         yield from _kernel_refusals(problem, options)
         yield from refusals(problem)
         if problem.goals and problem.goals[0].sum.kinds() == {"Leaves"}:
-            for name in GOAL_VALUES & set(options):
+            for name in sorted(GOAL_VALUES & set(options)):
                 yield Refusal(
                     f"the option `{name}`",
                     f"native tries one leaf, two, and so on, so there is nothing that `{name}` could prune",
@@ -147,6 +149,8 @@ class NativeBackend(BackendBase):
         on_progress: OnProgress | None = None,
     ) -> Answer:
         # imported here: start-up time
+        from treeml.backends.native.coupled.requirements import is_coupled, without_idle
+        from treeml.backends.native.coupled.solve import solve_coupled
         from treeml.backends.native.run import NativeRun
 
         try:
@@ -155,7 +159,12 @@ class NativeBackend(BackendBase):
             raise RefusedError(
                 Diagnostic("B501", "native cannot combine these options with this problem", notes=(str(error),))
             ) from error
-        return NativeRun(problem, limits, start, on_progress, monotonic(), kernel).answer()
+        began = monotonic()
+        if kernel in COUPLED_KERNELS:
+            return solve_coupled(without_idle(problem), limits, start, on_progress, self.solve, kernel)
+        if is_coupled(problem):
+            problem = without_idle(problem)
+        return NativeRun(problem, limits, start, on_progress, began, kernel).answer()
 
 
 def _kernel_refusals(problem: Problem, options: Mapping[str, Any]) -> Iterator[Refusal]:
@@ -164,8 +173,12 @@ def _kernel_refusals(problem: Problem, options: Mapping[str, Any]) -> Iterator[R
     except ValueError as error:
         yield Refusal("the kernel asked for", str(error))
         return
+    if kernel in COUPLED_KERNELS:
+        for name in sorted(GOAL_VALUES & set(options)):
+            because = f"with requirements that couple the leaves, native has no use for `{name}`"
+            yield Refusal(f"the option `{name}`", because, "bound the measure by a requirement instead")
     size = len(problem.tests) * problem.rows
-    if kernel == "binary" and problem.given_bits is None and size > _MOST_BITS:
+    if not kernel.endswith("numeric") and problem.given_bits is None and size > _MOST_BITS:
         yield Refusal(
             f"{len(problem.tests):,} tests on {problem.rows:,} rows",
             f"{reason}, and their answers do not fit in memory",

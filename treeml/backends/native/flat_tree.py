@@ -48,3 +48,15 @@ def flat_tree(tree: Node) -> tuple[list[int], list[int], list[int]]:
         if isinstance(node, Split):
             waiting += [(node.yes, yes, len(test) - 1), (node.no, no, len(test) - 1)]
     return test, yes, no
+
+
+def labels_of(tree: Node) -> list[int]:
+    """The label of every node in the order of `flat_tree`; -1 at a split."""
+    labels: list[int] = []
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        labels.append(node.label if isinstance(node, Leaf) else -1)
+        if isinstance(node, Split):
+            waiting += [node.yes, node.no]
+    return labels

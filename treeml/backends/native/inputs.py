@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from treeml.native.solver_input import Conditions, LeafCosts
 
 SAFE = Fraction(1, 2**30)  # of the value: how far above a limit lies if costs are rounded
+ELSEWHERE = ("kernel", "hand_over", "upper", "enough")  # options that a search in C does not get as they are
 DEEPEST = 1_000_000  # the depth limit of the solver where the problem has none
 
 
@@ -55,19 +56,19 @@ def _leaf_costs(problem: Problem, objective: NativeObjective) -> LeafCosts:
 def _conditions(problem: Problem, objective: NativeObjective) -> Conditions:
     from treeml.native.solver_input import Conditions  # imported here: start-up time
 
-    support, forbidden = problem.bound_on("Support", ">="), _forbidden(problem)
+    support, forbidden = problem.bound_on("Support", ">="), forbidden_features(problem)
     counts = (support is not None and support > 1) or objective.column_cost is not None
     return Conditions(
         columns=np.array([test.feature for test in problem.tests], dtype=np.int32),
         count=problem.count if counts else None,
         forbidden=np.array([t.feature in forbidden for t in problem.tests], dtype=np.uint8) if forbidden else None,
         column_cost=objective.column_cost,
-        leaf_limit=_leaf_limit(problem),
-        purity=_purity(problem),
+        leaf_limit=leaf_limit(problem),
+        purity=purity_limit(problem),
     )
 
 
-def _leaf_limit(problem: Problem) -> tuple[NDArray[np.int64], int] | None:
+def leaf_limit(problem: Problem) -> tuple[NDArray[np.int64], int] | None:
     """The strictest limit on the errors of a leaf."""
     strictest: tuple[NDArray[np.int64], int] | None = None
     for bound in problem.bounds:
@@ -78,7 +79,7 @@ def _leaf_limit(problem: Problem) -> tuple[NDArray[np.int64], int] | None:
     return strictest
 
 
-def _purity(problem: Problem) -> tuple[NDArray[np.int64], Fraction] | None:
+def purity_limit(problem: Problem) -> tuple[NDArray[np.int64], Fraction] | None:
     """The strictest limit on the purity of a leaf."""
     strictest: tuple[NDArray[np.int64], Fraction] | None = None
     for bound in problem.bounds:
@@ -92,7 +93,7 @@ def _purity(problem: Problem) -> tuple[NDArray[np.int64], Fraction] | None:
 def _numeric_solver(problem: Problem, objective: NativeObjective) -> ThresholdSolver:
     from treeml.backends.native.numeric_kernel import ThresholdSolver  # imported here: start-up time
 
-    loss, forbidden = objective.loss, _forbidden(problem)
+    loss, forbidden = objective.loss, forbidden_features(problem)
     if loss is not None:
         return ThresholdSolver(
             problem,
@@ -111,7 +112,7 @@ def _cost(problem: Problem, objective: NativeObjective) -> NDArray[np.int64]:
     return np.zeros((problem.rows, max(1, problem.classes)), dtype=np.int64)
 
 
-def _forbidden(problem: Problem) -> frozenset[int]:
+def forbidden_features(problem: Problem) -> frozenset[int]:
     """The features that a bound forbids to use."""
     return frozenset().union(
         *(
@@ -135,10 +136,10 @@ def search_settings(problem: Problem, objective: NativeObjective, limits: Limits
         settings["support"] = in_64_bits(max(1, -floor(-support)))
     if limits.memory is not None:
         settings["memory"] = limits.memory
-    chosen = {name: int(value) for name, value in limits.options.items() if name not in ("kernel", "upper", "enough")}
+    chosen = {name: int(value) for name, value in limits.options.items() if name not in ELSEWHERE}
     if "instructions" in chosen:
         chosen["kernel"] = chosen.pop("instructions")
-    settings["options"] = chosen if kernel == "numeric" else {"seed": limits.seed, **chosen}
+    settings["options"] = {"seed": limits.seed, **chosen} if kernel == "binary" else chosen
     return settings
 
 

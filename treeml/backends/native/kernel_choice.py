@@ -1,6 +1,7 @@
 """Problem, options -> which kernel of the C solver runs, and the sentence that says why.
 
-The binary kernel works on tests, the numeric kernel on ordered columns directly.
+The binary kernel works on tests, the numeric kernel on ordered columns directly. Requirements that couple the leaves
+need one of two coupled kernels, which work on tests and on columns as well.
 """
 
 from __future__ import annotations
@@ -8,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from treeml.backends.native.coupled.requirements import is_coupled, limits_predictions, without_idle
+from treeml.backends.native.coupled.task import has_small_sums
 from treeml.problem.problem import Problem
 from treeml.problem.terms import Leaves, Loss, Predicted
 
@@ -15,16 +18,24 @@ FEW_TESTS = 300  # up to this many, a table of all pairs of tests is small
 FEW_CUTS = 32  # per column: up to this many, counting all pairs measured faster than searching every column
 
 _BOUNDS = frozenset({"Depth", "Leaves", "Support", "Used", "Predicted"})
+OF_COUPLED = frozenset({"hand_over"})  # options that concern the coupled search, whatever the kernel
 MOST_COLUMNS = 4096  # of the numeric kernel; its work grows with their square
+FEW_COUPLED_CUTS = 12  # per column: up to this many, the coupled kernel on tests measured faster
+COUPLED_KERNELS = ("coupled", "coupled numeric")
+MOST_COUPLED_CLASSES = 12  # of the coupled kernel on columns, as in treeml/native/coupled_numeric/solver.h
 
 
 def choose_kernel(problem: Problem, options: Mapping[str, Any]) -> tuple[str, str]:
     """The kernel, and the sentence that says why; raises ValueError if the options contradict the problem."""
+    if is_coupled(problem) and is_coupled(without_idle(problem)):
+        return _coupled_kernel(problem, options)
+    options = {name: value for name, value in options.items() if name not in OF_COUPLED}
     if not options:
         numeric, reason = prefer_numeric(problem)
         return ("numeric" if numeric else "binary"), reason
     wanted = options.get("kernel", "auto")
-    binary_table, numeric_table = option_tables().values()
+    tables = option_tables()
+    binary_table, numeric_table = tables["binary"], tables["numeric"]
     only = {
         "binary": sorted(set(options) & (set(binary_table) - set(numeric_table))),
         "numeric": sorted(set(options) & (set(numeric_table) - set(binary_table))),
@@ -45,9 +56,59 @@ def choose_kernel(problem: Problem, options: Mapping[str, Any]) -> tuple[str, st
     return ("numeric" if numeric else "binary"), reason
 
 
+def _coupled_kernel(problem: Problem, options: Mapping[str, Any]) -> tuple[str, str]:
+    """One of the coupled kernels; options that only other kernels have are refused."""
+    tables, own = option_tables(), OF_COUPLED | {"kernel", "instructions"}
+    wanted = options.get("kernel", "auto")
+    foreign = {kernel: sorted(set(options) - set(tables[kernel]) - own) for kernel in COUPLED_KERNELS}
+    numeric = wanted == "numeric" or (wanted == "auto" and not foreign["coupled numeric"] and _has_many_cuts(problem))
+    obstacle = coupled_obstacle(problem) if numeric else None
+    if obstacle is not None:
+        if wanted == "numeric":
+            raise ValueError(f"the numeric kernel cannot take this problem: {obstacle}")
+        numeric = False
+    kernel = COUPLED_KERNELS[numeric]
+    if foreign[kernel]:
+        raise ValueError(f"`{foreign[kernel][0]}` is not an option of the {kernel} kernel, which this problem needs")
+    names = dict.fromkeys(bound.name for bound in problem.bounds if limits_predictions(bound) and bound.name)
+    which = f" ({', '.join(names)})" if names else ""
+    because = f"requirements on the predictions of all rows couple the leaves{which}"
+    if numeric:
+        return kernel, f"the coupled numeric kernel runs, on columns as they are: {because}"
+    return kernel, f"the coupled kernel runs: {because}"
+
+
+def _has_many_cuts(problem: Problem) -> bool:
+    """Have columns so many cuts that the coupled kernel on columns is the better one?"""
+    from treeml.backends.native.coded_columns import columns_of  # imported here: start-up time
+
+    if problem.given_bits is not None or not problem.tests:
+        return False
+    return len(problem.tests) > FEW_COUPLED_CUTS * len(columns_of(problem))
+
+
+def coupled_obstacle(problem: Problem) -> str | None:
+    """None if the coupled kernel on columns can solve the problem, otherwise why it cannot."""
+    from treeml.backends.native.coded_columns import columns_of  # imported here: start-up time
+
+    if not problem.rows:
+        return "there are no rows"
+    others = set().union(*(goal.sum.kinds() for goal in problem.goals)) - {"Predicted", "Leaves"}
+    if others:
+        return f"it has no {min(others)} in a goal"
+    if problem.classes > MOST_COUPLED_CLASSES:
+        return f"{problem.classes} classes are more than its {MOST_COUPLED_CLASSES}"
+    columns = len(columns_of(problem))
+    if columns > MOST_COLUMNS:
+        return f"{columns:,} columns are more than its {MOST_COLUMNS:,}"
+    if not has_small_sums(problem):
+        return "its sums are too large for doubles that hold whole numbers"
+    return None
+
+
 def can_take(problem: Problem) -> str | None:
     """None if the numeric kernel can solve the problem, otherwise why it cannot."""
-    from treeml.backends.native.numeric_kernel import columns_of  # imported here: start-up time
+    from treeml.backends.native.coded_columns import columns_of  # imported here: start-up time
 
     if not problem.rows:
         return "there are no rows"
@@ -69,7 +130,7 @@ def can_take(problem: Problem) -> str | None:
 
 def prefer_numeric(problem: Problem) -> tuple[bool, str]:
     """Whether the numeric kernel is the better one, and the sentence that says why."""
-    from treeml.backends.native.numeric_kernel import columns_of  # imported here: start-up time
+    from treeml.backends.native.coded_columns import columns_of  # imported here: start-up time
 
     tests = len(problem.tests)
     if problem.given_bits is not None:
@@ -88,6 +149,11 @@ def prefer_numeric(problem: Problem) -> tuple[bool, str]:
 
 
 def option_tables() -> dict[str, dict[str, tuple[int, int, int, str]]]:
-    from treeml.native import numeric, solver  # imported here: start-up time
+    from treeml.native import coupled, coupled_numeric, numeric, solver  # imported here: start-up time
 
-    return {"binary": solver.options(), "numeric": numeric.options()}
+    return {
+        "binary": solver.options(),
+        "numeric": numeric.options(),
+        "coupled": coupled.options_of_coupled(),
+        "coupled numeric": coupled_numeric.options_of_coupled_numeric(),
+    }

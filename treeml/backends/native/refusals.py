@@ -7,19 +7,30 @@ from collections.abc import Iterator
 import numpy as np
 
 from treeml.backends.contract import Refusal
-from treeml.backends.native.goals import at_most, check_cost, kind, leaf_matrix, limit_of, objective_of, scaled_cost
+from treeml.backends.native.coupled.refusals import coupled_refusals
+from treeml.backends.native.coupled.requirements import is_coupled, without_idle
+from treeml.backends.native.coupled.solve import in_turn
+from treeml.backends.native.goals import check_cost, kind, leaf_matrix, limit_of, objective_of, scaled_cost
 from treeml.problem.problem import Bound, Goal, Problem
 from treeml.problem.terms import Custom, LeafErrors, Leaves, Loss, Predicted, Purity, Support, TestCost, Used
 
 
 def refusals(problem: Problem) -> Iterator[Refusal]:
     """Reasons from single bounds, from single goals, and from their combination."""
+    if is_coupled(problem):
+        problem = without_idle(problem)
+    coupled = is_coupled(problem)
     for bound in problem.bounds:
-        yield from _bound_refusals(problem, bound)
+        yield from _bound_refusals(bound, coupled)
     for goal in problem.goals:
         yield from _goal_refusals(problem, goal)
     if len(problem.goals) > 1 and any({"Loss", "Custom"} & goal.sum.kinds() for goal in problem.goals):
         yield Refusal("several goals", "native handles several goals only if all of them are integers")
+    elif coupled:
+        found = list(coupled_refusals(problem))
+        if found and len(problem.goals) > 1:
+            found = [refusal for stage in in_turn(problem) for refusal in refusals(stage)]
+        yield from found
     elif not list(_shape_refusals(problem)):
         yield from _size_refusals(problem)
     yield from _shape_refusals(problem)
@@ -39,7 +50,7 @@ def _goal_refusals(problem: Problem, goal: Goal) -> Iterator[Refusal]:
             yield Refusal(feature, "native does not support negative weights of losses")
 
 
-def _bound_refusals(problem: Problem, bound: Bound) -> Iterator[Refusal]:
+def _bound_refusals(bound: Bound, coupled: bool) -> Iterator[Refusal]:
     feature = f"the requirement {bound.name}" if bound.name else "a requirement"
     if len(bound.sum.parts) != 1:
         yield Refusal(feature, "native bounds one measure at a time", "bound each of them by itself")
@@ -47,14 +58,14 @@ def _bound_refusals(problem: Problem, bound: Bound) -> Iterator[Refusal]:
     factor, term = bound.sum.parts[0]
     sense = bound.sense if factor > 0 else {"<=": ">=", ">=": "<=", "=": "="}[bound.sense]
     wanted = ">=" if isinstance(term, Support | Purity) else "<="
-    if isinstance(term, Predicted) and bound.sense != "=":
-        sense = wanted  # the cost carries the sign
+    if isinstance(term, Predicted):
+        sense = wanted  # the cost carries the sign, and the coupled search takes equations
     if sense != wanted:
         yield Refusal(feature, f"native supports only {'lower' if wanted == '>=' else 'upper'} limits on this measure")
     elif isinstance(term, Used) and limit_of(bound) >= 1 and limit_of(bound) < len(term.features):
         yield Refusal(feature, "native can forbid columns but not count them", "forbid each column by itself")
-    elif isinstance(term, Predicted) and not _same_cost(problem, bound) and problem.goals:
-        yield Refusal(feature, "native bounds a sum over the predictions only if the same sum is the goal")
+    elif coupled and isinstance(term, Purity | LeafErrors):
+        yield Refusal(feature, "native takes no condition on single leaves beside a requirement on all predictions")
 
 
 def _shape_refusals(problem: Problem) -> Iterator[Refusal]:
@@ -64,9 +75,6 @@ def _shape_refusals(problem: Problem) -> Iterator[Refusal]:
         yield Refusal(
             "a requirement on classes", "native supports it only if the goal depends on the predicted classes"
         )
-    predicted = [bound for bound in problem.bounds if kind(bound) is Predicted]
-    if len(predicted) > 1 and not _alike(predicted):
-        yield Refusal("several requirements on predictions", "native bounds one sum over the predictions")
     for term, feature in ((Purity, "several requirements of purity"), (LeafErrors, "several requirements on leaves")):
         matrices = [leaf_matrix(bound) for bound in problem.bounds if kind(bound) is term]
         if any(not np.array_equal(matrices[0], other) for other in matrices[1:]):
@@ -86,23 +94,3 @@ def _size_refusals(problem: Problem) -> Iterator[Refusal]:
                 check_cost(leaf_matrix(bound))
     except OverflowError as error:
         yield Refusal("the size of the numbers", str(error), "round the weights or costs to fewer digits")
-
-
-def _alike(bounds: list[Bound]) -> bool:
-    first = at_most(bounds[0])
-    others = [at_most(bound) for bound in bounds[1:]]
-    return all(first[0] * other[0] > 0 and np.array_equal(first[1], other[1]) for other in others)
-
-
-def _same_cost(problem: Problem, bound: Bound) -> bool:
-    """Is the bounded sum a positive multiple of the only goal, or is the only goal the number of leaves?"""
-    if len(problem.goals) != 1:
-        return False
-    goal = problem.goals[0].sum
-    if goal.kinds() == {"Leaves"}:
-        return True
-    theirs = scaled_cost(goal)
-    if theirs is None or goal.kinds() != {"Predicted"} or bound.sense == "=":
-        return False
-    mine = at_most(bound)
-    return mine[0] * theirs[0] > 0 and (mine[1] is theirs[1] or np.array_equal(mine[1], theirs[1]))

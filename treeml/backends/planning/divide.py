@@ -112,6 +112,8 @@ class _Quotients:
         is_better = self.best is not None and (known is None or self.best < known)
         if answer.status is not Status.OPTIMAL and not (answer.stop is Stop.FINISHED and is_better):
             return self.unproved(answer)
+        if at == known and not is_better and answer.tolerance:
+            return self.unproved(replace(answer, status=Status.FEASIBLE, stop=Stop.FINISHED))
         if at == known and not is_better:
             raise Contradiction("its optimum is below 0, and its tree is no better than the tree that has 0")
         if self.limits.deadline.passed:

@@ -18,6 +18,7 @@ from treeml.backends.task.deadline import NO_DEADLINE
 from treeml.backends.task.integer_task import IntegerTask, LeafRule
 from treeml.backends.task.node_questions import NodeQuestion, NodeQuestions, read_questions
 from treeml.backends.task.read_problem import form_of
+from treeml.backends.task.unsupported import Unsupported
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Leaf, Node, Split
 
@@ -83,7 +84,11 @@ def greedy_for_bound(problem: Problem) -> Node | None:
         deep = LARGEST_DEPTH if problem.max_depth is None else min(problem.max_depth, LARGEST_DEPTH)
         support = problem.bound_on("Support", ">=")
         rule = () if support is None else (LeafRule("support", ">=", support, False, ""),)
-        task = IntegerTask(deep, form_of(bound.sum, "a requirement"), (), rule, ())
+        try:
+            form = form_of(bound.sum, "a requirement")
+        except Unsupported:  # numbers too large for solvers; the tree is only a start, and none is needed
+            return None
+        task = IntegerTask(deep, form, (), rule, ())
         questions = read_questions(problem)
         return greedy_tree(questions, task) if questions.groups * len(questions) <= MOST_CELLS else None
     return None

@@ -145,10 +145,33 @@ BACKENDS = (
         "Go on with the same command and `--resume`.",
     ),
     CodeEntry(
+        "B540",
+        "no certificate can be written",
+        "A certificate covers some goals and requirements, rows from a CSV file, and numbers up to a size; the note "
+        "says what is not covered here.",
+        "treeml certify spec.tml --tree tree.json -o proof.cert.gz",
+        "docs/certificates.md lists what is covered; the result of `treeml solve` is verified and proved without one.",
+    ),
+    CodeEntry(
+        "B541",
+        "a certificate does not check",
+        "TreeML has every certificate checked before it is written, and the checker did not accept this one.",
+        "treeml solve spec.tml --certificate proof.cert.gz",
+        "This is a mistake of TreeML; please report it with the specification and the data.",
+    ),
+    CodeEntry(
         "B550",
         "a single tree has no margin",
         "The margin is a measure of the votes of many trees.",
         "maximize margin",
         "Ask for the `accuracy` of one tree, or for an `ensemble` where a back-end grows one.",
+    ),
+    CodeEntry(
+        "B560",
+        "it is not said which trees to list, or not in a unit that fits",
+        "Trees are listed by number, or by their distance from the best value: as a share of it, or in the unit of the "
+        "goal.",
+        "minimize error_rate\nlist trees within 3 rows of best",
+        "Write `list 100 trees`, `list trees within 2% of best`, or `within 3 rows of best` if the goal counts rows.",
     ),
 )

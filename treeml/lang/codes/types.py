@@ -128,7 +128,7 @@ TYPES = (
         "two statements exclude each other",
         "`satisfy` asks for any tree and an objective for the best; `margin` belongs to an ensemble, and an "
         "ensemble is "
-        "chosen by its `margin`.",
+        "chosen by its `margin`; `start` and `improve` begin with one tree, and `list` looks at all of them.",
         "maximize accuracy\nsatisfy",
         "Remove one of the two.",
     ),
@@ -148,8 +148,9 @@ TYPES = (
     ),
     CodeEntry(
         "T319",
-        "`start` and `improve` do not apply to a forest",
-        "`start` and `improve` apply to one tree; the trees of a forest are found by pricing.",
+        "`start`, `improve` and `list` do not apply to a forest",
+        "`start` and `improve` apply to one tree and `list` to single trees; the trees of a forest are found by "
+        "pricing.",
         "ensemble by lpboost(penalty = 0.05) improve by subtrees",
         "Remove one of the two statements.",
     ),

@@ -15,11 +15,15 @@ struct description {
 
 #define ROW(PROGRAMS, NAME, LOW, HIGH, INITIAL, HELP) \
   {#NAME, PROGRAMS, LOW, HIGH, INITIAL, HELP, offsetof (struct options, NAME)},
-#define BOTH(...) ROW (program_tests | program_numbers, __VA_ARGS__)
+#define EVERY(...) ROW (program_tests | program_numbers | program_coupled | program_coupled_numbers, __VA_ARGS__)
 #define TESTS(...) ROW (program_tests, __VA_ARGS__)
 #define NUMBERS(...) ROW (program_numbers, __VA_ARGS__)
+#define COUPLED(...) ROW (program_coupled | program_coupled_numbers, __VA_ARGS__)
+#define TESTS_COUPLED(...) ROW (program_tests | program_coupled, __VA_ARGS__)
+#define NUMBERS_COUPLED(...) ROW (program_numbers | program_coupled | program_coupled_numbers, __VA_ARGS__)
 
-static const struct description table[] = {OPTIONS (BOTH, TESTS, NUMBERS, NUMBERS)};
+static const struct description table[] = {
+    OPTIONS (EVERY, TESTS, NUMBERS, COUPLED, TESTS_COUPLED, NUMBERS_COUPLED, NUMBERS_COUPLED)};
 
 enum { size = sizeof table / sizeof *table };
 

@@ -2,9 +2,11 @@
    sorting.
 
    This is the table of the options of all programs. Each row gives a name, the lowest, highest and initial value, and a
-   help text; from it come the fields of `struct options`, the defaults, the checks and what Python reads. BOTH marks
-   options of the search over tests (treeml.h) and of the search over columns of numbers (numeric/numeric.h), TESTS and
-   NUMBERS those of one of them. NUMBERS_RANGE gives an option of TESTS to the other search as well, with another range.
+   help text; from it come the fields of `struct options`, the defaults, the checks and what Python reads. EVERY marks
+   options of all searches; TESTS, NUMBERS and COUPLED those of the search over tests (treeml.h), over columns of
+   numbers (numeric/numeric.h) and for coupled requirements (coupled/coupled.h over tests,
+   coupled_numeric/coupled_numeric.h over columns of numbers), or of two of them. NUMBERS_RANGE gives an option of TESTS
+   to all others as well, with another range.
  */
 #ifndef TREEML_OPTIONS_H
 #define TREEML_OPTIONS_H
@@ -14,18 +16,21 @@
 
 #define UNLIMITED INT64_MAX
 
-#define OPTIONS(BOTH, TESTS, NUMBERS, NUMBERS_RANGE) \
-  BOTH (depth, 0, 1000000, 1000000, "largest depth of the tree") \
-  BOTH (support, 1, UNLIMITED, 1, "fewest rows in a leaf") \
-  BOTH (leaves, 1, UNLIMITED, UNLIMITED, "most leaves of the tree") \
-  BOTH (leaf_price, 0, UNLIMITED, 0, "added to the value for every leaf, in units of the value") \
-  BOTH (upper, INT64_MIN, UNLIMITED, UNLIMITED, "only trees of a value below this are wanted") \
-  BOTH (enough, INT64_MIN, UNLIMITED, INT64_MIN, "stop at the first tree of a value below this") \
-  TESTS (once, 0, 1, 0, "test a column at most once on a path") \
+#define OPTIONS(EVERY, TESTS, NUMBERS, COUPLED, TESTS_COUPLED, NUMBERS_COUPLED, NUMBERS_RANGE) \
+  EVERY (depth, 0, 1000000, 1000000, "largest depth of the tree") \
+  EVERY (support, 1, UNLIMITED, 1, "fewest rows in a leaf") \
+  EVERY (leaves, 1, UNLIMITED, UNLIMITED, "most leaves of the tree") \
+  EVERY (leaf_price, 0, UNLIMITED, 0, "added to the value for every leaf, in units of the value") \
+  EVERY (upper, INT64_MIN, UNLIMITED, UNLIMITED, "only trees of a value below this are wanted") \
+  EVERY (enough, INT64_MIN, UNLIMITED, INT64_MIN, "stop at the first tree of a value below this") \
+  COUPLED (table_memory, 0, UNLIMITED, 1 << 27, "most bytes of pair sums that are kept") \
+  COUPLED (early, 0, 1, 1, "look for first trees of less depth and with other classes in the leaves") \
+  COUPLED (lower, INT64_MIN, UNLIMITED, INT64_MIN, "a bound on the value that is already proved") \
+  TESTS_COUPLED (once, 0, 1, 0, "test a column at most once on a path") \
   TESTS (milliseconds, 0, UNLIMITED, UNLIMITED, "time limit") \
-  NUMBERS (microseconds, 0, UNLIMITED, UNLIMITED, "time limit") \
-  BOTH (memory, 1 << 16, UNLIMITED, UNLIMITED, "limit on allocated bytes") \
-  BOTH (threads, 1, 256, 1, "most worker threads; goals and constraints without pair counts use one") \
+  NUMBERS_COUPLED (microseconds, 0, UNLIMITED, UNLIMITED, "time limit") \
+  EVERY (memory, 1 << 16, UNLIMITED, UNLIMITED, "limit on allocated bytes") \
+  EVERY (threads, 1, 256, 1, "most worker threads; goals and constraints without pair counts use one") \
   TESTS (cache, 1, UNLIMITED, UNLIMITED, "most sub-problems kept in the cache") \
   TESTS (cache_kind, 0, 3, 1, "0 none, 1 hash of the row set, 2 hash of the path, 3 trie of paths") \
   TESTS (small_cache, 0, 1 << 26, 1 << 18, "most depth-two results kept; a power of two, 0 for none") \
@@ -58,20 +63,20 @@
   TESTS (kernel, 0, 4, 0, "0 best for this processor, 1 portable, 2 AVX2, 3 AVX-512, 4 AVX-512 and AMX") \
   NUMBERS_RANGE (kernel, 0, 3, 0, "0 best for this processor, 1 portable, 2 AVX2, 3 AVX-512") \
   NUMBERS (cell, 0, 64, 0, "bits of a cell: 0 as few as the data allow, or 16, 32, 64") \
-  BOTH (poll_milliseconds, 1, 1000, 20, "time between two calls of the progress function") \
+  EVERY (poll_milliseconds, 1, 1000, 20, "time between two calls of the progress function") \
   TESTS (seed, 0, UNLIMITED, 0, "seed of the random keys that identify row sets") \
-  BOTH (fail_allocation, 0, UNLIMITED, 0, "the number of the allocation that fails, for tests; 0 for none")
+  EVERY (fail_allocation, 0, UNLIMITED, 0, "the number of the allocation that fails, for tests; 0 for none")
 
 struct options {
 #define FIELD(NAME, LOW, HIGH, INITIAL, HELP) int64_t NAME;
 #define NO_FIELD(NAME, LOW, HIGH, INITIAL, HELP)
-  OPTIONS (FIELD, FIELD, FIELD, NO_FIELD)
+  OPTIONS (FIELD, FIELD, FIELD, FIELD, FIELD, FIELD, NO_FIELD)
 #undef FIELD
 #undef NO_FIELD
 };
 
 /* The programs that have options and statistics. */
-enum program { program_tests = 1, program_numbers = 2 };
+enum program { program_tests = 1, program_numbers = 2, program_coupled = 4, program_coupled_numbers = 8 };
 
 void options_initialize (struct options *, enum program);
 /* 0, or an error code with the reason in `message`. */

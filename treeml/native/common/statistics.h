@@ -7,37 +7,42 @@
 
 #include <stdint.h>
 
-#define STATISTICS(BOTH, TESTS, NUMBERS) \
-  BOTH (nodes, "sub-problems opened; the search over numbers counts those deeper than two") \
-  BOTH (failures, "sub-problems that held no tree below their upper bound") \
-  TESTS (passes, "depth-two passes") \
+#define STATISTICS(EVERY, TESTS, NUMBERS, COUPLED, TESTS_COUPLED) \
+  EVERY (nodes, "sub-problems opened; searches over numbers count those deeper than two") \
+  EVERY (failures, "sub-problems that held no tree below their upper bound") \
+  TESTS_COUPLED (passes, "depth-two passes") \
   TESTS (known_sides, "sides of depth-two passes that were known") \
   TESTS (splits, "splits looked at") \
   TESTS (skipped, "splits skipped by their bound") \
   TESTS (leaf_costs, "leaf costs evaluated one by one") \
   TESTS (lookups, "cache look-ups") \
   TESTS (hits, "cache look-ups that ended a sub-problem") \
-  TESTS (entries, "entries in the cache at the end") \
+  TESTS_COUPLED (entries, "entries in the cache at the end") \
   TESTS (wipes, "times the cache was wiped") \
   TESTS (wiped, "entries wiped") \
   TESTS (rebuilt, "sub-problems solved again to rebuild the tree") \
-  TESTS (tests, "tests after merging") \
-  TESTS (rows, "rows after taking out contradictory ones") \
+  TESTS_COUPLED (tests, "tests after merging") \
+  TESTS_COUPLED (rows, "rows after taking out contradictory ones") \
   TESTS (unavoidable, "cost that no tree avoids") \
   NUMBERS (thresholds, "thresholds solved above depth two") \
   NUMBERS (pairs, "sub-problems of depth two") \
   NUMBERS (cuts, "thresholds of depth two evaluated") \
   NUMBERS (sweeps, "columns swept for the best stump") \
   NUMBERS (columns, "columns that are not constant") \
-  BOTH (improvements, "better trees found at the root") \
+  COUPLED (evaluations, "multipliers at which the dual bound was evaluated") \
+  COUPLED (tables, "tables of pair sums, or of the stumps of all thresholds, built") \
+  COUPLED (targets, "target values for which the search was completed") \
+  COUPLED (lists, "lists of vectors enumerated") \
+  COUPLED (longest_list, "vectors of the longest list") \
+  EVERY (improvements, "better trees found at the root") \
   TESTS (batches, "calls of the user's leaf cost") \
-  BOTH (peak_memory, "most bytes allocated") \
-  BOTH (build_microseconds, "time until the search began") \
-  BOTH (solve_microseconds, "time of the search")
+  EVERY (peak_memory, "most bytes allocated") \
+  EVERY (build_microseconds, "time until the search began") \
+  EVERY (solve_microseconds, "time of the search")
 
 struct statistics {
 #define FIELD(NAME, HELP) int64_t NAME;
-  STATISTICS (FIELD, FIELD, FIELD)
+  STATISTICS (FIELD, FIELD, FIELD, FIELD, FIELD)
 #undef FIELD
 };
 

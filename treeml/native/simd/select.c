@@ -19,13 +19,13 @@
 #endif
 
 static int has_avx2 (void) {
-  return pair_avx2 (32) && cells_avx2 () && numeric_avx2 (4) && counts_avx2 () && __builtin_cpu_supports ("avx2") &&
-         __builtin_cpu_supports ("popcnt");
+  return pair_avx2 (32) && cells_avx2 () && numeric_avx2 (4) && counts_avx2 () && stumps_avx2 () &&
+         stump_trees_avx2 () && __builtin_cpu_supports ("avx2") && __builtin_cpu_supports ("popcnt");
 }
 
 static int has_avx512 (void) {
-  return pair_avx512 (32) && cells_avx512 () && numeric_avx512 (4) && counts_avx512 () &&
-         __builtin_cpu_supports ("avx512f") && __builtin_cpu_supports ("avx512bw") &&
+  return pair_avx512 (32) && cells_avx512 () && numeric_avx512 (4) && counts_avx512 () && stumps_avx512 () &&
+         stump_trees_avx512 () && __builtin_cpu_supports ("avx512f") && __builtin_cpu_supports ("avx512bw") &&
          __builtin_cpu_supports ("avx512dq") && __builtin_cpu_supports ("avx512vl") &&
          __builtin_cpu_supports ("avx512bitalg") && __builtin_cpu_supports ("avx512vpopcntdq") &&
          __builtin_cpu_supports ("avx512vbmi2") && __builtin_cpu_supports ("popcnt");
@@ -109,6 +109,20 @@ const struct numeric_kernel *simd_numeric_kernel (enum simd set, int cell_bytes)
   return set >= simd_avx512     ? numeric_avx512 (cell_bytes)
          : set == simd_avx2     ? numeric_avx2 (cell_bytes)
          : set == simd_portable ? numeric_portable (cell_bytes)
+                                : NULL;
+}
+
+const struct stump_trees *simd_stump_trees (enum simd set) {
+  return set >= simd_avx512     ? stump_trees_avx512 ()
+         : set == simd_avx2     ? stump_trees_avx2 ()
+         : set == simd_portable ? stump_trees_portable ()
+                                : NULL;
+}
+
+const struct stumps *simd_stumps (enum simd set) {
+  return set >= simd_avx512     ? stumps_avx512 ()
+         : set == simd_avx2     ? stumps_avx2 ()
+         : set == simd_portable ? stumps_portable ()
                                 : NULL;
 }
 

@@ -4,7 +4,9 @@
    - cells_*: the four cells of a pair of tests, for classes and squared losses (cells.h)
    - products_amx: pair sums as matrix products, for large weights (products.h)
    - numeric_*: sweeps over columns of numbers (numeric_kernel.h)
+   - stump_trees_*: best stumps for several objectives at once, for coupled sums over numbers (stump_trees.h)
    - counts_*: counting over bit sets, for the cover states and the shallow search (counts.h)
+   - stumps_*: the best stumps on both sides of every test, for coupled requirements (stumps.h)
 
    Files ending in _body.h hold what the instruction sets share and are included once for each of them. Only these files
    are compiled for processors that not everybody has. This header is the one place that chooses among them, at run
@@ -17,6 +19,8 @@
 #include "simd/numeric_kernel.h"
 #include "simd/pair_kernel.h"
 #include "simd/products.h"
+#include "simd/stump_trees.h"
+#include "simd/stumps.h"
 
 /* Instruction sets, in increasing order; the numbers are the values of the option `kernel`. */
 enum simd { simd_none, simd_portable, simd_avx2, simd_avx512, simd_amx };
@@ -30,6 +34,8 @@ enum simd simd_select (int64_t wanted, enum simd most);
 const struct pair_kernel *simd_pair_kernel (enum simd, int lane_bits);
 const struct cells *simd_cells (enum simd);
 const struct numeric_kernel *simd_numeric_kernel (enum simd, int cell_bytes);
+const struct stump_trees *simd_stump_trees (enum simd);
+const struct stumps *simd_stumps (enum simd);
 /* Programs without an option `kernel` use these: never NULL. */
 const struct counts *simd_counts (void);
 

@@ -15,7 +15,7 @@ from treeml.studies.comparison.record import Record, has_tree, is_refused
 Row = Mapping[str, Any]
 COLUMNS = (
     "back-end", "status", "objective", "bound", "gap", "first tree (s)", "best tree (s)", "proof (s)",
-    "model built (s)", "total (s)", "memory", "verified", "reason",
+    "model built (s)", "total (s)", "memory", "verified", "certified", "reason",
 )  # fmt: skip
 IDENTITY = {"spec": "spec", "data": "data", "repeat": "run"}
 
@@ -24,7 +24,9 @@ def rows_of(records: Sequence[Record]) -> list[Row]:
     """One line per record; the spec, the data and the number of the run only if there are several."""
     headings = _telling(records)
     rows = [{**_identity(record, headings), **_row(record)} for record in records]
-    return [{name: row.get(name) for name in [*(IDENTITY[each] for each in headings), *COLUMNS]} for row in rows]
+    is_asked = any("certificate" in record for record in records)
+    columns = [name for name in COLUMNS if is_asked or name != "certified"]
+    return [{name: row.get(name) for name in [*(IDENTITY[each] for each in headings), *columns]} for row in rows]
 
 
 class Show(Protocol):
@@ -73,6 +75,7 @@ def _row(record: Record) -> Row:
         "total (s)": _seconds(record["seconds"]),
         "memory": _megabytes(record.get("peak_memory")),
         "verified": "yes" if record["verified"] else "NO" if record.get("unverified") or has_tree(record) else "",
+        "certified": _certified(record),
         "reason": record.get("because") or _reused(record) or _reason(record),
     }
 
@@ -96,6 +99,13 @@ def _reused(record: Record) -> str:
     params = source.get("params", {})
     told = [f"{name} = {value}" for name, value in params.items() if record["params"].get(name) != value]
     return f"by the proof for {', '.join(told)}"
+
+
+def _certified(record: Record) -> str:
+    made = record.get("certificate")
+    if made is None:
+        return str(record.get("certificate_refused", ""))
+    return f"{made['claim']} by {made['claims']} claims, checked in {made['checked']['seconds']:.2f} s"
 
 
 def _reason(record: Record) -> str:

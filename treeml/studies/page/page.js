@@ -377,6 +377,7 @@
     if (result.objective !== null) line.append(fact("objective", list(result.objective)));
     if (result.bound !== null && result.status === "feasible") line.append(fact("bound", readable(result.bound)));
     if (tree) line.append(fact("verified", result.verified ? "yes, recomputed from the rows" : "NO", result.verified ? "good" : "bad"));
+    if (result.certificate) line.append(fact("certified", `by ${result.certificate.claims} claims, checked in ${seconds(result.certificate.checked.seconds)} s`, "good"));
     line.append(fact("back-end", `${result.backend}, ${seconds(result.seconds)} s`));
     if (result.requirements && result.requirements.length) {
       const exact = about.requirements || [];

@@ -1,0 +1,177 @@
+"""Specifications -> certificates that both checkers accept, or a sentence that says what is not covered."""
+
+import gzip
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from certificate_attack import by_reference, reference
+from click.testing import CliRunner
+
+import treeml as tml
+from treeml.cli.main import treeml as command
+from treeml.lang.diagnostic import RefusedError
+from treeml.solving.certificates.certify import Certificate, certify
+from treeml.solving.certificates.check import Verdict, check_text
+from treeml.solving.pipeline import prepare
+
+DATA = Path(__file__).resolve().parents[2] / "examples" / "plain" / "heart.csv"
+SMALL = """a,b,color,age,w,y,z
+1,0,red,20,1.5,yes,1.5
+1,1,blue,30,2,no,2.5
+0,1,green,41,0.5,yes,0.25
+0,0,red,35,1,maybe,3
+1,0,blue,52,1,no,1
+0,1,green,?,2.5,yes,4.75
+1,1,red,28,1,no,2
+0,0,blue,61,1,maybe,3.5
+1,0,green,47,3,yes,0.5
+0,1,red,33,1,no,6
+"""
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    path = tmp_path / "small.csv"
+    path.write_text(SMALL)
+    return path
+
+
+def certified(text: str, path: Path, **options: object) -> tuple[tml.Result, Certificate]:
+    result = tml.parse(text).solve(path, **options)
+    made = result.certify()
+    assert made.checked.verdict is Verdict.VERIFIED
+    assert by_reference(reference(), path.read_bytes(), made.text) == "verified"
+    return result, made
+
+
+MISSING = "column age : number, missing separate\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "predict y\nminimize errors\nrequire depth <= 2",
+        "predict y\nmaximize accuracy\nrequire depth <= 3",
+        "predict y\nminimize errors + 0.5 * leaves\nrequire depth <= 3",
+        "predict y\nminimize errors then minimize leaves\nrequire depth <= 3",
+        "predict y\nminimize errors\nrequire depth <= 3\nrequire leaves <= 3",
+        "predict y\nminimize errors\nrequire leaves <= 4",
+        "predict y\nminimize errors\nrequire depth <= 3\nrequire support >= 2",
+        "predict y\nweight by w\nminimize errors\nrequire depth <= 2",
+        'predict y\ncost predict "no" when "yes" = 3\nminimize mistake_cost\nrequire depth <= 2',
+        "predict y\nbinarize color by subsets\nminimize errors\nrequire depth <= 2",
+        "predict y\nbinarize age at 30, 45\nminimize errors\nrequire depth <= 2",
+        'predict y\nminimize errors\nrequire depth <= 2\nrequire recall("yes") >= 75%',
+    ],
+)
+def test_optimal(text: str, small: Path) -> None:
+    _, made = certified(MISSING + text, small)
+    if "recall" not in text:  # a multiplier may leave a gap
+        assert made.claim == "optimal"
+
+
+def test_result_and_certificate_agree(small: Path) -> None:
+    result, made = certified(MISSING + "predict y\nminimize errors\nrequire depth <= 2", small)
+    assert made.objective == made.bound == Fraction(result.objective)
+
+
+def test_squared_loss_is_bounded_up_to_rounding(small: Path) -> None:
+    result, made = certified(MISSING + "predict z\nforbid split on w\nminimize squared_loss\nrequire depth <= 3", small)
+    assert made.claim == "bound"
+    assert made.bound is not None
+    assert made.bound <= result.exact.goals[0].value < made.bound + Fraction(8, 10**4)
+
+
+def test_nothing_is_feasible(small: Path) -> None:
+    text = MISSING + "predict y\nminimize leaves\nrequire depth <= 1\nrequire errors <= 1"
+    result, made = certified(text, small)
+    assert result.status.value == "infeasible"
+    assert made.claim == "infeasible"
+
+
+def test_a_worse_tree_gets_a_bound(small: Path) -> None:
+    model = tml.parse(MISSING + "predict y\nminimize errors\nrequire depth <= 2")
+    worse = tml.parse(MISSING + "predict y\nminimize errors\nrequire depth <= 1").solve(small).tree
+    best = model.solve(small)
+    dataset, _ = prepare(model, small)
+    made = certify(dataset, small, worse)
+    assert made.claim == "bound"
+    assert made.bound == best.objective < made.objective
+
+
+def test_a_stopped_search_gives_a_gap() -> None:
+    result = tml.parse("predict disease minimize errors require depth <= 4").solve(DATA)
+    made = result.certify(seconds=0.0)
+    assert made.claim == "bound"
+    assert made.bound <= made.objective == result.objective
+
+
+def test_other_back_ends_are_certified_natively() -> None:
+    result = tml.parse("predict disease minimize errors require depth <= 2").solve(DATA, backend="cpsat")
+    assert result.certify().claim == "optimal"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("predict disease minimize errors", "neither depth nor leaves are limited"),
+        ("predict disease minimize errors then minimize depth require depth <= 2", "depth is not covered"),
+        ("predict disease satisfy require depth <= 2 require errors <= 90", "nothing to prove"),
+        ("predict disease minimize errors require depth <= 2 require purity >= 60%", "is not covered"),
+        ("predict cholesterol minimize absolute_loss require depth <= 1", "the squared one"),
+    ],
+)
+def test_refusals_say_why(text: str, reason: str) -> None:
+    result = tml.parse(text).solve(DATA, within=20)
+    with pytest.raises(RefusedError) as refused:
+        result.certify()
+    assert any(reason in note for each in refused.value.diagnostics for note in each.notes)
+
+
+def test_rows_of_a_frame_are_refused() -> None:
+    import polars as pl
+
+    result = tml.parse("predict disease minimize errors require depth <= 1").solve(pl.read_csv(DATA))
+    with pytest.raises(RefusedError, match="no certificate"):
+        result.certify()
+
+
+def test_a_changed_row_is_noticed(tmp_path: Path) -> None:
+    made = tml.parse("predict disease minimize errors require depth <= 2").solve(DATA).certify()
+    lines = DATA.read_text().splitlines(keepends=True)
+    other = tmp_path / "heart.csv"
+    other.write_text("".join([lines[0], *(line.replace(",no\n", ",yes\n") for line in lines[1:])]))
+    assert check_text(other, made.text).verdict is Verdict.REJECTED
+
+
+def test_commands(tmp_path: Path) -> None:
+    spec, proof, kept = tmp_path / "spec.tml", tmp_path / "proof.cert.gz", tmp_path / "result.json"
+    spec.write_text(f'data "{DATA}"\npredict disease\nminimize errors\nrequire depth <= 2\n')
+    run = CliRunner()
+    done = run.invoke(command, ["solve", str(spec), "--certificate", str(proof), "-o", str(kept)])
+    assert done.exit_code == 0, done.output
+    assert "certified  by" in done.output
+    assert json.loads(kept.read_text())["certificate"]["checked"]["verdict"] == "verified"
+    for extra in ([], ["--reference"]):
+        assert run.invoke(command, ["check-certificate", str(DATA), str(proof), *extra]).exit_code == 0
+    text = gzip.decompress(proof.read_bytes())
+    (tmp_path / "false.cert").write_bytes(text.replace(b"\ndepth 2\n", b"\ndepth 3\n"))
+    assert run.invoke(command, ["check-certificate", str(DATA), str(tmp_path / "false.cert")]).exit_code == 5
+    (tmp_path / "odd.cert").write_bytes(b"treeml certificate 9\n")
+    assert run.invoke(command, ["check-certificate", str(DATA), str(tmp_path / "odd.cert")]).exit_code == 6
+    again = tmp_path / "again.cert"
+    done = run.invoke(command, ["certify", str(spec), "--tree", str(kept), "-o", str(again), "--json"])
+    assert done.exit_code == 0, done.output
+    assert again.read_bytes() == text
+
+
+def test_proofs_of_sat_under_the_same_command(tmp_path: Path) -> None:
+    clauses, proof = tmp_path / "x.cnf", tmp_path / "x.drup"
+    clauses.write_text("p cnf 1 2\n1 0\n-1 0\n")
+    proof.write_text("0\n")
+    run = CliRunner()
+    assert run.invoke(command, ["check-certificate", str(clauses), str(proof)]).exit_code == 0
+    clauses.write_text("p cnf 2 2\n1 0\n-2 0\n")
+    assert run.invoke(command, ["check-certificate", str(clauses), str(proof)]).exit_code == 5

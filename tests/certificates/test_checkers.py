@@ -1,0 +1,169 @@
+"""The two checkers: false statements are rejected, true ones accepted, and both always agree."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from certificate_attack import ROOT, Attack, by_program, by_reference, reference
+
+SANITIZERS = ["-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+
+
+def compiled(folder: Path, *flags: str) -> Path:
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("there is no C compiler")
+    program = folder / "checker"
+    warnings = ["-Wall", "-Wextra", "-Werror"]
+    done = subprocess.run(
+        [compiler, *flags, *warnings, ROOT / "checker" / "checker.c", "-o", program, "-lm"], check=False
+    )
+    if done.returncode and flags != ("-O2",):
+        pytest.skip("the compiler has no sanitizers")
+    assert done.returncode == 0
+    return program
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled(tmp_path_factory.mktemp("checker"), "-O2")
+
+
+def test_no_false_statement_is_accepted(program: Path, tmp_path: Path) -> None:
+    attack = Attack(41, program, tmp_path)
+    while attack.attempts < 300:
+        attack.one_problem(6)
+    assert attack.true > 5
+
+
+def test_damaged_files_have_the_same_verdict(program: Path, tmp_path: Path) -> None:
+    attack = Attack(42, program, tmp_path)
+    while attack.damaged < 300:
+        attack.corrupt_files(20)
+
+
+@pytest.mark.slow
+def test_sanitizers_find_nothing(tmp_path: Path) -> None:
+    attack = Attack(43, compiled(tmp_path, *SANITIZERS), tmp_path)
+    while attack.attempts < 1500:
+        attack.one_problem(6)
+    while attack.damaged < 3000:
+        attack.corrupt_files(20)
+
+
+def example() -> tuple[bytes, bytes]:
+    """The data and the certificate of the worked example in the documentation."""
+    page = (ROOT / "docs" / "certificates.md").read_text()
+    data, text = (re.search(f"```{kind}\n(.*?)```", page, re.S) for kind in ("csv", "text"))
+    assert data is not None
+    assert text is not None
+    return data[1].encode(), text[1].encode()
+
+
+def verdicts(program: Path, folder: Path, data: bytes, text: bytes) -> str:
+    path = folder / "data.csv"
+    path.write_bytes(data)
+    verdict = by_reference(reference(), data, text)
+    assert by_program(program, path, text) == verdict
+    return verdict
+
+
+def test_worked_example(program: Path, tmp_path: Path) -> None:
+    data, text = example()
+    assert verdicts(program, tmp_path, data, text) == "verified"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "verdict"),
+    [
+        (b"\n2 1 0 0\n", b"\n2 2 0 0\n", "rejected"),  # a bound that does not hold
+        (b"\n2 1 0 0\n", b"\n2 0 0 0\n", "rejected"),  # a bound that is not enough
+        (b"\n2 1 0 0\n", b"\n1 1 0 0\n", "rejected"),  # about smaller trees
+        (b"\n2 1 0 0\n", b"\n2 0 1 5 0\n", "rejected"),  # about some rows only
+        (b"value 2", b"value 1", "rejected"),
+        (b"tree 2 -2 -1", b"tree 2 -1 -2", "rejected"),
+        (b"tree 2 -2 -1", b"tree 2 -2", "rejected"),
+        (b"depth 2", b"depth 3", "rejected"),
+        (b"rows 11", b"rows 12", "rejected"),
+        (b"claims 1", b"claims 2", "rejected"),
+        (b"end\n", b"", "rejected"),
+        (b'"weekend" words', b'"weekday" words', "unsupported"),
+        (b'target "picnic"', b'target "wind"', "verified"),  # costs name the column, not the target: nothing changes
+        (b'class "no"', b'class "never"', "unsupported"),
+        (b"goal\n", b"goal price -1\n", "unsupported"),
+        (b"certificate 1", b"certificate 2", "unsupported"),
+        (b"separator", b"seperator", "unsupported"),
+        (b"claim optimal", b"claim bound 3", "rejected"),
+        (b"claim optimal", b"claim bound 1", "verified"),
+    ],
+)
+def test_changes_of_the_example(program: Path, tmp_path: Path, before: bytes, after: bytes, verdict: str) -> None:
+    data, text = example()
+    assert before in text
+    assert verdicts(program, tmp_path, data, text.replace(before, after)) == verdict
+
+
+@pytest.mark.parametrize(
+    ("cost", "verdict"),
+    [
+        (2**53 // 11 - 1, "verified"),  # the sum over 11 rows stays below 2^53
+        (2**53 // 11 + 1, "unsupported"),
+        (2**53, "unsupported"),
+        (10**16, "unsupported"),
+        (10**17, "unsupported"),  # too many digits
+        (2**63, "unsupported"),
+        (2**64 + 1, "unsupported"),  # a narrowing would make it 1
+    ],
+)
+def test_magnitudes(program: Path, tmp_path: Path, cost: int, verdict: str) -> None:
+    data, text = example()
+    text = text.replace(b"cost 0 1 ", b"cost 0 %d " % cost).replace(b"cost 1 0 ", b"cost %d 0 " % cost)
+    text = text.replace(b"value 2", b"value %d" % (2 * cost)).replace(b"\n2 1 0 0\n", b"\n2 %d 0 0\n" % cost)
+    assert verdicts(program, tmp_path, data, text) == verdict
+
+
+@pytest.mark.parametrize("price", [2**53 // 11 - 12, 2**53 // 11 + 1])
+def test_prices_of_leaves_are_bounded(program: Path, tmp_path: Path, price: int) -> None:
+    data, text = example()
+    leaf = text.replace(b"goal\n", b"goal price %d\n" % price).replace(b"tree 2 -2 -1", b"tree -1")
+    leaf = leaf.replace(b"value 2", b"value %d" % (5 + price)).replace(b"\n2 1 0 0\n", b"\n2 %d 0 0\n" % (4 + price))
+    expected = "verified" if 11 * price + 11 < 2**53 else "unsupported"
+    assert verdicts(program, tmp_path, data, leaf) == expected
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b"no,no,yes,yes\n", b"no,no,yes,yes,\n"),
+        (b"no,no,yes,yes\n", b'no,"no"x,yes,yes\n'),
+        (b"no,no,yes,yes\n", b'no,"no,yes,yes\n'),
+        (b"no,no,yes,yes\n", b"no,no,yes,\0yes\n"),
+        (b"no,no,yes,yes\n", b"no,no\r,yes,yes\n"),
+        (b"rain,wind", b"wind,wind"),
+        (b"rain,", b"\xef\xbb\xbfrain,"),
+        (b"no,no,yes,yes\n", b"\nno,no,yes,yes\n"),
+    ],
+)
+def test_odd_data_are_unsupported(program: Path, tmp_path: Path, before: bytes, after: bytes) -> None:
+    data, text = example()
+    assert verdicts(program, tmp_path, data.replace(before, after, 1), text) == "unsupported"
+
+
+def test_plain_variations_of_the_data_are_read(program: Path, tmp_path: Path) -> None:
+    data, text = example()
+    for made in (
+        data.replace(b"\n", b"\r\n"),
+        data + b"\n\n",
+        data.replace(b"no,", b' "no" ,').replace(b' "', b'"').replace(b'" ', b'"'),
+    ):
+        assert verdicts(program, tmp_path, made, text) == "verified"
+
+
+def test_checkers_stand_alone() -> None:
+    python = (ROOT / "checker" / "checker.py").read_text()
+    imported = set(re.findall(r"^(?:import|from) (\w+)", python, re.M))
+    assert imported <= {"gzip", "re", "sys", "zlib", "bisect", "itertools", "pathlib", "types", "numpy"}
+    included = set(re.findall(r"^#include (.+)$", (ROOT / "checker" / "checker.c").read_text(), re.M))
+    assert included <= {f"<{name}.h>" for name in ("math", "stdarg", "stdint", "stdio", "stdlib", "string")}

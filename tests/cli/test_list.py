@@ -1,0 +1,73 @@
+"""`treeml list`: what it prints, writes and answers."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+import treeml as tml
+from treeml.cli.main import treeml
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "list"
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> str:
+    shutil.copytree(EXAMPLE, tmp_path / "list")
+    return str(tmp_path / "list" / "list.tml")
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(treeml, ["list", *arguments])
+
+
+def test_it_counts_and_shows_the_first_tree(spec: str) -> None:
+    done = run(spec)
+    assert done.exit_code == 0
+    assert done.stdout.startswith("8 trees, best value 0.235: every tree up to 0.24675")
+    assert "tree 0, value 0.235:" in done.stdout
+    assert "tree 1" not in done.stdout
+
+
+def test_json_has_the_counts_and_the_trees(spec: str) -> None:
+    found = json.loads(run(spec, "--json", "--show", "3").stdout)
+    assert (found["count"], found["complete"]) == (8, True)
+    assert sum(trees for _, trees in found["histogram"]) == 8
+    assert len(found["trees"]) == 3
+    assert tml.Tree.from_json(found["trees"][0]["tree"]).depth == 2
+
+
+def test_options_replace_the_statement(spec: str) -> None:
+    assert json.loads(run(spec, "--most", "3", "--json", "--show", "0").stdout)["count"] == 3
+    wide = json.loads(run(spec, "--slack", "20%", "--json", "--show", "0").stdout)
+    assert wide["count"] > 8
+    like = json.loads(run(spec, "--like", "treefarms", "--json", "--show", "0").stdout)
+    assert (like["style"], like["limit"]) == ("treefarms", 0.24675)
+    wrong = run(spec, "--slack", "much")
+    assert wrong.exit_code == 2
+    assert "not a distance" in wrong.output
+
+
+def test_conditions_choose_and_the_set_is_written(spec: str, tmp_path: Path) -> None:
+    for name in ("kept.json", "kept.parquet"):
+        path = tmp_path / name
+        done = run(spec, "--where", "features_used <= 1", "--slack", "20%", "--by", "leaves", "-o", str(path))
+        assert done.exit_code == 0
+        kept = tml.TreeSet.read(path)
+        assert f"{kept.count:,} of them meet features_used <= 1" in done.stdout
+        assert all(len(tree.columns) <= 1 for tree in kept)
+        assert "best by leaves:" in done.stdout
+    assert run(spec, "-o", str(tmp_path / "no" / "folder.json")).exit_code != 0
+
+
+def test_exit_codes_say_whether_trees_are_known(spec: str) -> None:
+    late = run(spec, "--within", "0s")
+    assert late.exit_code not in (0, 2)
+    assert "ran out of time" in late.stdout
+    refused = run(spec, "--where", "no_such_measure <= 1")
+    assert refused.exit_code != 0
+    assert "no_such_measure" in refused.stderr

@@ -1,0 +1,173 @@
+"""Coupled requirements without a limit on depth -> Answer: depth 1, 2, 3 ... until no deeper tree can be better.
+
+Without the requirements the problem is additive, and the search for it needs no depth limit: its bound holds for every
+depth, and if its tree meets the requirements, it is the answer. Otherwise one coupled search is made for every depth,
+until a tree reaches that bound, deeper trees have so many leaves that they cost more, or no tree is deeper.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from math import ceil
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from treeml.backends.claims import BOUND, Evidence, Proof, combined, supporting
+from treeml.backends.contract import Answer, Deadline, OnProgress, Progress, Status, Stop
+from treeml.backends.native.coupled.requirements import limits_predictions
+from treeml.backends.native.flat_tree import STOP, tree_of
+from treeml.backends.native.run import NativeRun
+from treeml.problem.evaluate import evaluate_goals, meets_all
+from treeml.problem.terms import Predicted
+from treeml.problem.tree import Node
+
+if TYPE_CHECKING:
+    from treeml.backends.native.coupled.run import CoupledRun
+    from treeml.backends.native.coupled.task import CoupledTask
+    from treeml.backends.native.coupled.thresholds import CoupledThresholds
+    from treeml.native.coupled import Coupled
+    from treeml.native.solver import Found
+
+SHARE = 0.2  # of the time that is left, for the search without the requirements
+AT_MOST = 20.0  # seconds for it
+FIRST = 2.0  # seconds for a first tree, at most
+
+
+def by_depths(run: CoupledRun, solver: Coupled | CoupledThresholds, task: CoupledTask, deepest: int) -> Answer:
+    first = _first_tree(run, solver, task, deepest)
+    if first is not None and (first.status in ("optimal", "infeasible") or first.stop == "interrupted"):
+        return run.answered(first, task.objective)
+    relaxed = _without_requirements(run)
+    settled = _settled(run, relaxed)
+    if settled is not None:
+        return settled
+    depths = _Depths(run, task, relaxed)
+    if first is not None and not depths.take(first):
+        return depths.unproved(Stop.INTERRUPTED)
+    return depths.answer(solver, deepest)
+
+
+def _first_tree(run: CoupledRun, solver: Coupled | CoupledThresholds, task: CoupledTask, deepest: int) -> Found | None:
+    """A short search without a limit on depth, which finds good trees soon; only the search over columns has one."""
+    if run.kernel != "coupled numeric":
+        return None
+    return run.search(solver, task, deepest, run.start, seconds=min(FIRST, SHARE * run.limits.deadline.left()))
+
+
+def _without_requirements(run: CoupledRun) -> Answer:
+    """The answer to the problem without its limits on predictions."""
+    problem, limits = run.problem, run.limits
+    free = problem.asking(problem.goals, tuple(bound for bound in problem.bounds if not limits_predictions(bound)))
+    seconds = min(AT_MOST, SHARE * limits.deadline.left())
+    # Options of the coupled search mean nothing to the other kernels.
+    shorter = replace(limits, deadline=Deadline.after(seconds), options={}, gap=Fraction(0))
+    answer = NativeRun(free, shorter, None, _stopping(run), run.began).answer()
+    return replace(answer, evidence=combined("fewer requirements", answer.evidence))
+
+
+def _stopping(run: CoupledRun) -> OnProgress | None:
+    """A listener that only passes on whether the user wants to stop: the values here are not those of the problem."""
+    if run.on_progress is None:
+        return None
+    listener = run.on_progress
+    return lambda moment: listener(Progress(moment.seconds))
+
+
+def _settled(run: CoupledRun, relaxed: Answer) -> Answer | None:
+    """The relaxed answer where it answers the whole problem."""
+    if relaxed.status is Status.INFEASIBLE:
+        return relaxed
+    if relaxed.status is Status.OPTIMAL and relaxed.tree is not None and meets_all(run.problem, relaxed.tree):
+        return replace(relaxed, trace=tuple(run.trace))
+    return None
+
+
+class _Depths:
+    """The loop over depths, with the best tree so far and the bound that holds for all depths."""
+
+    def __init__(self, run: CoupledRun, task: CoupledTask, relaxed: Answer) -> None:
+        self.run, self.task, self.problem = run, task, run.problem
+        self.tree: Node | None = None
+        self.cost: int | None = None  # of the tree, in the whole numbers of the search
+        self.proofs: list[Evidence] = []
+        self.bound: Fraction | None = None
+        self.bound_by: Proof = ()
+        if relaxed.bound is not None and len(self.problem.goals) == 1:
+            self.bound, self.bound_by = relaxed.bound, supporting(relaxed.evidence, BOUND)
+        self.least = Predicted(task.values[0]).lower_bound(self.problem, Fraction(1), row_by_row=False)
+        self.statistics: dict[str, float] = {}
+
+    def answer(self, solver: Coupled | CoupledThresholds, deepest: int) -> Answer:
+        run, start = self.run, self.run.start
+        run.tells = False  # a bound for one depth does not hold for deeper trees
+        for depth in range(deepest + 1):
+            below = None if self.cost is None else self.cost - 1
+            found = run.search(
+                solver, self.task, depth, start if self.tree is None else None, lower=self.lower, upper=below
+            )
+            goes_on = self.take(found)
+            if found.status not in ("optimal", "infeasible"):
+                return self.unproved(STOP[found.stop])
+            self.proofs += run.ended
+            if self.tree is not None and not self.problem.goals:
+                return self.proved((Evidence("no goal"),))
+            if self.is_reached:
+                return self.proved(combined("bound meets tree", self.bound_by))
+            if self.is_dearer_below(depth):
+                return self.proved(combined("level by level", self.proofs, "depth"))
+            if not goes_on:
+                return self.unproved(Stop.INTERRUPTED)
+        return self.proved(run.ended)  # no tree is deeper, so the last search was over all of them
+
+    @property
+    def lower(self) -> int | None:
+        """No tree costs less, in the whole numbers of the search."""
+        if self.bound is None:
+            return None
+        objective = self.task.objective
+        return ceil((self.bound - objective.constant) * objective.scale)
+
+    @property
+    def is_reached(self) -> bool:
+        return self.bound is not None and self.tree is not None and self.values[0] <= self.bound
+
+    @property
+    def values(self) -> tuple[Fraction, ...]:
+        assert self.tree is not None
+        return evaluate_goals(self.problem, self.tree)
+
+    def is_dearer_below(self, depth: int) -> bool:
+        """Does every deeper tree cost at least as much as the best one, because of its leaves?"""
+        price = int(self.task.objective.price)
+        return self.cost is not None and price > 0 and self.least + price * (depth + 2) >= self.cost
+
+    def take(self, found: Found) -> bool:
+        """Keeps the tree of a search; False if the listener wants to stop."""
+        for name, number in self.run.statistics(found, None, None).items():
+            self.statistics[name] = self.statistics.get(name, 0) + number
+        if not len(found.test) or found.value is None or (self.cost is not None and found.value >= self.cost):
+            return True
+        self.tree, self.cost = tree_of(found, self.problem), int(found.value)
+        if not self.problem.goals:
+            return True
+        moment = Progress(monotonic() - self.run.began, self.values[:1], self.bound, self.tree, evidence=self.bound_by)
+        self.run.trace.append(moment)
+        return self.run.on_progress is None or self.run.on_progress(moment) is not False
+
+    def proved(self, evidence: Proof) -> Answer:
+        common: dict[str, Any] = {"trace": tuple(self.run.trace), "statistics": self.statistics}
+        if self.tree is None:
+            return Answer(Status.INFEASIBLE, Stop.PROVED, evidence=evidence, **common)
+        values = self.values
+        bound = values[-1] if values else None
+        return Answer(Status.OPTIMAL, Stop.PROVED, self.tree, values, bound, evidence=evidence, **common)
+
+    def unproved(self, stop: Stop) -> Answer:
+        common: dict[str, Any] = {"trace": tuple(self.run.trace), "statistics": self.statistics}
+        if self.tree is None:
+            return Answer(Status.UNKNOWN, stop, bound=self.bound, evidence=self.bound_by, **common)
+        bound = None if self.bound is None else min(self.bound, self.values[0])
+        return Answer(
+            Status.FEASIBLE, stop, self.tree, self.values, bound, bounded_goal=0, evidence=self.bound_by, **common
+        )

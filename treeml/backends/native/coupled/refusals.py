@@ -1,0 +1,61 @@
+"""Problem with coupled requirements -> reasons why the coupled search cannot solve it, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from treeml.backends.contract import Refusal
+from treeml.backends.native.coupled.requirements import limits_predictions
+from treeml.backends.native.coupled.task import MOST, read_coupled
+from treeml.backends.native.goals import scaled_cost
+from treeml.problem.magnitudes import largest
+from treeml.problem.problem import Problem
+from treeml.problem.terms import Custom, Loss, TestCost
+
+MOST_SUMS, MOST_CLASSES = 8, 32  # as in treeml/native/coupled/search.h
+WHAT = {
+    TestCost: "costs of tests",
+    Loss: "a loss of numbers",
+    Custom: "a function of the user",
+}
+
+
+def coupled_refusals(problem: Problem) -> Iterator[Refusal]:
+    for goal in problem.goals:
+        feature = f"the goal {goal.text}" if goal.text else "the goal"
+        for _, term in goal.sum.parts:
+            for kind, words in WHAT.items():
+                if isinstance(term, kind):
+                    yield Refusal(feature, f"native does not minimize {words} beside a requirement on all predictions")
+                    return
+    if problem.classes > MOST_CLASSES:
+        yield Refusal(f"{problem.classes} classes", f"the coupled search of native takes up to {MOST_CLASSES} of them")
+        return
+    if _surely_fits(problem):
+        return
+    try:
+        sums = read_coupled(problem).sums
+    except OverflowError as error:
+        yield Refusal("the size of the numbers", str(error), "round the weights or costs to fewer digits")
+        return
+    if sums > MOST_SUMS:
+        yield Refusal(
+            f"{sums} limited sums over the predictions",
+            f"the coupled search of native takes up to {MOST_SUMS} of them",
+            "join small groups in a new column, and compare those",
+        )
+
+
+def _surely_fits(problem: Problem) -> bool:
+    """Is it plain from the largest numbers alone that the search takes all sums? Reading the task costs more."""
+    bounded = [scaled_cost(bound.sum) for bound in problem.bounds if limits_predictions(bound)]
+    if len(bounded) > MOST_SUMS or len(problem.goals) > 1:
+        return False
+    whole = 1
+    for goal in problem.goals:
+        if goal.sum.kinds() != {"Predicted"}:
+            return False
+        factor, term = goal.sum.parts[0]
+        whole = abs((factor * getattr(term, "scale", 1)).numerator)
+        bounded.append(scaled_cost(goal.sum))
+    return all(each is not None and 2 * whole * largest(each[1]) * problem.rows <= MOST for each in bounded)

@@ -1,0 +1,63 @@
+"""Problem -> does it need the coupled search, and without the requirements that every tree meets?"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from treeml.backends.native.goals import at_most, kind, scaled_cost
+from treeml.problem.magnitudes import row_ends
+from treeml.problem.problem import Bound, Problem
+from treeml.problem.terms import Predicted
+
+
+def limits_predictions(bound: Bound) -> bool:
+    """Does the bound limit a sum over the predictions, and nothing else?"""
+    return kind(bound) is Predicted
+
+
+def is_coupled(problem: Problem) -> bool:
+    """Does a limited sum over the predictions couple the leaves?
+
+    It does not if one sum is limited in one direction and nothing else depends on the predictions: then every leaf
+    takes the label that is best for this sum.
+    """
+    predicted = [bound for bound in problem.bounds if limits_predictions(bound)]
+    if not predicted:
+        return False
+    if any(bound.sense == "=" for bound in predicted) or not _alike(predicted):
+        return True
+    return bool(problem.goals) and not all(_same_cost(problem, bound) for bound in predicted)
+
+
+def without_idle(problem: Problem) -> Problem:
+    """The problem without limits on predictions that every tree meets, seen from the least and the greatest sum."""
+    kept = tuple(bound for bound in problem.bounds if not (limits_predictions(bound) and _is_idle(bound)))
+    return problem if len(kept) == len(problem.bounds) else problem.asking(problem.goals, kept)
+
+
+def _is_idle(bound: Bound) -> bool:
+    scaled = scaled_cost(bound.sum)
+    assert scaled is not None
+    low, high = sorted(scaled[0] * end for end in row_ends(scaled[1]))
+    limit = bound.limit - bound.sum.constant
+    return (bound.sense == ">=" or high <= limit) and (bound.sense == "<=" or low >= limit)
+
+
+def _alike(bounds: list[Bound]) -> bool:
+    first = at_most(bounds[0])
+    others = [at_most(bound) for bound in bounds[1:]]
+    return all(first[0] * other[0] > 0 and np.array_equal(first[1], other[1]) for other in others)
+
+
+def _same_cost(problem: Problem, bound: Bound) -> bool:
+    """Is the bounded sum a positive multiple of the only goal, or is the only goal the number of leaves?"""
+    if len(problem.goals) != 1:
+        return False
+    goal = problem.goals[0].sum
+    if goal.kinds() == {"Leaves"}:
+        return True
+    theirs = scaled_cost(goal)
+    if theirs is None or goal.kinds() != {"Predicted"} or bound.sense == "=":
+        return False
+    mine = at_most(bound)
+    return mine[0] * theirs[0] > 0 and (mine[1] is theirs[1] or np.array_equal(mine[1], theirs[1]))

@@ -1,0 +1,168 @@
+"""Problem with coupled requirements, limits -> Answer, by the coupled search in C."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treeml.backends.contract import Answer, Status, Stop
+from treeml.backends.native.coupled.task import CoupledTask, read_coupled
+from treeml.backends.native.flat_tree import flat_tree, labels_of, tree_of
+from treeml.backends.native.goals import floor
+from treeml.backends.native.inputs import forbidden_features, is_impossible, search_settings
+from treeml.backends.native.run import NativeRun
+from treeml.problem.evaluate import evaluate_goals, meets_all
+from treeml.problem.magnitudes import row_ends
+from treeml.problem.problem import Problem
+from treeml.problem.shapes import deepest
+from treeml.problem.tree import Node
+
+if TYPE_CHECKING:
+    from treeml.backends.native.coupled.thresholds import CoupledThresholds
+    from treeml.native.coupled import Coupled
+    from treeml.native.solver import Found
+
+DEEP, DEEP_ON_COLUMNS = 3, 4  # from this depth on, smaller depths may come first,
+SHORT = 0.3  # if a search has not ended after this many seconds
+DEEPEST_AT_ONCE = 4  # up to this depth that follows from the rows, one search is made; beyond it, one for every depth
+
+
+@dataclass
+class CoupledRun(NativeRun):
+    """One search, or one for every depth where the problem limits none."""
+
+    kernel: str = "coupled"
+
+    def answer(self) -> Answer:
+        from treeml.backends.native.coupled.depths import by_depths  # imported here: it uses this class
+
+        task = read_coupled(self.problem)
+        settings = self.settings(task)
+        if task.excluded is not None or is_impossible(self.problem, settings):
+            return self.answered(None, task.objective)
+        depth = depth_of(self.problem)
+        is_given = self.problem.max_depth is not None
+        try:
+            solver = self.solver(task)
+        except MemoryError:
+            return self.without_memory(task)
+        try:
+            if not is_given and depth > DEEPEST_AT_ONCE:
+                return by_depths(self, solver, task, depth)
+            found = self.deepened(solver, task, depth)
+        except MemoryError:
+            return self.without_memory(task)
+        finally:
+            solver.close()
+        return self.answered(found, task.objective, self.bound_of(found, task))
+
+    def bound_of(self, found: Found, task: CoupledTask) -> Fraction | None:
+        """The bound of a search that has no tree yet; `answered` reads that of the others."""
+        if found.bound is None or found.status != "unknown" or not self.problem.goals:
+            return None
+        return self.first_goal(task.objective, Fraction(found.bound), task.objective.later_most)
+
+    def without_memory(self, task: CoupledTask) -> Answer:
+        """The answer if not even the data fit in the memory allowed: the start, if it is one."""
+        if self.start is None or not meets_all(self.problem, self.start):
+            return Answer(Status.UNKNOWN, Stop.MEMORY)
+        return Answer(Status.FEASIBLE, Stop.MEMORY, self.start, evaluate_goals(self.problem, self.start))
+
+    def deepened(self, solver: Coupled | CoupledThresholds, task: CoupledTask, depth: int) -> Found:
+        """A search of this depth. If it takes long, smaller depths come first: they take a fraction of the time, and
+        their best tree is what a search that runs out of time has to offer."""
+        if depth < (DEEP_ON_COLUMNS if self.kernel == "coupled numeric" else DEEP):
+            return self.search(solver, task, depth, self.start)
+        first = self.search(solver, task, depth, self.start, seconds=SHORT)
+        if first.stop != "time" or self.limits.deadline.passed:
+            return first
+        tree = tree_of(first, self.problem) if len(first.test) else self.start
+        tells, self.tells = self.tells, False  # a bound for one depth does not hold for deeper trees
+        for shallow in range(2, depth):
+            found = self.search(solver, task, shallow, tree)
+            tree = tree_of(found, self.problem) if len(found.test) else tree
+            if found.stop != "proved":
+                break
+        self.tells = tells
+        return self.search(solver, task, depth, tree, lower=_whole(first.bound))
+
+    def settings(self, task: CoupledTask) -> dict[str, Any]:
+        return search_settings(self.problem, task.objective, self.limits, self.kernel)
+
+    def solver(self, task: CoupledTask) -> Coupled | CoupledThresholds:
+        problem, forbidden = self.problem, forbidden_features(self.problem)
+        if self.kernel == "coupled numeric":
+            from treeml.backends.native.coupled.thresholds import CoupledThresholds  # imported here: start-up time
+
+            return CoupledThresholds(problem, task.values, forbidden)
+        from treeml.native.coupled import Coupled  # imported here: start-up time
+
+        return Coupled(
+            problem.bits,
+            task.values,
+            count=problem.count,
+            columns=np.array([test.feature for test in problem.tests], dtype=np.int32),
+            forbidden=np.array([test.feature in forbidden for test in problem.tests], dtype=np.uint8),
+        )
+
+    def search(
+        self,
+        solver: Coupled | CoupledThresholds,
+        task: CoupledTask,
+        depth: int,
+        start: Node | None,
+        lower: int | None = None,
+        seconds: float = inf,
+        upper: int | None = None,
+    ) -> Found:
+        """One search; no tree costs less than `lower`, and only trees that cost at most `upper` are of interest."""
+        from treeml.native.solver import Found  # imported here: start-up time
+
+        least = row_ends(task.values[0])[0] + int(task.objective.price)
+        lower = least if lower is None else max(lower, least)
+        if task.most is not None:
+            upper = task.most if upper is None else min(upper, task.most)
+        begin = None
+        if start is not None and meets_all(self.problem, start):
+            begin = (*flat_tree(start), labels_of(start))
+        found = solver.solve(
+            task.low,
+            task.high,
+            **{**self.settings(task), "depth": depth},
+            seconds=min(seconds, self.limits.deadline.left()),
+            upper=upper,
+            lower=lower,
+            start=begin,
+            on_progress=lambda seconds, value, bound: self.progress(task.objective, value, bound),
+        )
+        return Found(
+            status=found.status,
+            stop=found.stop,
+            value=found.value,
+            bound=found.bound,
+            test=found.test,
+            left=found.left,
+            right=found.right,
+            label=found.label,
+            statistics=found.statistics,
+            kernel=found.kernel,
+        )
+
+
+def _whole(bound: int | Fraction | None) -> int | None:
+    return None if bound is None else int(bound)
+
+
+def depth_of(problem: Problem) -> int:
+    """The depth limit of the problem, or else one that follows from its rows, tests and other limits."""
+    if problem.max_depth is None:
+        return deepest(problem)
+    limits = [problem.max_depth, len(problem.tests)]
+    leaves = problem.bound_on("Leaves", "<=")
+    if leaves is not None:
+        limits.append(floor(leaves) - 1)
+    return max(0, min(limits))

@@ -1,0 +1,165 @@
+"""Problem -> CoupledTask: its goals as one cost and its limited sums, all in whole numbers.
+
+A sum over the predictions has many equal forms: parity between two groups is limited twice, once in each direction,
+and recall is one minus the rate of misses. Every sum is brought to one form first (class 0 counts nothing, no common
+divisor, the first entry positive), so that all limits on it become one pair of a lower and an upper limit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import ceil, floor
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treeml.backends.native.coupled.requirements import limits_predictions
+from treeml.backends.native.goals import NativeObjective, objective_of, scaled_cost
+from treeml.problem.magnitudes import added, common_divisor, largest, row_ends, row_reach
+from treeml.problem.problem import Bound, Problem
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Whole = NDArray[np.int64]
+
+MOST_IN_COLUMNS = 2**40  # the same for the search over columns, which multiplies them in doubles
+MOST = 2**56  # no cost and no limited sum of any tree may be larger: the search multiplies and adds them in 64 bits
+
+
+@dataclass(eq=False, slots=True)
+class LimitedSum:
+    """A sum of `cost[row, predicted class]` over all rows, with its limits and the requirements that they are from."""
+
+    cost: Whole
+    low: int | None = None
+    high: int | None = None
+    names: list[str] = field(default_factory=list)
+
+    def limit(self, low: int | None, high: int | None, name: str) -> None:
+        """Adds limits; the strictest ones stay."""
+        if low is not None:
+            self.low = low if self.low is None else max(self.low, low)
+        if high is not None:
+            self.high = high if self.high is None else min(self.high, high)
+        if name not in self.names:
+            self.names.append(name)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class CoupledTask:
+    """The goals as one objective, and every limited sum that is a restriction.
+
+    `excluded`: the name of a requirement that no labels of the rows meet, seen without a search; None if there is none.
+    """
+
+    objective: NativeObjective
+    values: Whole  # (1 + sums) x rows x classes: the cost first
+    low: tuple[int | None, ...]
+    high: tuple[int | None, ...]
+    most: int | None  # the largest cost of interest, where a requirement limits the goal itself
+    excluded: str | None
+
+    @property
+    def sums(self) -> int:
+        return len(self.low)
+
+
+def read_coupled(problem: Problem) -> CoupledTask:
+    """The task of a problem with requirements on predictions; OverflowError if its numbers are too large."""
+    objective = objective_of(problem)
+    cost = np.zeros((problem.rows, problem.classes), np.int64) if objective.cost is None else objective.cost
+    _check_size(row_reach(cost) + abs(int(objective.price)) * max(1, problem.rows))
+    found: dict[bytes, LimitedSum] = {}
+    excluded = None
+    for bound in problem.bounds:
+        if limits_predictions(bound) and not _add(bound, found):
+            excluded = bound.name
+    most, kept = _limit_of_goal(objective, cost, found), []
+    for limited in found.values():
+        least, greatest = row_ends(limited.cost)
+        low = None if limited.low is None or limited.low <= least else limited.low
+        high = None if limited.high is None or limited.high >= greatest else limited.high
+        if (low is not None and low > greatest) or (high is not None and high < least) or _crossed(low, high):
+            excluded = limited.names[-1]
+        if low is not None or high is not None:
+            kept.append((limited.cost, low, high))
+    values = np.ascontiguousarray(np.stack([cost, *(each for each, _, _ in kept)]), dtype=np.int64)
+    lows, highs = tuple(low for _, low, _ in kept), tuple(high for _, _, high in kept)
+    return CoupledTask(objective, values, lows, highs, most, excluded)
+
+
+def has_small_sums(problem: Problem) -> bool:
+    """Are the cost and all limited sums small enough for the search over columns of numbers?"""
+    try:
+        task = read_coupled(problem)
+    except OverflowError:
+        return False
+    reach = row_reach(task.values[0]) + abs(int(task.objective.price)) * problem.rows
+    return max(reach, *(row_reach(values) for values in task.values)) <= MOST_IN_COLUMNS
+
+
+def _crossed(low: int | None, high: int | None) -> bool:
+    return low is not None and high is not None and low > high
+
+
+def _add(bound: Bound, found: dict[bytes, LimitedSum]) -> bool:
+    """Adds the limits of a bound to its sum in normal form; False if its sum is constant and beyond the limit."""
+    scaled = scaled_cost(bound.sum)
+    assert scaled is not None
+    factor, cost = scaled
+    limit = bound.limit - bound.sum.constant
+    plain, steps, shift = normal_form(cost)
+    limit -= factor * shift
+    if not steps:
+        return (bound.sense == ">=" or limit >= 0) and (bound.sense == "<=" or limit <= 0)
+    quotient = limit / (factor * steps)
+    sense = bound.sense if factor * steps > 0 else {"<=": ">=", ">=": "<=", "=": "="}[bound.sense]
+    low = None if sense == "<=" else ceil(quotient)
+    high = None if sense == ">=" else floor(quotient)
+    found.setdefault(plain.tobytes(), LimitedSum(plain)).limit(low, high, bound.name)
+    return True
+
+
+def normal_form(cost: Whole) -> tuple[Whole, int, int]:
+    """(plain, steps, shift): the sum of `cost` is steps * the sum of `plain` + shift for every tree.
+
+    `steps` is 0 if the sum is the same for all trees. OverflowError if the numbers are too large for the search.
+    """
+    first = cost[:, :1]
+    if largest(cost) > 2**61:
+        raise OverflowError("its integers do not fit in 64 bits")
+    plain = cost - first
+    shift = added(first.ravel())
+    if not plain.any():
+        return plain, 0, shift
+    steps = common_divisor(plain)
+    if plain.flat[np.flatnonzero(plain)[0]] < 0:
+        steps = -steps
+    plain = np.ascontiguousarray(plain // steps)
+    _check_size(row_reach(plain))
+    return plain, steps, shift
+
+
+def _limit_of_goal(objective: NativeObjective, cost: Whole, found: dict[bytes, LimitedSum]) -> int | None:
+    """The largest cost that the upper limit on the goal's own sum allows, if there is one; that limit is then dropped.
+
+    A limit on what is minimized needs no sum of its own: the search looks for cheaper trees in any case.
+    """
+    if objective.price or objective.column_cost is not None or objective.cost is None or objective.first_weighs != 1:
+        return None
+    plain, steps, shift = normal_form(cost)
+    limited = found.get(plain.tobytes())
+    end = None if limited is None else limited.high if steps > 0 else limited.low
+    if not steps or limited is None or end is None:
+        return None
+    if steps > 0:
+        limited.high = None
+    else:
+        limited.low = None
+    return steps * end + shift
+
+
+def _check_size(reach: int) -> None:
+    if reach > MOST:
+        raise OverflowError("a sum over the predictions is too large for the coupled search")

@@ -1,0 +1,121 @@
+"""`treeml list`: a specification -> all its good trees, counted, and the first of them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from treeml.cli.options import (
+    INFEASIBLE,
+    NO_TREE,
+    data_option,
+    load_model,
+    output_options,
+    run_options,
+    set_option,
+    spec_argument,
+    untrusted_option,
+)
+from treeml.cli.output import Printer
+from treeml.solving.options import RunOptions
+
+if TYPE_CHECKING:
+    from treeml.model import Model
+    from treeml.studies.tree_sets.tree_set import TreeSet
+
+
+@click.command("list")
+@spec_argument
+@data_option
+@set_option
+@click.option("--most", type=click.IntRange(min=1), help="List so many trees, the best first.")
+@click.option("--slack", metavar="DISTANCE", help="List trees within this distance of the best: 2%, 3rows, 0.01.")
+@click.option("--like", metavar="PACKAGE", help="Count trees as another package does: treefarms.")
+@click.option("--where", "conditions", metavar="CONDITION", multiple=True, help="Keep the trees that meet this.")
+@click.option("--by", metavar="MEASURE", help="Show the tree that is best by this measure instead of the first ones.")
+@click.option("--show", type=click.IntRange(min=0), default=1, show_default=True, help="How many trees to show.")
+@run_options("within", "memory")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the set: trees.json or trees.parquet.")
+@output_options("as_json", "style", "quiet")
+@untrusted_option
+def command(
+    spec: Path,
+    data: str | None,
+    settings: tuple[str, ...],
+    most: int | None,
+    slack: str | None,
+    like: str | None,
+    conditions: tuple[str, ...],
+    by: str | None,
+    show: int,
+    options: RunOptions,
+    output: Path | None,
+    out: Printer,
+) -> None:
+    """List all good trees for SPEC: those that its `list` statement asks for."""
+    # imported here: start-up time
+    from treeml.studies.tree_sets.listing import list_trees
+    from treeml.studies.tree_sets.sources import TooManyTrees
+
+    with out.mistakes():
+        model = _asking(load_model(spec, settings), most, slack, like)
+        trees = list_trees(model, data, None, options)
+        out.warnings(trees.listed.warnings)
+        try:
+            kept = trees
+            for condition in conditions:
+                kept = kept.where(condition)
+            if output is not None:
+                _save(kept, output)
+            out.result(kept.to_json(show) if out.as_json else None, _text(trees, kept, conditions, by, show))
+        except TooManyTrees as error:
+            raise click.ClickException(str(error)) from error
+    known = trees.count or trees.listed.best is not None
+    sys.exit(0 if known else INFEASIBLE if not trees.listed.stop else NO_TREE)
+
+
+def _asking(model: Model, most: int | None, slack: str | None, like: str | None) -> Model:
+    """The model, with a `list` statement from the options instead of its own."""
+    if most is None and slack is None and like is None:
+        return model
+    from treeml.lang.syntax import ListTrees  # imported here: start-up time
+
+    own = next((node for node in model.statements if isinstance(node, ListTrees)), ListTrees())
+    model.statements = [node for node in model.statements if not isinstance(node, ListTrees)]
+    try:
+        model.list_trees(most, within=slack, like=own.style if like is None else like)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    made = model.statements.pop()
+    assert isinstance(made, ListTrees)
+    if most is None and slack is None:
+        made = ListTrees(own.most, own.within, made.style)
+    model.add(made)
+    return model
+
+
+def _save(trees: TreeSet, output: Path) -> None:
+    try:
+        trees.save(output)
+    except OSError as error:
+        raise click.FileError(str(output), error.strerror or str(error)) from error
+
+
+def _text(trees: TreeSet, kept: TreeSet, conditions: tuple[str, ...], by: str | None, show: int) -> str:
+    from treeml.solving.report import table_text  # imported here: start-up time
+
+    parts = [trees.statement, *trees.listed.notes]
+    if conditions:
+        parts.append(f"{kept.count:,} of them meet {' and '.join(conditions)}")
+    if kept.count and not conditions:
+        rows = [{"value": f"{value:g}", "trees": f"{number:,}"} for value, number in kept.histogram[:8]]
+        more = len(kept.histogram) - len(rows)
+        parts.append(table_text(rows) + (f"\nand {more:,} further values" if more > 0 else ""))
+    if by is not None and kept.count:
+        parts.append(f"best by {by}:\n{kept.best_by(by)}")
+    else:
+        parts += [f"tree {rank}, value {kept.value(rank):g}:\n{kept[rank]}" for rank in range(min(show, kept.count))]
+    return "\n\n".join(parts)
