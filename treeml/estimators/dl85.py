@@ -146,7 +146,8 @@ class DL85Search(DL85Arguments):
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """The shares of the classes in each row's leaf, if the estimator was fitted with classes.
 
-        >>> estimator.predict_proba(X[:3]).shape
+        >>> from treeml.dl85 import DL85Classifier
+        >>> DL85Classifier(max_depth=1).fit(X, y).predict_proba(X[:3]).shape
         (3, 2)
         """
         reached = self._leaves(X)

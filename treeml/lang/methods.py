@@ -94,6 +94,8 @@ FAMILIES: Mapping[str, Family] = {
                 MethodRule("criterion", "word", "the criterion", choices=_CRITERIA, example="gini"),
                 MethodRule("prune", "word", "the pruning", choices=_PRUNING, example="goal"),
                 MethodRule("price", "number", "the price of a leaf", Fraction(0), example="0.01"),
+                MethodRule("folds", "whole", "the number of folds", Fraction(2), _MOST, example="10"),
+                MethodRule("standard_errors", "number", "the number of standard errors", Fraction(0), example="1"),
                 MethodRule("confidence", "number", "the confidence", Fraction("1e-6"), Fraction("0.5"), example="0.25"),
             ),
             "native": (MethodRule("seconds", "number", "the time", Fraction("0.001"), unit="s", example="10"),),
