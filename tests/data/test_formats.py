@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from treeml.data.bind import bind
 from treeml.data.read import load
+from treeml.data.recognize import names_target
+from treeml.lang.diagnostic import DataError
 from treeml.lang.spec import ColumnSpec, Spec
 from treeml.measures.lower_dataset import lower
 
@@ -28,6 +31,38 @@ def test_cp4im_with_a_declared_column(tmp_path: Path) -> None:
     path = tmp_path / "tiny.txt"
     path.write_text("1 0 1\n0 1 1\n")
     assert load(path, {"x0": ColumnSpec("category")}).columns["x0"].type == "category"
+
+
+@pytest.mark.parametrize("header", ["4 2 3\n", "4\n2\n3\n"])
+def test_counted_rows(tmp_path: Path, header: str) -> None:
+    path = tmp_path / "tiny.txt"
+    path.write_text(header + "1.5 a 0\n2 b 1\n-3 a 2\n4 b 1\n")
+    table = load(path)
+    assert list(table.columns) == ["x0", "x1", "label"]
+    assert (table.target, table.rows) == ("label", 4)
+    assert table.columns["x0"].type == "number"
+    assert table.columns["x1"].type == "category"
+    assert table.columns["label"].values.tolist() == [0, 1, 2, 1]
+    assert names_target(path)
+    assert len(lower(bind(Spec(), table)).problem.goals) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [("3 1 2\n1 0\n2 1\n", "D419"), ("2 1 1\n1 0\n2 1\n", "D419"), ("2 1 2\n1 0\n2 3 1\n", "D406")],
+)
+def test_counted_rows_that_do_not_keep_their_numbers(tmp_path: Path, text: str, code: str) -> None:
+    path = tmp_path / "tiny.txt"
+    path.write_text(text)
+    with pytest.raises(DataError) as raised:
+        load(path)
+    assert raised.value.diagnostics[0].code == code
+
+
+def test_a_column_of_numbers_has_no_counts(tmp_path: Path) -> None:
+    path = tmp_path / "numbers.csv"
+    path.write_text("7\n1\n2\n3\n")
+    assert not names_target(path)
 
 
 def test_c45_from_either_file(tmp_path: Path) -> None:

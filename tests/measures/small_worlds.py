@@ -69,6 +69,9 @@ CLASS_USES = (
 NUMBER_USES = (
     Use("squared_loss"),
     Use("absolute_loss"),
+    Use("mse"),
+    Use("mean_absolute_error"),
+    Use("r2"),
     Use("quantile_loss", (Fraction("0.9"),)),
     Use("quantile_loss", (Fraction("0.25"),)),
 )

@@ -238,6 +238,13 @@ def slowly(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction | None:
             return Fraction(int(monotone_by_inputs(outcome.tree, use.arguments[0], use.arguments[1], str(positive))))
         case "squared_loss" | "absolute_loss" | "quantile_loss" | "cluster_loss":
             return slow_loss(use, dataset, leaves)
+        case "mse" | "r2":
+            squared = Use("squared_loss")
+            shared = slow_loss(squared, dataset, [rows]) if use.measure == "r2" else weight(rows)
+            part = slow_loss(squared, dataset, leaves) / shared if shared else Fraction(0)
+            return 1 - part if use.measure == "r2" else part
+        case "mean_absolute_error":
+            return slow_loss(Use("absolute_loss"), dataset, leaves) / weight(rows)
     raise AssertionError(use.measure)
 
 

@@ -12,10 +12,12 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
+from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from treeml import dl85
 from treeml.dl85 import DL85Booster, DL85Classifier, DL85Cluster, DL85Predictor
+from treeml.estimators.dl85_rounds import weigh_aglin, weigh_by_variance
 from treeml.sklearn import OptimalTreeClassifier
 
 
@@ -89,7 +91,62 @@ def test_a_predictor_has_values_of_its_own(data: Any) -> None:
     assert set(found.predict(X)) == {value(np.flatnonzero(X[:, found.tree_["feat"]] == side)) for side in (0, 1)}
     with pytest.raises(ValueError, match="needs an error_function"):
         DL85Predictor().fit(X)
+    with pytest.raises(ValueError, match="no shares of classes"):
+        found.predict_proba(X)
     assert set(DL85Predictor(error_function=error).fit(X).predict(X)) == {0, 1}
+
+
+def test_a_predictor_takes_the_class_from_the_users_pair(data: Any) -> None:
+    X, y = data
+
+    def majority(rows: list[int]) -> tuple[float, int]:
+        counts = np.bincount(y[list(rows)], minlength=2)
+        return float(counts.min()), int(counts.argmax())
+
+    found = DL85Predictor(max_depth=2, error_function=majority).fit(X)
+    classifier = DL85Classifier(max_depth=2).fit(X, y)
+    assert found.error_ == classifier.error_ == np.sum(found.predict(X) != y)
+    assert found.accuracy_ == pytest.approx(classifier.accuracy_)
+    assert "proba" not in found.tree_
+    for arguments in ({}, {"error_function": majority}, {"fast_error_function": lambda c: (min(c), c[1] > c[0])}):
+        known = DL85Predictor(max_depth=2, **arguments).fit(X, y)
+        assert known.error_ == classifier.error_
+        assert np.allclose(known.predict_proba(X).max(axis=1)[known.predict(X) == y].min(), 0.5, atol=0.5)
+        assert (known.predict_proba(X).argmax(axis=1) == known.predict(X)).mean() > 0.9
+
+
+def test_nodes_hold_the_shares_of_the_classes(data: Any) -> None:
+    X, y = data
+    found = DL85Classifier(max_depth=2).fit(X, y)
+    assert found.tree_["proba"] == pytest.approx([np.mean(y == 0), np.mean(y == 1)])
+    for row, shares in zip(X, found.predict_proba(X), strict=True):
+        node, inside = found.tree_, np.ones(len(X), dtype=bool)
+        while "feat" in node:
+            inside &= X[:, node["feat"]] == row[node["feat"]]
+            node = node["left"] if row[node["feat"]] == 1 else node["right"]
+            assert node["proba"] == pytest.approx([np.mean(y[inside] == 0), np.mean(y[inside] == 1)])
+        assert shares == pytest.approx(node["proba"])
+    assert "proba" not in str(found.base_tree_)
+
+
+def test_max_error_prunes_the_search() -> None:
+    chance = np.random.default_rng(8)
+    X = chance.integers(0, 2, (300, 20))
+    y = chance.integers(0, 2, 300)
+    free = DL85Classifier(max_depth=4).fit(X, y)
+    bounded = DL85Classifier(max_depth=4, max_error=free.error_ / 2).fit(X, y)
+    assert bounded.tree_ is None
+    assert bounded.lattice_size_ < free.lattice_size_
+
+    def majority(rows: list[int]) -> float:
+        return float(np.bincount(y[list(rows)], minlength=2).min())
+
+    calls = []
+    for most in (0, 20):
+        asked: list[int] = []
+        DL85Predictor(max_depth=2, max_error=most, error_function=lambda r, a=asked: a.append(1) or majority(r)).fit(X)
+        calls.append(len(asked))
+    assert calls[1] <= calls[0]
 
 
 def test_the_tree_has_the_format_of_the_library(data: Any) -> None:
@@ -99,7 +156,7 @@ def test_the_tree_has_the_format_of_the_library(data: Any) -> None:
     for row, predicted in zip(X, found.predict(X), strict=True):
         node = found.tree_
         while "feat" in node:
-            node = node["right"] if row[node["feat"]] == 1 else node["left"]
+            node = node["left"] if row[node["feat"]] == 1 else node["right"]  # as the library walks its own trees
         assert node["value"] == predicted
     todo = [found.tree_]
     while todo:
@@ -241,13 +298,70 @@ def test_a_booster_reaches_what_the_library_does(data: Any) -> None:
     assert clone(spread).regulator == 2.0
 
 
+def every_stump(X: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
+    """The signs of every tree of depth 1 or 0, one row for each."""
+    answers = [np.zeros(len(y), dtype=int), *X.T]
+    predicted = [np.where(answer == 1, a, b) for answer in answers for a in (0, 1) for b in (0, 1)]
+    return np.array([np.where(each == y, 1.0, -1.0) for each in predicted])
+
+
+def test_a_booster_by_sum_and_smallest_margin_is_the_best_of_all_forests(data: Any) -> None:
+    X, y = data
+    found = DL85Booster(model=dl85.MODEL_LP_AGLIN, regulator=5.0, opti_gap=1e-6).fit(X, y)
+    margins = np.array(found.margins_)
+    assert found.optimal_
+    assert found.objective_ == pytest.approx(margins.sum() + 5 * margins.min())
+    assert found.objective_ == pytest.approx(weigh_aglin(5.0)(every_stump(X, y)).value, abs=1e-4)
+    assert (found.predict(X) == y).mean() == found.accuracy_
+    assert found.get_nodes_count() <= 3 * found.n_estimators_
+
+
+def test_a_booster_with_a_kernel_is_the_best_of_all_forests(data: Any) -> None:
+    X, y = data
+    for gamma, factor in (("auto", 1 / 60), (0.3, 0.3), ("scale", 1 / (6 * X.var())), ("nscale", 1 / X.var())):
+        found = DL85Booster(model=dl85.MODEL_QP_MDBOOST, regulator=0.5, gamma=gamma, opti_gap=1e-6).fit(X, y)
+        kernel = np.exp(-factor * ((X[:, None, :] - X[None, :, :]) ** 2).sum(axis=2))
+        margins = np.array(found.margins_)
+        assert found.objective_ == pytest.approx(margins.sum() - margins @ kernel @ margins / 4)
+        every = weigh_by_variance(0.5, kernel)(every_stump(X, y))
+        assert found.objective_ == pytest.approx(every.value, abs=1e-3)
+
+
+def test_rounds_reach_the_proved_optimum_of_our_own_criteria(data: Any) -> None:
+    X, y = data
+    for model, regulator in ((dl85.MODEL_LP_RATSCH, 0.1), (dl85.MODEL_LP_DEMIRIZ, 0.2), (dl85.MODEL_QP_MDBOOST, 2.0)):
+        own = DL85Booster(model=model, regulator=regulator, opti_gap=1e-6).fit(X, y)
+        exact = DL85Booster(model=model, regulator=regulator, opti_gap=1e-6, base_estimator=DL85Classifier()).fit(X, y)
+        assert not exact.optimal_
+        if model == dl85.MODEL_QP_MDBOOST:
+            total = [float(np.sum(each.margins_) - 3600 / 59 * np.var(each.margins_)) for each in (own, exact)]
+            assert total[0] == pytest.approx(total[1], rel=1e-3)
+        else:
+            assert own.objective_ == pytest.approx(exact.objective_, abs=1e-4)
+
+
+def test_any_classifier_can_be_the_base(data: Any) -> None:
+    X, y = data
+    base = DecisionTreeClassifier(max_depth=2, random_state=0)
+    found = DL85Booster(model=dl85.MODEL_LP_RATSCH, regulator=0.1, base_estimator=base, max_iterations=5).fit(X, y)
+    assert 1 <= found.n_estimators_ <= 5
+    assert all(isinstance(each, DecisionTreeClassifier) for each in found.estimators_)
+    pairs = zip(found.estimator_weights_, found.estimators_, strict=True)
+    votes = sum(weight * (each.predict(X) == 1) for weight, each in pairs)
+    assert np.allclose(found.predict_proba(X)[:, 1], votes / found.estimator_weights_.sum())
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"model": dl85.MODEL_LP_AGLIN, "regulator": 1}, "is not here"),
+        ({"model": 7, "regulator": 1}, "is not here"),
+        ({"model": dl85.MODEL_LP_AGLIN, "regulator": -1}, "at least 0"),
+        ({"model": dl85.MODEL_LP_RATSCH, "gamma": 0.1}, "needs model=MODEL_QP_MDBOOST"),
+        ({"model": dl85.MODEL_QP_MDBOOST, "gamma": "none", "regulator": 1}, "is not here"),
+        ({"model": dl85.MODEL_LP_RATSCH, "error_function": len}, "error_function: not here"),
         ({"model": dl85.MODEL_LP_DEMIRIZ}, "regulator above 0"),
         ({"model": dl85.MODEL_LP_DEMIRIZ, "regulator": 1e-4}, "raise it"),
-        ({"model": dl85.MODEL_LP_RATSCH, "base_estimator": DL85Classifier()}, "base_estimator: not here"),
+        ({"model": dl85.MODEL_LP_RATSCH, "base_estimator": DL85Classifier(), "max_depth": 2}, "give them to base"),
         ({"model": dl85.MODEL_LP_RATSCH}, "different classes"),
     ],
 )

@@ -178,13 +178,14 @@ class Capabilities:
 class Option:
     """One option of a back-end, set by `solve with name(option = value)`."""
 
-    type: type  # int, float, bool or str
+    type: type  # int, float, Fraction, bool or str
     default: Any
     summary: str
     choices: tuple[str, ...] = ()
     low: float | None = None
     high: float | None = None
     writes: bool = False  # names a file to write; a path given in the text of a spec is confined to the spec's folder
+    of_goal: bool = False  # a value of the goal as the user wrote it; refused where a plan changes that goal
 
 
 @dataclass(frozen=True, slots=True)

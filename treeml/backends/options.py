@@ -43,7 +43,8 @@ def settle(backend: Backend, options: Mapping[str, Any]) -> dict[str, Any]:
     # Numbers in a specification arrive as fractions.
     known = taken(backend)
     kinds = {name: known[name].type for name in options}
-    return {name: kinds[name](value) if kinds[name] in (int, float) else value for name, value in options.items()}
+    numbers = (int, float, Fraction)
+    return {name: kinds[name](value) if kinds[name] in numbers else value for name, value in options.items()}
 
 
 def _option_mistake(backend: Backend, name: str, value: Any) -> Diagnostic | None:

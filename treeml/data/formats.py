@@ -1,8 +1,10 @@
-"""Files in three research formats -> Table: CP4IM text, C4.5 names and data, libsvm.
+"""Files in four research formats -> Table: CP4IM text, C4.5 names and data, libsvm, counted rows.
 
 CP4IM: one row per line, values 0 and 1 separated by spaces, the label first. C4.5: `stem.names` declares classes and
 attributes, `stem.data` holds the rows, the class last; either file may be named. libsvm: `label index:value ...`, what
-is not listed is 0. A file is told by its ending (.names, .libsvm, .svm) or by what its first lines look like.
+is not listed is 0. Counted rows (Shati, Cohen and McIlraith 2021): the numbers of rows, features and classes, then one
+row per line, its values separated by blanks, the class last. A file is told by its ending (.names, .libsvm, .svm) or by
+what its first lines look like.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from treeml.data.file_bytes import file_bytes
 from treeml.data.file_error import file_mistake
 from treeml.data.infer import InferenceNotes, infer
 from treeml.data.limits import ReadingLimits
-from treeml.data.recognize import recognized
+from treeml.data.recognize import header_of, recognized
 from treeml.data.table import BitColumns, Column, Table
 from treeml.lang.source import Span
 from treeml.lang.spec import UNDECLARED, ColumnSpec
@@ -38,7 +40,12 @@ _MOST_CELLS = 400_000_000
 
 def reader_for(path: Path, content: bytes) -> Reader | None:
     """The reader for a file, by its ending or its first lines; None for CSV."""
-    readers: dict[str | None, Reader] = {"C4.5": _read_c45, "libsvm": _read_libsvm, "CP4IM": _read_cp4im}
+    readers: dict[str | None, Reader] = {
+        "C4.5": _read_c45,
+        "libsvm": _read_libsvm,
+        "CP4IM": _read_cp4im,
+        "counted": _read_counted,
+    }
     return readers.get(recognized(path, content))
 
 
@@ -80,6 +87,47 @@ def _read_cp4im(
     return _bit_table(
         table[:, 1:], Column("label", "binary", table[:, 0].astype(np.int32), (0, 1)), path.name, 0, types
     )
+
+
+def _read_counted(
+    path: Path, content: bytes, types: Mapping[str, ColumnSpec], span: Span | None, limits: ReadingLimits
+) -> Table:
+    limits.size(path.name, span, _EACH * len(content))
+    lines = [line for line in content.split(b"\n") if line.strip()]
+    header = header_of(lines)
+    assert header is not None  # that is how the file was recognized
+    taken, (rows, features, classes) = header
+    limits.admit(path.name, span, rows, features + 1, _EACH * len(content))
+    table = [line.decode(errors="replace").split() for line in lines[taken:]]
+    wrong = next((number for number, cells in enumerate(table) if len(cells) != features + 1), None)
+    said = f"the first numbers promise {rows} rows, {features} features and {classes} classes"
+    if wrong is not None:
+        title = (
+            f"row {wrong + 1} of {path.name} has {len(table[wrong])} values, but {features} and a class are announced"
+        )
+        raise file_mistake("D406", title, said, path.name, span, helps=("give every row its values and its class",))
+    found = len({cells[-1] for cells in table})
+    if len(table) != rows or found > classes:
+        title = f"{path.name} holds {len(table)} rows and {found} classes"
+        raise file_mistake("D419", title, said, path.name, span, helps=("correct the numbers, or complete the rows",))
+    findings = InferenceNotes(path.name)
+    names = [*(f"x{number}" for number in range(features)), "label"]
+    columns: dict[str, Column] = {}
+    for place, name in enumerate(names):
+        series = _numbers_or_texts(name, [cells[place] for cells in table])
+        columns[name] = infer(series, types.get(name, UNDECLARED), findings)
+    findings.stop()
+    return Table(columns, rows, path.name, "label", None, tuple(findings.notes))
+
+
+def _numbers_or_texts(name: str, words: list[str]) -> pl.Series:
+    """Whole numbers if all words are, else numbers if all are; otherwise the words. `?` is missing."""
+    texts = pl.Series(name, [None if word == "?" else word for word in words], dtype=pl.String)
+    for kind in (pl.Int64, pl.Float64):
+        numbers = texts.cast(kind, strict=False)
+        if numbers.null_count() == texts.null_count():
+            return numbers
+    return texts
 
 
 def _read_libsvm(

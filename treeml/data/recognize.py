@@ -1,4 +1,4 @@
-"""A path and its first bytes -> the format, if it is one that defines the target: CP4IM, C4.5 or libsvm.
+"""A path and its first bytes -> the format, if it is one that defines the target: CP4IM, C4.5, libsvm or counted rows.
 
 This runs before any data are read, to know whether a spec needs `predict`, so it imports nothing heavy.
 """
@@ -11,6 +11,7 @@ from pathlib import Path
 
 _BITS = re.compile(rb"[01](?:[ \t]+[01])+[ \t]*\r?")
 _SPARSE = re.compile(rb"[+-]?\d[\w.+-]*(?:\s+\d+:[^\s:#]+)+\s*(?:#.*)?")
+_COUNTS = re.compile(rb"\d{1,18}")
 _HEAD = 1 << 16
 _MARKS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 
@@ -26,6 +27,22 @@ def recognized(path: Path, content: bytes) -> str | None:
         return "CP4IM"
     if lines and all(_SPARSE.fullmatch(line.strip()) for line in lines[:-1] or lines):
         return "libsvm"
+    return "counted" if header_of(lines) else None
+
+
+def header_of(lines: list[bytes]) -> tuple[int, tuple[int, int, int]] | None:
+    """The lines that the counts of rows, features and classes take, one or three, and the counts; None for no header.
+
+    The first row has to have as many values as there are features, and a class. Lines of one number are a header only
+    together with such a row, so that a single column of numbers is not taken for one.
+    """
+    for taken in (1, 3):
+        words = [word for line in lines[:taken] for word in line.split()]
+        if len(words) != 3 or len(lines) <= taken or not all(map(_COUNTS.fullmatch, words)):
+            continue
+        rows, features, classes = (int(word) for word in words)
+        if rows >= 1 and features >= 1 and classes >= 1 and len(lines[taken].split()) == features + 1:
+            return taken, (rows, features, classes)
     return None
 
 

@@ -7,37 +7,23 @@ back-end, because the language cannot express it.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from enum import Enum
-from fractions import Fraction
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, ClusterMixin
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from treeml.backends import contract
-from treeml.estimators import rows as reading
-from treeml.estimators.asking import limit_size
 from treeml.estimators.base import positive_weights
-from treeml.lang import measure_formulas as measures
-from treeml.model import Model
-from treeml.problem import problem as problems
-from treeml.problem import terms
+from treeml.estimators.dl85_solving import LeafCosts, Rows, SearchLimits, find_tree
 from treeml.trees.nodes import Branch, Node, TreeLeaf
 from treeml.trees.tree import Tree
 
-if TYPE_CHECKING:
-    from treeml.data.table import Table
-
-Rows = NDArray[np.intp]
-Cost = Callable[[Rows], float]
-
-SOLVER = "native"  # this interface is a face of the native solver, whatever the registry prefers
 FOREIGN = {"steers": "the search of the DL8.5 library"}  # marks arguments that have no effect here
 
 
@@ -102,45 +88,51 @@ class DL85Arguments(BaseEstimator):  # type: ignore[misc]
 class DL85Search(DL85Arguments):
     """What the trees share: the search, and the fitted attributes that it sets."""
 
+    leaf_value_function: Any = None
+
+    classes_: NDArray[Any] = field(init=False)
     tree_: dict[str, Any] | None = field(init=False)
+    base_tree_: dict[str, Any] | None = field(init=False)
     model_tree_: Tree | None = field(init=False)
 
     def _search(self, X: NDArray[Any], asked: LeafCosts) -> list[Rows]:
         """Find the cheapest tree that is better than `max_error`, and return the rows of each of its leaves."""
         self._warn_of_foreign()
         begun = monotonic()
-        answer, tree = _solve(X, asked, self)
+        answer, tree = find_tree(X, asked, self._limits())
         self.runtime_ = monotonic() - begun
         self.timeout_ = answer.stop is contract.Stop.TIME
         self.lattice_size_ = int(answer.statistics.get("nodes", 0))
-        error = float("inf") if tree is None or answer.objective is None else float(answer.objective[0])
-        if tree is None or (self.max_error > 0 and error >= self.max_error):
-            self.is_fitted_, self.size_, self.depth_, self.error_ = False, 0, 0, float("inf")
-            self.tree_, self.model_tree_ = None, None
+        self.is_fitted_, self.model_tree_ = True, tree
+        if tree is None or answer.objective is None:
+            self.size_, self.depth_, self.error_, self.accuracy_ = 0, 0, float("inf"), 0.0
+            self.tree_ = self.base_tree_ = None
             return []
-        self.is_fitted_, self.model_tree_, self.error_ = True, tree, error
+        self.error_ = float(answer.objective[0])
+        # What the library reports; it is a share of rows if the errors count rows.
+        self.accuracy_ = 1 - self.error_ / len(X)
         self.depth_, self.size_ = tree.depth, 2 * len(tree.leaves) - 1
         reached = tree.apply(X)
         return [np.flatnonzero(reached == number) for number in range(len(tree.leaves))]
 
-    def _keep(self, tree: Tree, values: list[Any], errors: list[float]) -> None:
-        """Store the tree as DL8.5 does: nested dicts with the number of the column, left for no and right for yes."""
-        self.leaf_values_ = values
-        number = iter(range(len(values)))
+    def _limits(self) -> SearchLimits:
+        return SearchLimits(
+            self.max_depth, self.min_sup, self.max_error, self.stop_after_better, self.time_limit, self.verbose
+        )
 
-        def written(node: Node) -> dict[str, Any]:
-            if isinstance(node, TreeLeaf):
-                place = next(number)
-                return {"value": values[place], "error": errors[place]}
-            assert isinstance(node, Branch)
-            place = tree.inputs.index(node.test.column)
-            yes, no = written(node.yes), written(node.no)
-            if node.test.kind == "at most":
-                # DL8.5 asks whether a column is 1, so the small values are on the left.
-                return {"feat": place, "threshold": float(node.test.values[0]), "left": yes, "right": no}
-            return {"feat": place, "left": no, "right": yes}
+    def _keep(self, X: NDArray[Any], leaves: list[KeptLeaf]) -> None:
+        """Store the tree as DL8.5 does: nested dicts with the number of the column, left for 1 and right for 0.
 
-        self.tree_ = written(tree.root)
+        A column with other values than 0 and 1 has a threshold: larger values go left.
+        """
+        tree = self.model_tree_
+        assert tree is not None
+        self.leaf_values_ = [leaf.value for leaf in leaves]
+        self.tree_ = written(tree, X, leaves, with_shares=leaves[0].shares is not None)
+        self.base_tree_ = written(tree, X, leaves, with_shares=False)
+        if leaves[0].shares is not None:
+            sums = np.array([leaf.shares for leaf in leaves])
+            self.leaf_shares_ = sums / sums.sum(axis=1, keepdims=True)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The value of each row's leaf.
@@ -150,6 +142,18 @@ class DL85Search(DL85Arguments):
         """
         reached = self._leaves(X)
         return np.array(self.leaf_values_)[reached]
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """The shares of the classes in each row's leaf, if the estimator was fitted with classes.
+
+        >>> estimator.predict_proba(X[:3]).shape
+        (3, 2)
+        """
+        reached = self._leaves(X)
+        if not hasattr(self, "leaf_shares_"):
+            raise ValueError("there are no shares of classes: fit was not given the classes y")
+        shares: NDArray[np.float64] = self.leaf_shares_[reached]
+        return shares
 
     def get_nodes_count(self) -> int:
         """The number of splits and leaves together.
@@ -180,7 +184,7 @@ class DL85Search(DL85Arguments):
                 return place
             threshold = f" > {node['threshold']:g}" if "threshold" in node else ""
             lines[place] = f'n{place} [label="{_quoted(names[node["feat"]])}{threshold}"]'.replace(" > ", " \\> ")
-            for side, answer in (("left", 0), ("right", 1)):
+            for side, answer in (("left", 1), ("right", 0)):
                 below = drawn(node[side])
                 lines.append(f"n{place} -> n{below} [label={answer}]")
             return place
@@ -188,6 +192,23 @@ class DL85Search(DL85Arguments):
         assert self.tree_ is not None
         drawn(self.tree_)
         return "digraph Tree {\nnode [shape=record];\n" + "".join(f"{line};\n" for line in lines) + "}"
+
+    def _fit_classes(self, X: NDArray[Any], codes: Rows, weight: NDArray[np.float64] | None) -> None:
+        """Fit to classes, given as positions in `classes_`."""
+        judge = ClassJudge(
+            self.classes_.tolist(),
+            codes,
+            np.ones(len(codes)) if weight is None else weight,
+            (self.error_function, getattr(self, "fast_error_function", None), self.leaf_value_function),
+        )
+        plain = self.error_function is None and judge.functions[1] is None
+        asked = LeafCosts(codes, self.classes_, weight) if plain else LeafCosts(cost=lambda rows: judge(rows)[0])
+        leaves = self._search(X, asked)
+        if self.model_tree_ is not None:
+            verdicts = [(*judge(rows), judge.counts(rows)) for rows in leaves]
+            self._keep(X, [KeptLeaf(value, error, counts) for error, value, counts in verdicts])
+            if self.leaf_value_function is None:
+                self.accuracy_ = float(np.mean(self.predict(X) == self.classes_[codes]))
 
     def _leaves(self, X: Any) -> Rows:
         tree = self._found("predict with")
@@ -213,12 +234,9 @@ class DL85Classifier(ClassifierMixin, DL85Search):  # type: ignore[misc]
     """
 
     fast_error_function: Any = field(default=None, kw_only=False)
-    leaf_value_function: Any = None
     depth_two_special_algo: bool = field(default=True, metadata=FOREIGN)
     similar_lb: bool = field(default=True, metadata=FOREIGN)
     similar_for_branching: bool = field(default=True, metadata=FOREIGN)
-
-    classes_: NDArray[Any] = field(init=False)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to rows X with classes y; rows of weight zero are left out.
@@ -229,64 +247,25 @@ class DL85Classifier(ClassifierMixin, DL85Search):  # type: ignore[misc]
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         X, codes, weight = positive_weights(sample_weight, X, codes)
-        counted = np.ones(len(codes)) if weight is None else weight
-        judged = self._judged(codes, counted)
-        plain = self.error_function is None and self.fast_error_function is None
-        asked = LeafCosts(codes, self.classes_, weight) if plain else LeafCosts(cost=lambda rows: judged(rows)[0])
-        leaves = self._search(X, asked)
-        if self.model_tree_ is not None:
-            verdicts = [judged(rows) for rows in leaves]
-            self._keep(self.model_tree_, [value for _, value in verdicts], [error for error, _ in verdicts])
-            size = len(self.classes_)
-            sums = np.array([np.bincount(codes[rows], counted[rows], minlength=size) for rows in leaves])
-            self.leaf_shares_ = sums / sums.sum(axis=1, keepdims=True)
-            self.accuracy_ = float(np.mean(self.predict(X) == self.classes_[codes]))
+        self._fit_classes(X, codes, weight)
         return self
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """The shares of the classes in each row's leaf.
-
-        >>> estimator.predict_proba(X[:3]).shape
-        (3, 2)
-        """
-        reached = self._leaves(X)
-        shares: NDArray[np.float64] = self.leaf_shares_[reached]
-        return shares
-
-    def _judged(self, codes: NDArray[Any], weight: NDArray[np.float64]) -> Callable[[Rows], tuple[float, Any]]:
-        """A function of the rows of a leaf -> its error and its prediction."""
-        size, labels = len(self.classes_), self.classes_.tolist()
-
-        def counted(rows: Rows) -> tuple[float, Any]:
-            counts = np.bincount(codes[rows], weight[rows], minlength=size)
-            if self.fast_error_function is not None:
-                error, place = self.fast_error_function(counts.tolist())
-                return float(error), labels[int(place)]
-            return float(counts.sum() - counts.max()), labels[int(counts.argmax())]
-
-        def asked(rows: Rows) -> tuple[float, Any]:
-            given = self.error_function(rows.tolist())
-            if isinstance(given, tuple):
-                return float(given[0]), given[1]
-            if self.leaf_value_function is not None:
-                return float(given), self.leaf_value_function(rows.tolist())
-            return float(given), counted(rows)[1]
-
-        return counted if self.error_function is None else asked
 
 
 @dataclass(kw_only=True, repr=False, eq=False)
 class DL85Predictor(DL85Search):
-    """A tree for an error function of your own; its leaves hold what `leaf_value_function` returns.
+    """A tree for an error function of your own.
 
     >>> from treeml.dl85 import DL85Predictor
     >>> def spread(rows):
     ...     return float(target[rows].max() - target[rows].min())
     >>> estimator = DL85Predictor(max_depth=1, error_function=spread).fit(X)
+
+    `error_function(rows)` returns an error, or a pair of the error and what the leaf predicts. Without such a pair, a
+    leaf predicts what `leaf_value_function(rows)` returns, or else its own position among the leaves. With classes y,
+    it is the classifier. `accuracy_` is 1 - error / rows, which is an accuracy if the errors count rows.
     """
 
     fast_error_function: Any = field(default=None, kw_only=False)
-    leaf_value_function: Any = None
     predict_error_function: Any = field(default=None, metadata=FOREIGN)
     iterative: bool = field(default=False, metadata=FOREIGN)
     nps: bool = field(default=False, metadata=FOREIGN)
@@ -295,32 +274,40 @@ class DL85Predictor(DL85Search):
     similar_for_branching: bool = field(default=False, metadata=FOREIGN)
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit to rows X; y is accepted for pipelines and ignored.
+        """Fit to rows X; classes y are needed if there is no error function, and give `predict_proba`.
 
         >>> estimator.fit(X).error_
         """
+        if y is not None and type_of_target(y) in ("binary", "multiclass"):
+            X, y = validate_data(self, X, y)
+            self.classes_, codes = np.unique(y, return_inverse=True)
+            self._fit_classes(X, codes, None)
+            return self
         X = validate_data(self, X)
         if self.error_function is None:
-            raise ValueError("a predictor needs an error_function: rows of a leaf -> its error")
+            raise ValueError("a predictor needs an error_function (rows of a leaf -> its error), or classes y")
         if self.fast_error_function is not None:
-            raise ValueError("a predictor has no classes to count: give error_function alone")
+            raise ValueError("fast_error_function counts classes, and there are no classes y")
         self._fit_by(X, self.error_function, self.leaf_value_function)
         return self
 
     def _fit_by(self, X: NDArray[Any], error_function: Any, leaf_value_function: Any) -> list[Rows]:
-        """Fit with these functions; without a value function, a leaf holds its position among the leaves."""
+        """Fit with these functions."""
 
-        def cost(rows: Rows) -> float:
+        def judged(rows: Rows) -> tuple[float, Any]:
             given = error_function(rows.tolist())
-            return float(given[0] if isinstance(given, tuple) else given)
+            error, value = given if isinstance(given, tuple) else (given, None)
+            return float(error), value
 
-        leaves = self._search(X, LeafCosts(cost=cost))
-        if self.model_tree_ is not None:
-            values = [
-                place if leaf_value_function is None else leaf_value_function(rows.tolist())
-                for place, rows in enumerate(leaves)
-            ]
-            self._keep(self.model_tree_, values, [cost(rows) for rows in leaves])
+        leaves = self._search(X, LeafCosts(cost=lambda rows: judged(rows)[0]))
+        kept = []
+        for place, rows in enumerate(leaves):
+            error, value = judged(rows)
+            if leaf_value_function is not None:
+                value = leaf_value_function(rows.tolist())
+            kept.append(KeptLeaf(place if value is None else value, error))
+        if kept:
+            self._keep(X, kept)
         return leaves
 
 
@@ -366,91 +353,63 @@ class DL85Cluster(ClusterMixin, DL85Predictor):  # type: ignore[misc]
 
 
 @dataclass(frozen=True, eq=False)
-class LeafCosts:
-    """What is minimized: the weight of wrong classes, or a cost of the rows of every leaf."""
+class ClassJudge:
+    """The rows of a leaf -> its error and the class that it predicts, by the user's functions or by counting."""
 
-    codes: NDArray[Any] | None = None
-    labels: NDArray[Any] | None = None
-    weight: Any = None
-    cost: Cost | None = None
+    labels: list[Any]
+    codes: Rows
+    weight: NDArray[np.float64]
+    functions: tuple[Any, Any, Any]  # of the rows, of the counts, and for the value of a leaf
 
+    def counts(self, rows: Rows) -> NDArray[np.float64]:
+        """The weight of every class."""
+        return np.bincount(self.codes[rows], self.weight[rows], minlength=len(self.labels)).astype(np.float64)
 
-def _solve(X: NDArray[Any], asked: LeafCosts, search: DL85Search) -> tuple[contract.Answer, Tree | None]:
-    """The answer, and the tree over the columns of X."""
-    # imported here: start-up time
-    from treeml.backends import registry
-    from treeml.backends.planning.plan import plan
-    from treeml.backends.run import run
-    from treeml.data.bind import bind
-    from treeml.lang.diagnostic import Diagnostic, RefusedError
-    from treeml.measures.lower_dataset import lower
-    from treeml.solving.checking import check
-    from treeml.solving.progress import progress_shown
-    from treeml.trees.raising import raise_tree
-
-    model, table, target = _model_and_table(X, asked)
-    limit_size(model, search.max_depth, search.min_sup, None)
-    spec, _ = check(model, has_target=True)
-    dataset = bind(spec, table)
-    lowered = lower(dataset)
-    problem = lowered.problem
-    if asked.cost is not None:
-        goal = problems.Goal(terms.Sum(((Fraction(1), terms.Custom(asked.cost)),)), text="error_function")
-        problem = problem.asking((goal,), problem.bounds)
-    planned = plan(problem, registry.get(SOLVER))
-    if isinstance(planned, list):
-        raise RefusedError(
-            [
-                Diagnostic("B501", each.because, helps=(each.instead,) if each.instead else (), place=each.feature)
-                for each in planned
-            ]
-        )
-    deadline = contract.Deadline.after(search.time_limit) if search.time_limit > 0 else contract.Deadline()
-    limits = contract.Limits(deadline=deadline)
-    if search.verbose:
-        with progress_shown() as show:
-            answer = run(planned, limits, None, _until_better(search, show))
-    else:
-        answer = run(planned, limits, None, _until_better(search, None))
-    tree = None if answer.tree is None else raise_tree(answer.tree, lowered.questions, dataset)
-    return answer, None if tree is None else replace(tree, target="", inputs=_inputs(table, target))
+    def __call__(self, rows: Rows) -> tuple[float, Any]:
+        by_rows, by_counts, valued = self.functions
+        counts = self.counts(rows)
+        value, error = self.labels[int(counts.argmax())], float(counts.sum() - counts.max())
+        if by_rows is not None:
+            given = by_rows(rows.tolist())
+            error, value = given if isinstance(given, tuple) else (given, value)
+        elif by_counts is not None:
+            error, place = by_counts(counts.tolist())
+            value = self.labels[int(place)]
+        return float(error), value if valued is None else valued(rows.tolist())
 
 
-def _model_and_table(X: NDArray[Any], asked: LeafCosts) -> tuple[Model, Table, str]:
-    """The model to solve, the table with target and weight, and the name of the target.
+@dataclass(frozen=True, eq=False)
+class KeptLeaf:
+    """What a leaf of the fitted tree holds; `shares` are the weights of the classes of its rows."""
 
-    A cost function replaces the goal later; its model predicts a constant.
-    """
-    table = reading.make_table(X)
-    target = reading.free_name(table, "y")
-    if asked.codes is not None and asked.labels is not None:
-        model = Model().predict(target).minimize(measures.errors)
-        column = reading.classes_column(target, asked.codes, tuple(asked.labels.tolist()))
-    else:
-        model = Model().predict(target).minimize(measures.squared_loss)
-        column = reading.numbers_column(target, np.full(len(X), 0.5))
-    table = reading.with_column(table, column, "target")
-    if asked.weight is not None:
-        weight = reading.numbers_column(reading.free_name(table, "weight"), asked.weight)
-        table = reading.with_column(table, weight, "weight")
-    return model, table, target
+    value: Any
+    error: float
+    shares: NDArray[np.float64] | None = None
 
 
-def _until_better(search: DL85Search, show: contract.OnProgress | None) -> contract.OnProgress | None:
-    """A callback that stops the search once its error is below `max_error`, if the user asked for that."""
-    if not (search.stop_after_better and search.max_error > 0):
-        return show
+def written(tree: Tree, X: NDArray[Any], leaves: list[KeptLeaf], with_shares: bool) -> dict[str, Any]:
+    """The tree as nested dicts; with the shares of the classes in every node, if asked."""
+    number = iter(range(len(leaves)))
 
-    def better(moment: contract.Progress) -> bool:
-        if show is not None:
-            show(moment)
-        return not moment.objective or float(moment.objective[-1]) >= search.max_error
+    def node_of(node: Node) -> tuple[dict[str, Any], Any]:
+        if isinstance(node, TreeLeaf):
+            leaf = leaves[next(number)]
+            made, sums = {"value": leaf.value, "error": leaf.error}, leaf.shares
+        else:
+            assert isinstance(node, Branch)
+            place = tree.inputs.index(node.test.column)
+            (yes, of_yes), (no, of_no) = node_of(node.yes), node_of(node.no)
+            made = {"feat": place, "left": yes, "right": no}
+            if node.test.kind == "at most":  # DL8.5 asks whether a column is 1, so the large values are on the left
+                made = {"feat": place, "left": no, "right": yes}
+                if not np.isin(X[:, place], (0, 1)).all():
+                    made["threshold"] = float(node.test.values[0])
+            sums = None if of_yes is None else of_yes + of_no
+        if with_shares and sums is not None:
+            made["proba"] = (sums / sums.sum()).tolist()
+        return made, sums
 
-    return better
-
-
-def _inputs(table: Any, target: str) -> tuple[str, ...]:
-    return tuple(name for name in table.columns if name not in (target, table.weight))
+    return node_of(tree.root)[0]
 
 
 def _quoted(value: Any) -> str:

@@ -232,7 +232,11 @@ def by_repricing(pricing: TreePricing) -> BestTreeSolver | None:
 
 def by_new_problems(pricing: TreePricing) -> BestTreeSolver:
     """Any back-end: the problem with a goal made from the prices."""
-    backend = pricing.backend
+    backend, given = pricing.backend, pricing.limits.options
+    named = [name for name in given if name in backend.options and backend.options[name].of_goal]
+    if named:
+        because = f"`{named[0]}` is a value of one tree's goal, and a forest asks for trees with ever new goals"
+        raise RefusedError([_refused(backend.name, because)])
 
     def solve(prices: Whole, deadline: Deadline, start: Node | None) -> BestTree:
         made = plan(pricing.problem_at(pricing.cost(prices)), backend, pricing.limits.options)

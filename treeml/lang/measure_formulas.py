@@ -119,6 +119,9 @@ test_cost = _plain("test_cost", 'model.test_cost("blood_pressure", 3)', "model.r
 
 squared_loss = _plain("squared_loss", "model.minimize(tml.squared_loss)")
 absolute_loss = _plain("absolute_loss", "model.minimize(tml.absolute_loss)")
+mse = _plain("mse", "model.minimize(tml.mse)")
+mean_absolute_error = _plain("mean_absolute_error", "model.minimize(tml.mean_absolute_error)")
+r2 = _plain("r2", "model.require(tml.r2 >= 0.5)")
 quantile_loss: OfLevel = _called(OfLevel, "quantile_loss", "model.minimize(tml.quantile_loss(0.9))")
 cluster_loss: OfColumns = _called(
     OfColumns, "cluster_loss", 'model.minimize(tml.cluster_loss("height", "weight", distance="absolute"))'

@@ -168,6 +168,21 @@ BUILT_IN: Mapping[str, Measure] = {
         ),
         _loss("squared_loss", "sum of weighted squared distances to the mean of the leaf", LeafLoss("squared")),
         _loss("absolute_loss", "sum of weighted distances to the median of the leaf", LeafLoss("absolute")),
+        _loss("mse", "mean squared error: squared_loss divided by the weight of all rows", LeafLoss("squared")),
+        _loss(
+            "mean_absolute_error",
+            "absolute_loss divided by the weight of all rows",
+            LeafLoss("absolute"),
+        ),
+        Measure(
+            "r2",
+            "share of the variance that the tree explains: one minus mse divided by the variance of the target",
+            "numbers",
+            "share",
+            "losses",
+            goal="maximize",
+            leaf_loss=LeafLoss("squared"),
+        ),
         _loss(
             "quantile_loss",
             "sum of weighted pinball losses to the quantile of the leaf",

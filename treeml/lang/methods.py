@@ -48,7 +48,7 @@ class Family:
 _MOST = Fraction(2**31 - 1)
 _SEED = MethodRule("seed", "whole", "the seed", Fraction(0), _MOST, example="1")
 _CRITERIA = ("gini", "entropy", "gain_ratio", "twoing")
-_PRUNING = ("goal", "complexity", "pessimistic", "none")
+_PRUNING = ("goal", "complexity", "validated", "pessimistic", "description", "none")
 _FEATURES = ("auto", "all", "tree", "support")
 _LIMITS = ("d60", "d300", "d800")
 _FOLDS = MethodRule("folds", "whole", "the number of folds", Fraction(2), _MOST, required=True, example="5")

@@ -280,6 +280,23 @@ def absolute_loss(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     return _loss("absolute", dataset.targets, dataset, outcome) * dataset.target_scale
 
 
+def mse(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+    return squared_loss(use, dataset, outcome) / weight_of(dataset, np.ones(dataset.rows, dtype=np.bool_))
+
+
+def mean_absolute_error(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+    return absolute_loss(use, dataset, outcome) / weight_of(dataset, np.ones(dataset.rows, dtype=np.bool_))
+
+
+def r2(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+    """1 if all rows have the same target: there is no variance to explain, and none is left."""
+    weights, values = dataset.weight.tolist(), dataset.targets[:, 0].tolist()
+    mean = Fraction(sum(w * v for w, v in zip(weights, values, strict=True)), sum(weights))
+    around = sum((w * (v - mean) ** 2 for w, v in zip(weights, values, strict=True)), Fraction(0))
+    total = around * dataset.weight_scale * dataset.target_scale**2
+    return 1 - squared_loss(use, dataset, outcome) / total if total else Fraction(1)
+
+
 def quantile_loss(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     level = Fraction(use.arguments[0])
     return _loss("quantile", dataset.targets, dataset, outcome, level) * dataset.target_scale

@@ -32,6 +32,7 @@ from treeml.lang.measures import MEASURES
 from treeml.lang.plugins import resolve
 from treeml.lang.source import Span
 from treeml.lang.spec import Use
+from treeml.problem.constants import group_losses
 from treeml.problem.magnitudes import added
 from treeml.problem.problem import Feature
 from treeml.problem.terms import (
@@ -311,6 +312,24 @@ def squared_loss(use: Use, dataset: Dataset, features: Features) -> Sum:
 def absolute_loss(use: Use, dataset: Dataset, features: Features) -> Sum:
     scale = dataset.weight_scale * dataset.target_scale
     return _one(Loss("absolute", dataset.targets, dataset.weight, scale))
+
+
+def mse(use: Use, dataset: Dataset, features: Features) -> Sum:
+    scale = dataset.target_scale**2 / _nonzero(use, int(dataset.weight.sum()), "the rows")
+    return _one(Loss("squared", dataset.targets, dataset.weight, scale))
+
+
+def mean_absolute_error(use: Use, dataset: Dataset, features: Features) -> Sum:
+    scale = dataset.target_scale / _nonzero(use, int(dataset.weight.sum()), "the rows")
+    return _one(Loss("absolute", dataset.targets, dataset.weight, scale))
+
+
+def r2(use: Use, dataset: Dataset, features: Features) -> Sum:
+    """One minus the loss as a share of that of a single leaf; 1 if that has none, since no tree then has any."""
+    together = np.zeros(dataset.rows, dtype=np.intp)
+    alone = group_losses("squared", dataset.targets[:, 0], dataset.weight, together, 1, Fraction(1, 2))
+    loss = Loss("squared", dataset.targets, dataset.weight, 1 / (alone or Fraction(1)))
+    return Sum(((Fraction(-1), loss),), Fraction(1))
 
 
 def quantile_loss(use: Use, dataset: Dataset, features: Features) -> Sum:

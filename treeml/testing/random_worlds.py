@@ -91,6 +91,8 @@ def _loss_goals(losses: dict[str, Parts]) -> dict[str, tuple[tuple[str, Parts], 
 NUMBER_LOSSES: dict[str, Parts] = {
     "squared loss": _one("squared_loss"),
     "absolute loss": _one("absolute_loss"),
+    "mean squared error": _one("mse"),
+    "mean absolute error": _one("mean_absolute_error"),
     "quantile loss": _one("quantile_loss", "0.3"),
 }
 CLUSTER_LOSSES: dict[str, Parts] = {

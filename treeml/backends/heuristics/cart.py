@@ -31,12 +31,15 @@ from treeml.backends.contract import (
 )
 from treeml.backends.heuristics.impurity import CRITERIA, Rows, SplitCounts, evidence, worth
 from treeml.backends.heuristics.pruning import leaf_labels, pruned
+from treeml.backends.heuristics.validated_pruning import Validation, validated
 from treeml.problem.evaluate import evaluate_sum, meets
 from treeml.problem.problem import Problem
 from treeml.problem.terms import EVERY_TERM
 from treeml.problem.tree import Leaf, Node, Split
 
 NEVER = Deadline()
+PRUNINGS = ("goal", "complexity", "validated", "pessimistic", "description", "none")
+NOT_VALIDATED = "not pruned: validated pruning needs a goal on classes, or a squared or absolute loss"
 
 
 class CartBackend(BackendBase):
@@ -61,8 +64,12 @@ class CartBackend(BackendBase):
         "criterion": Option(str, "gini", "what makes a good split of classes", tuple(CRITERIA)),
         "depth": Option(int, None, "the most splits on a path, in addition to the bounds", low=0),
         "support": Option(int, 1, "the fewest rows in a leaf, in addition to the bounds", low=1),
-        "prune": Option(str, "goal", "how the grown tree is pruned", ("goal", "complexity", "pessimistic", "none")),
+        "prune": Option(str, "goal", "how the grown tree is pruned", PRUNINGS),
         "price": Option(float, 0, "the price of a leaf, as a share of the rows, for complexity pruning", low=0),
+        "folds": Option(int, 10, "the parts of the rows for validated pruning", low=2),
+        "standard_errors": Option(
+            float, 1, "validated pruning takes the smallest tree within so many standard errors of the best", low=0
+        ),
         "confidence": Option(
             float, 0.25, "the confidence level of pessimistic pruning; lower prunes more", low=1e-6, high=0.5
         ),
@@ -79,7 +86,14 @@ class CartBackend(BackendBase):
         option = {name: limits.options.get(name, known.default) for name, known in self.options.items()}
         growth = _Growth(problem, option["criterion"], option["depth"], option["support"], limits.deadline)
         stop = growth.grow()
-        tree = pruned(growth.tree(), problem, option["prune"], option["price"], option["confidence"])
+        tree = growth.tree()
+        notes: tuple[str, ...] = ()
+        if option["prune"] == "validated":
+            how = Validation(option["folds"], option["standard_errors"], limits.seed)
+            smaller = validated(tree, problem, growth.again, how)
+            tree, notes = (tree, (NOT_VALIDATED,)) if smaller is None else (smaller, ())
+        else:
+            tree = pruned(tree, problem, option["prune"], option["price"], option["confidence"])
         broken = [bound.name or bound.sense for bound in problem.bounds if not meets(bound, problem, tree)]
         statistics = {"nodes": float(len(growth.nodes)), "solve_seconds": monotonic() - began}
         if broken:
@@ -90,7 +104,7 @@ class CartBackend(BackendBase):
         if on_progress is not None:
             on_progress(moment)
         note = "grown greedily: a better tree may exist"
-        return Answer(Status.FEASIBLE, stop, tree, objective, None, (), (moment,), statistics, "grown", (note,))
+        return Answer(Status.FEASIBLE, stop, tree, objective, None, (), (moment,), statistics, "grown", (note, *notes))
 
 
 def greedy_tree(problem: Problem, criterion: str = "gini", max_depth: int | None = None, min_support: int = 1) -> Node:
@@ -118,6 +132,7 @@ class _Growth:
     deadline: Deadline
     nodes: list[_Growing] = field(default_factory=list)
     late: bool = False
+    rows: Rows | None = None  # None: all rows of the problem
     waiting: list[tuple[float, int, int]] = field(default_factory=list)  # (gain, node, test), the largest gain first
 
     def __post_init__(self) -> None:
@@ -132,7 +147,7 @@ class _Growth:
     def grow(self) -> Stop:
         """Splits the most promising leaf repeatedly; returns why it stopped."""
         try:
-            self.add(np.arange(self.problem.rows), 0)
+            self.add(np.arange(self.problem.rows) if self.rows is None else self.rows, 0)
             leaves = 1
             while self.waiting and leaves < self.most_leaves:
                 if self.late:
@@ -147,6 +162,12 @@ class _Growth:
         except KeyboardInterrupt:
             return Stop.INTERRUPTED
         return Stop.TIME if self.late else Stop.FINISHED
+
+    def again(self, rows: Rows) -> Node:
+        """The tree that grows from these rows alone."""
+        other = _Growth(self.problem, self.criterion, self.depth, self.support, self.deadline, rows=rows)
+        other.grow()
+        return other.tree()
 
     def add(self, rows: Rows, depth: int) -> int:
         number = len(self.nodes)

@@ -9,6 +9,7 @@ the solver is fastest.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -40,6 +41,7 @@ _SET_ELSEWHERE = frozenset(
     {"depth", "support", "leaves", "leaf_price", "upper", "enough", "milliseconds", "memory", "threads", "seed"}
     | {"lower", "fail_allocation", "poll_milliseconds", "microseconds", "cell", "kernel"}
 )
+GOAL_VALUES = frozenset({"upper", "enough"})  # options that are values of the goal: the units are the user's
 _MOST_BITS = 2**31  # tests times rows, at most, for the binary kernel
 HAND_OVER = "1: if memory ends a search with coupled requirements, the next back-end goes on from its tree and bound"
 _KERNELS = ("auto", "binary", "numeric")
@@ -63,6 +65,8 @@ class _Options(Mapping[str, Option]):
             "hand_over": Option(int, 1, HAND_OVER, low=0, high=1),
             "kernel": Option(str, "auto", "binary: on tests; numeric: on columns as they are; auto: by size", _KERNELS),
             "instructions": Option(int, initial, text, low=low, high=high),
+            "upper": Option(Fraction, None, "only trees whose goal is better than this are wanted", of_goal=True),
+            "enough": Option(Fraction, None, "stop at the first tree whose goal is better than this", of_goal=True),
             **own,
         }
 
@@ -115,6 +119,13 @@ class NativeBackend(BackendBase):
 
         yield from _kernel_refusals(problem, options)
         yield from refusals(problem)
+        if problem.goals and problem.goals[0].sum.kinds() == {"Leaves"}:
+            for name in sorted(GOAL_VALUES & set(options)):
+                yield Refusal(
+                    f"the option `{name}`",
+                    f"native tries one leaf, two, and so on, so there is nothing that `{name}` could prune",
+                    "write `require leaves <= N`",
+                )
 
     def remark(self, problem: Problem, options: Mapping[str, Any]) -> str:
         """Which kernel runs and why; one sentence per stage of the plan, if they differ."""
@@ -162,6 +173,10 @@ def _kernel_refusals(problem: Problem, options: Mapping[str, Any]) -> Iterator[R
     except ValueError as error:
         yield Refusal("the kernel asked for", str(error))
         return
+    if kernel in COUPLED_KERNELS:
+        for name in sorted(GOAL_VALUES & set(options)):
+            because = f"with requirements that couple the leaves, native has no use for `{name}`"
+            yield Refusal(f"the option `{name}`", because, "bound the measure by a requirement instead")
     size = len(problem.tests) * problem.rows
     if not kernel.endswith("numeric") and problem.given_bits is None and size > _MOST_BITS:
         yield Refusal(

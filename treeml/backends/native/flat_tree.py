@@ -18,6 +18,7 @@ STATUS = {
     "unknown": Status.UNKNOWN,
 }
 STOP = {"proved": Stop.PROVED, "time": Stop.TIME, "interrupted": Stop.INTERRUPTED, "memory": Stop.MEMORY}
+STOP["enough"] = Stop.FINISHED
 
 
 def tree_of(found: Found, problem: Problem) -> Node:

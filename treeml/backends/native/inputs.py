@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from treeml.backends.contract import Limits
 from treeml.backends.native.goals import NativeObjective, centred, floor, in_64_bits, kind, limit_of
-from treeml.problem.problem import Problem
+from treeml.problem.problem import Goal, Problem
 from treeml.problem.terms import LeafErrors, Purity, Used
 
 if TYPE_CHECKING:
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from treeml.native.solver import Solver
     from treeml.native.solver_input import Conditions, LeafCosts
 
-ELSEWHERE = ("kernel", "hand_over")  # options that are not those of a search in C
+SAFE = Fraction(1, 2**30)  # of the value: how far above a limit lies if costs are rounded
+ELSEWHERE = ("kernel", "hand_over", "upper", "enough")  # options that a search in C does not get as they are
 DEEPEST = 1_000_000  # the depth limit of the solver where the problem has none
 
 
@@ -140,6 +141,18 @@ def search_settings(problem: Problem, objective: NativeObjective, limits: Limits
         chosen["kernel"] = chosen.pop("instructions")
     settings["options"] = {"seed": limits.seed, **chosen} if kernel == "binary" else chosen
     return settings
+
+
+def in_search_units(value: Fraction, goal: Goal, objective: NativeObjective) -> int | Fraction:
+    """A value of the goal as the user wrote it -> a limit of the search: smaller values are better than it.
+
+    Whole numbers are below a fraction if they are below the next whole number. A search that rounds its costs gets a
+    limit slightly above, so that it keeps a tree that is better by less than the rounding.
+    """
+    exact = ((-value if goal.negated else value) - objective.constant) * objective.scale
+    if objective.beside is None:
+        return in_64_bits(-floor(-exact))
+    return exact + max(abs(exact), Fraction(objective.beside)) * SAFE
 
 
 def is_impossible(problem: Problem, settings: Mapping[str, Any]) -> bool:

@@ -23,7 +23,7 @@ from treeml.backends.native.goals import (
     objective_of,
     scaled_cost,
 )
-from treeml.backends.native.inputs import is_impossible, make_solver, search_settings
+from treeml.backends.native.inputs import in_search_units, is_impossible, make_solver, search_settings
 from treeml.backends.native.perfect import smallest_perfect
 from treeml.problem.evaluate import evaluate_goals
 from treeml.problem.precision import CLOSE, narrowed, smallest_difference
@@ -86,10 +86,48 @@ class NativeRun:
             mine = scaled_cost(problem.goals[0].sum)
             assert mine is not None
             settings["upper"] = in_64_bits(floor(most * abs(mine[0]) * objective.scale)) + 1
+        settings |= self.goal_values(objective, settings)
         found = self.run(make_solver(self.problem, objective, self.kernel), objective, settings)
         if objective.loss is not None and objective.beside is not None:
-            return self.refined(found, objective, settings)
-        return self.answered(found, objective)
+            answer = self.refined(found, objective, settings)
+        else:
+            answer = self.answered(found, objective)
+        return self.below_upper(answer, Fraction(0) if found is None else found.tolerance / objective.scale)
+
+    def goal_values(self, objective: NativeObjective, settings: Mapping[str, Any]) -> dict[str, int | Fraction]:
+        """The options `upper` and `enough` in the units of the search; a requirement may bound it more tightly."""
+        given = {
+            name: in_search_units(self.limits.options[name], self.problem.goals[0], objective)
+            for name in ("upper", "enough")
+            if self.limits.options.get(name) is not None
+        }
+        if "upper" in given and "upper" in settings:
+            given["upper"] = min(given["upper"], settings["upper"])
+        return given
+
+    def below_upper(self, answer: Answer, rounding: Fraction) -> Answer:
+        """The answer if only trees better than the option `upper` are wanted.
+
+        That none is better is a bound on the goal, up to the rounding of the search; whether any tree meets the
+        requirements stays open.
+        """
+        upper, enough = self.limits.options.get("upper"), self.limits.options.get("enough")
+        if enough is not None and answer.raw_status == "feasible, enough":
+            answer = replace(answer, notes=(*answer.notes, f"stopped at a tree better than enough = {enough}"))
+        if upper is None:
+            return answer
+        limit = -upper if self.problem.goals[0].negated else upper
+        note = f"there is no tree better than upper = {upper}"
+        unknown = Answer(
+            Status.UNKNOWN, answer.stop, statistics=answer.statistics, raw_status=answer.raw_status, notes=(note,)
+        )
+        if answer.status is Status.INFEASIBLE and answer.raw_status != "infeasible":
+            return replace(unknown, stop=Stop.FINISHED, bound=limit - rounding, evidence=self.stopped_at)
+        if answer.objective is None or answer.objective[0] < limit:
+            return answer
+        # Rounding: the search was given a slightly larger limit, and found a tree between the two.
+        note = f"the tree that was found is not better than upper = {upper}"
+        return replace(unknown, stop=Stop.FINISHED, notes=(note,))
 
     def refined(self, found: Found | None, objective: NativeObjective, settings: dict[str, Any]) -> Answer:
         """Repeats the search with finer rounding until the tolerance of the optimum is small relative to its value.

@@ -132,7 +132,8 @@ def _plan(reductions: _Reductions, backend: Backend, options: Mapping[str, Any] 
         steps.append(rewriting("a limit on the largest of several sums becomes a limit on each of them", spread))
     asked = [rescaled(spread(stage) if spreads else stage, can.carries) for stage in stages(lowered, can)]
     steps.append(rescaling(can.carries, asked))
-    own = [refusal for made in asked for refusal in _size_or_own_refusals(backend, made.problem, options)]
+    own = list(_goal_options_refused(backend, problem, [made.problem for made in asked], options or {}))
+    own += [refusal for made in asked for refusal in _size_or_own_refusals(backend, made.problem, options)]
     if own:
         return list(dict.fromkeys(own))
     return Plan(problem, backend, tuple(steps), remark=backend.remark(lowered, options or {}))
@@ -182,6 +183,23 @@ def _size_or_own_refusals(backend: Backend, problem: Problem, options: Mapping[s
     """The refusals of the back-end itself; it is not asked if its numbers are too small for the problem."""
     too_large = list(oversized(problem, backend.can.carries, backend.name))
     yield from too_large or backend.refusals(problem, options or {})
+
+
+def _goal_options_refused(
+    backend: Backend, problem: Problem, asked: list[Problem], options: Mapping[str, Any]
+) -> Iterator[Refusal]:
+    """An option that states a value of the goal needs that goal, alone and in its own units, to reach the back-end."""
+    known = backend.options if options else {}
+    named = [name for name in options if name in known and known[name].of_goal]
+    if not named or (
+        len(asked) == len(problem.goals) == 1 and asked[0].goals[:1] and asked[0].goals[0] is problem.goals[0]
+    ):
+        return
+    for name in named:
+        because = f"`{name}` is a value of the goal, and here the goal is solved in several steps or in other units"
+        if len(problem.goals) != 1:
+            because = f"`{name}` is a value of the only goal, and here there is not exactly one"
+        yield Refusal(f"the option `{name}`", because, "bound the measure by a requirement instead")
 
 
 def _takes(reductions: _Reductions, backend: Backend) -> bool:
