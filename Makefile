@@ -7,7 +7,7 @@ SANITIZED := build/sanitized
 THREADED := build/threads
 # Every test that is about the C code alone; those of back-ends that call it are run without sanitizers.
 NATIVE_TESTS := tests/native tests/numeric tests/solvers/test_rup.py tests/solvers/test_cover_states.py \
-  tests/backends/improve/test_shallow.py tests/forests/test_pairs.py
+  tests/backends/improve/test_shallow.py tests/forests/test_pairs.py tests/certificates/test_checkers.py
 
 .PHONY: certificate-attack demo test slow-share lint docs bench fuzz clean native-sanitized native-fuzz native-threads
 

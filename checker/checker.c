@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef __int128 wide;
+__extension__ typedef __int128 wide;
 typedef uint64_t word;
 
 enum { REJECTED = 1, UNSUPPORTED = 2, MOST_LEAVES = 62, MOST_CLASSES = 64, MOST_GOALS = 8, MOST_DEPTH = 60 };

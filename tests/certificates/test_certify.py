@@ -138,6 +138,14 @@ def test_rows_of_a_frame_are_refused() -> None:
         result.certify()
 
 
+def test_columns_that_split_nothing_are_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "constant.csv"
+    path.write_text("a,b,c,y\n0,1,x,0\n0,0,x,1\n0,1,x,0\n0,0,x,0\n0,1,x,1\n")
+    _, made = certified("predict y\nminimize errors\nrequire depth <= 3", path)
+    assert b'test "b"' in made.text
+    assert b'test "a"' not in made.text
+
+
 def test_a_changed_row_is_noticed(tmp_path: Path) -> None:
     made = tml.parse("predict disease minimize errors require depth <= 2").solve(DATA).certify()
     lines = DATA.read_text().splitlines(keepends=True)

@@ -1,12 +1,16 @@
 """The two checkers: false statements are rejected, true ones accepted, and both always agree."""
 
+import random
 import re
 import shutil
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 from certificate_attack import ROOT, Attack, by_program, by_reference, reference
+
+from treeml.native.certify import Limits, Prover
 
 SANITIZERS = ["-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 
@@ -56,10 +60,8 @@ def test_sanitizers_find_nothing(tmp_path: Path) -> None:
 def example() -> tuple[bytes, bytes]:
     """The data and the certificate of the worked example in the documentation."""
     page = (ROOT / "docs" / "certificates.md").read_text()
-    data, text = (re.search(f"```{kind}\n(.*?)```", page, re.S) for kind in ("csv", "text"))
-    assert data is not None
-    assert text is not None
-    return data[1].encode(), text[1].encode()
+    data, text, *_ = re.findall("```text\n(.*?)```", page, re.S)
+    return data.encode(), text.encode()
 
 
 def verdicts(program: Path, folder: Path, data: bytes, text: bytes) -> str:
@@ -167,3 +169,46 @@ def test_checkers_stand_alone() -> None:
     assert imported <= {"gzip", "re", "sys", "zlib", "bisect", "itertools", "pathlib", "types", "numpy"}
     included = set(re.findall(r"^#include (.+)$", (ROOT / "checker" / "checker.c").read_text(), re.M))
     assert included <= {f"<{name}.h>" for name in ("math", "stdarg", "stdint", "stdio", "stdlib", "string")}
+
+
+def squared_case(rng: random.Random) -> tuple[bytes, list[str], list[list[int]], list[int], list[int]]:
+    """Data, header up to the claim, places of three tests, targets in tenths, and weights."""
+    rows = rng.randint(4, 9)
+    bits = [[rng.randint(0, 1) for _ in range(rows)] for _ in range(3)]
+    targets = [rng.randint(-30, 90) for _ in range(rows)]
+    weights = [rng.randint(0, 3) for _ in range(rows)]
+    lines = ["a,b,c,y,w"] + [f"{a},{b},{c},{y / 10},{w}" for a, b, c, y, w in zip(*bits, targets, weights, strict=True)]
+    header = ["treeml certificate 1", 'separator ","', f"rows {rows}", 'squared "y" 10', "depth 3"]
+    header += [f'test "{name}" words "1"' for name in "abc"] + ['goal price 7 weight "w" 1']
+    places = [[1 - bit for bit in column] for column in bits]
+    return ("\n".join(lines) + "\n").encode(), header, places, targets, weights
+
+
+def least_squares(places: list[list[int]], vector: list[tuple[int, int, int]], rows: frozenset[int], depth: int) -> int:
+    """The least sum over leaves of the loss, rounded down in every leaf, plus 7 per leaf: by trying all trees."""
+    weight, total, square = (sum(vector[row][i] for row in rows) for i in range(3))
+    best = square - -(-total * total // max(weight, 1)) + 7
+    for place in places if depth else ():
+        yes = frozenset(row for row in rows if not place[row])
+        if yes and yes != rows:
+            sides = [least_squares(places, vector, side, depth - 1) for side in (yes, rows - yes)]
+            best = min(best, sum(sides))
+    return best
+
+
+def test_squared_losses_have_sharp_bounds(program: Path, tmp_path: Path) -> None:
+    rng = random.Random(5)
+    for _ in range(25):
+        data, header, places, targets, weights = squared_case(rng)
+        middle = sum(targets) // len(targets)
+        vector = [(w, w * (y - middle), w * (y - middle) ** 2) for w, y in zip(weights, targets, strict=True)]
+        truth = least_squares(places, vector, frozenset(range(len(targets))), 3)
+        prover = Prover(np.array(places), [1] * 3, np.array(vector), Limits(3, price=7), squared=True)
+        claims = prover.prove(10**9)
+        assert claims.bound == truth
+        for bound, verdict in ((truth, "verified"), (truth + 1, "rejected")):
+            lines = [*header, f"claim bound {bound}", f"claims {claims.count}"]
+            text = ("\n".join(lines) + "\n").encode() + claims.text + b"end\n"
+            assert verdicts(program, tmp_path, data, text) == verdict
+            raised = text.replace(b"\n3 %d 0 " % truth, b"\n3 %d 0 " % bound)
+            assert verdicts(program, tmp_path, data, raised) == verdict

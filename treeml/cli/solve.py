@@ -77,7 +77,12 @@ def command(
 
 
 def _certified(result: Result, path: Path) -> Result:
-    """The result with its certificate, which is written to the file."""
-    made = result.certify()
+    """The result with its certificate, which is written to the file.
+
+    If the time was over before the proof, as much time again goes into the certificate of the gap.
+    """
+    is_proved = result.status.value in ("optimal", "infeasible")
+    within = None if result.spec is None or is_proved else result.spec.within
+    made = result.certify() if within is None else result.certify(within)
     write_file(path, made.packed(path.name.endswith(".gz")))
     return replace(result, certificate=made)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from treeml.lang.diagnostic import Diagnostic, Label
 from treeml.lang.numerals import readable
+from treeml.problem.magnitudes import added
 from treeml.problem.problem import Bound, Problem
 from treeml.problem.terms import Predicted
 
@@ -35,7 +36,7 @@ class Impossible:
 
 def impossible(lowered: Lowered) -> Impossible | None:
     """The first bound on predictions that rows with equal features make impossible."""
-    bounds = [bound for bound in lowered.problem.bounds if _is_on_predictions(bound)]
+    bounds = [bound for bound in lowered.problem.bounds if _is_on_predictions(bound) and not _a_leaf_meets(bound)]
     if not bounds:
         return None
     groups = alike(lowered.problem)
@@ -50,6 +51,17 @@ def impossible(lowered: Lowered) -> Impossible | None:
 
 def _is_on_predictions(bound: Bound) -> bool:
     return len(bound.sum.parts) == 1 and isinstance(bound.sum.parts[0][1], Predicted)
+
+
+def _a_leaf_meets(bound: Bound) -> bool:
+    """Does one class for all rows meet the bound? That is seen without comparing rows."""
+    factor, term = bound.sum.parts[0]
+    assert isinstance(term, Predicted)
+    values = [bound.sum.constant + factor * term.scale * total for total in map(added, term.cost.T)]
+    return any(
+        (bound.sense == ">=" or value <= bound.limit) and (bound.sense == "<=" or value >= bound.limit)
+        for value in values
+    )
 
 
 def _reach(bound: Bound, groups: NDArray[np.intp]) -> tuple[Fraction, Fraction]:

@@ -163,6 +163,16 @@ def test_a_listener_stops_the_search() -> None:
     assert answer.stop is Stop.INTERRUPTED
 
 
+@pytest.mark.parametrize("calls", [1, 5, 20])
+def test_a_listener_stops_the_smaller_depths_too(monkeypatch: pytest.MonkeyPatch, calls: int) -> None:
+    monkeypatch.setattr("treeml.backends.native.coupled.run.SHORT", 0.0)
+    problem = fair_problem(rows=400, columns=40, depth=5, limit="1/1000")
+    heard = count()
+    answer = solved(problem, Limits(Deadline.after(60)), on_progress=lambda moment: next(heard) < calls)
+    assert answer.stop is Stop.INTERRUPTED
+    assert next(heard) <= calls + 2
+
+
 def test_reports_are_bounds_and_values_of_the_problem() -> None:
     problem = fair_problem(rows=150, columns=12, depth=4)
     heard: list[Progress] = []

@@ -84,7 +84,9 @@ def _has_many_cuts(problem: Problem) -> bool:
 
     if problem.given_bits is not None or not problem.tests:
         return False
-    return len(problem.tests) > FEW_COUPLED_CUTS * len(columns_of(problem))
+    features = sum(feature.tests > 0 for feature in problem.features)  # each makes one column or more
+    few = FEW_COUPLED_CUTS * features
+    return len(problem.tests) > few and len(problem.tests) > FEW_COUPLED_CUTS * len(columns_of(problem))
 
 
 def coupled_obstacle(problem: Problem) -> str | None:

@@ -28,13 +28,8 @@ from treeml.solving.certificates.multiplier import best_multiplier
 from treeml.solving.certificates.statement import Amount, Statement
 from treeml.system.writing import replace_file
 
-SHARES = (
-    Fraction(1, 2),
-    Fraction(3, 4),
-    Fraction(7, 8),
-    Fraction(15, 16),
-    Fraction(1),
-)  # of a bound, one after another
+# Shares of a bound that are proved one after another if the time is short.
+SHARES = tuple(Fraction(part, 16) for part in (2, 4, 8, 12, 14, 15, 16))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -115,16 +115,18 @@ def _families(lowered: Lowered, cells: Cells) -> Iterator[Family]:
             yield from _number_families(lowered, feature, column)
         else:
             for test in numbers:
-                yield _word_family(problem, feature, test, column)
+                yield from _word_family(problem, feature, test, column)
 
 
-def _word_family(problem: Problem, feature: Feature, test: int, column: list[str]) -> Family:
+def _word_family(problem: Problem, feature: Feature, test: int, column: list[str]) -> Iterator[Family]:
+    """The test by its words; nothing if all rows give the same answer, since no tree needs it."""
     yes = answers(problem, test, np.arange(problem.rows))
     words = {cell for cell, answer in zip(column, yes.tolist(), strict=True) if answer}
-    if words & {cell for cell, answer in zip(column, yes.tolist(), strict=True) if not answer} or not words:
+    if words & {cell for cell, answer in zip(column, yes.tolist(), strict=True) if not answer}:
         raise refuse(f"a test on `{feature.name}` does not follow from the words in the file")
     line = f"test {quoted(feature.name)} words {listed(sorted(words))}"
-    return Family(line, np.where(yes, 0, 1), 1, (test,))
+    if yes.any() and not yes.all():
+        yield Family(line, np.where(yes, 0, 1), 1, (test,))
 
 
 def _number_families(lowered: Lowered, feature: Feature, column: list[str]) -> Iterator[Family]:
@@ -143,7 +145,7 @@ def _number_families(lowered: Lowered, feature: Feature, column: list[str]) -> I
             yield _cut_family(lowered, feature, column, known, tests)
     for test in numbers:
         if lowered.questions[test].kind == "missing":
-            yield _word_family(lowered.problem, feature, test, column)
+            yield from _word_family(lowered.problem, feature, test, column)
 
 
 def _cut_family(

@@ -43,7 +43,8 @@ def by_depths(run: CoupledRun, solver: Coupled | CoupledThresholds, task: Couple
     if settled is not None:
         return settled
     depths = _Depths(run, task, relaxed)
-    if first is not None and not depths.take(first):
+    goes_on = first is None or depths.take(first)
+    if not goes_on or relaxed.stop is Stop.INTERRUPTED:
         return depths.unproved(Stop.INTERRUPTED)
     return depths.answer(solver, deepest)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf
 from typing import TYPE_CHECKING, Any
@@ -80,14 +80,19 @@ class CoupledRun(NativeRun):
         first = self.search(solver, task, depth, self.start, seconds=SHORT)
         if first.stop != "time" or self.limits.deadline.passed:
             return first
-        tree = tree_of(first, self.problem) if len(first.test) else self.start
+        best = found = first
         tells, self.tells = self.tells, False  # a bound for one depth does not hold for deeper trees
         for shallow in range(2, depth):
-            found = self.search(solver, task, shallow, tree)
-            tree = tree_of(found, self.problem) if len(found.test) else tree
+            found = self.search(solver, task, shallow, self.start)
+            if found.value is not None and (best.value is None or found.value < best.value):
+                best = found
             if found.stop != "proved":
                 break
         self.tells = tells
+        if found.stop not in ("proved", "time"):
+            status = "feasible" if len(best.test) else "unknown"
+            return replace(best, status=status, stop=found.stop, bound=first.bound)
+        tree = tree_of(best, self.problem) if len(best.test) else self.start
         return self.search(solver, task, depth, tree, lower=_whole(first.bound))
 
     def settings(self, task: CoupledTask) -> dict[str, Any]:
