@@ -149,9 +149,11 @@ class Model(Statements):
     ) -> TreeSet:
         """All good trees for `data`, in order, instead of one: counted first, and made when they are looked at.
 
-        >>> trees = model.trees("heart.csv", slack="2%")
+        >>> model = tml.parse("predict disease minimize errors require depth <= 2")
+        >>> trees = model.trees("heart.csv", slack="1 rows")
         >>> trees.count, trees.complete
-        >>> trees.where("parity_gap(sex) <= 2%").best_by("leaves")
+        (15, True)
+        >>> trees.where("leaves <= 3").best_by("parity_gap(sex)")
 
         - most: the best so many trees; slack: trees within this distance of the best value, as text such as "2%" (of
           the best value) or "3 rows", or a number in the unit of the goal; both replace the model's `list` statement

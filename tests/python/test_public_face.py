@@ -131,8 +131,10 @@ def surroundings(tmp_path: Path) -> dict[str, Any]:
     forest = tml.Forest((tree, tree), (Fraction(3, 4), Fraction(1, 4)), "lpboost")
     forest.write(tmp_path / "forest.json")
     frame.write_csv(tmp_path / "heart.csv")
+    trees = tml.parse("predict disease minimize errors require depth <= 2").trees(frame, slack="1 rows")
     return {
         "tml": tml,
+        "trees": trees,
         "model": tml.Model(),
         "tree": tree,
         "forest": forest,
