@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -47,7 +49,7 @@ def test_options_reach_the_back_end_and_unknown_ones_are_refused() -> None:
 
 def test_if_every_back_end_refuses_each_says_why() -> None:
     asked = tml.Model()
-    asked.maximize(tml.precision(1))
+    asked.maximize(tml.precision(1) + tml.accuracy)
     asked.require(tml.depth <= 6)
     large = np.random.default_rng(1).integers(0, 2, (300, 40))
     with pytest.raises(tml.RefusedError, match="B505") as refusal:
@@ -75,3 +77,19 @@ def test_unknown_back_ends_are_named(asked: dict[str, object], code: str) -> Non
 def test_an_ignored_limit_is_reported() -> None:
     assert "cart ignores the limit on memory" in model().solve(X, Y, backend="cart", memory="1GB").notes
     assert not any("memory" in note for note in model().solve(X, Y, backend="native", memory="1GB").notes)
+
+
+@pytest.mark.parametrize("kernel", ["binary", "numeric"])
+def test_a_named_kernel_minimizes_a_gap(kernel: str) -> None:
+    """The limits on a gap that are asked in turn reach the kernel as limits on sums."""
+    data = {
+        "age": [1, 2, 3, 4, 5, 6],
+        "sex": ["F", "M", "F", "M", "F", "M"],
+        "ill": ["no", "yes", "no", "yes", "no", "no"],
+    }
+    text = (
+        'predict ill is "yes"\nforbid split on sex\nminimize parity_gap(sex)\nrequire depth <= 2\nrequire errors <= 1\n'
+    )
+    result = tml.Model.parse(text + f"solve with native(kernel = {kernel})").solve(data)
+    assert result.status is tml.Status.OPTIMAL
+    assert result.exact.goals[0].value == Fraction(1, 3)
