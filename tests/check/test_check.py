@@ -438,8 +438,8 @@ def test_a_share_of_predictions_never_contradicts_itself(share: str) -> None:
 
 
 def test_a_share_of_given_rows_contradicts_itself() -> None:
+    share = 'rate(predicted = "ill" given actual = "ill")'
     with pytest.raises(InfeasibleError):
-        share = 'rate(predicted = "ill" given actual = "ill")'
         checked(HEAD + GOAL + f"require {share} >= 60%\nrequire {share} <= 40%")
 
 
