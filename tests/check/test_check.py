@@ -421,6 +421,28 @@ def test_contradictions_alone_are_infeasible() -> None:
     assert not isinstance(caught_both.value, InfeasibleError)
 
 
+@pytest.mark.parametrize(
+    "share",
+    [
+        'precision("ill")',
+        'npv("ill")',
+        'f1("ill")',
+        'jaccard("ill")',
+        'rate(actual = "ill" given predicted = "ill")',
+    ],
+)
+def test_a_share_of_predictions_never_contradicts_itself(share: str) -> None:
+    """A tree without such predictions leaves it undefined, and meets every bound on it."""
+    checked(HEAD + GOAL + f"require {share} >= 60%\nrequire {share} <= 40%")
+    checked(HEAD + GOAL + f"require 60% <= {share} <= 40%")
+
+
+def test_a_share_of_given_rows_contradicts_itself() -> None:
+    share = 'rate(predicted = "ill" given actual = "ill")'
+    with pytest.raises(InfeasibleError):
+        checked(HEAD + GOAL + f"require {share} >= 60%\nrequire {share} <= 40%")
+
+
 def test_warnings_come_back() -> None:
     spec, warnings = checked(HEAD + GOAL + "param unused = 3")
     assert spec.params == {"unused": 3}

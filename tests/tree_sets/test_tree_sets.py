@@ -388,3 +388,32 @@ def test_more_trees_than_64_bits_can_be_drawn() -> None:
     with pytest.raises(ValueError, match="too many"):
         listed.where("leaves <= 3")
     assert sum(listed.agreement().votes[0].tolist()) == listed.count
+
+
+def test_a_purity_of_many_digits_is_compared_exactly() -> None:
+    """Its digits do not fit in 64 bits, but the shares that leaves can have do."""
+    data = {"x": [0, 0, 0, 1, 1, 1], "y": ["a", "a", "b", "b", "b", "a"]}
+    text = "predict y\nminimize errors\nrequire depth <= 1\nrequire purity >= "
+    below = tml.Model.parse(text + "0.66666666666666666666666666").trees(data, slack="0%")
+    assert (below.count, below.complete) == (1, True)
+    above = tml.Model.parse(text + "0.66666666666666666666666667").trees(data, slack="0%")
+    assert (above.count, above.complete) == (0, True)
+
+
+def test_weights_of_a_list_are_exact_or_refused() -> None:
+    """Rounded weights would decide wrongly which trees are at the distance asked for."""
+    model = tml.Model.parse("predict y\nweight by w\nminimize errors\nrequire depth <= 1")
+    data = {
+        "x": [0, 0, 1, 1],
+        "z": [0, 1, 1, 1],
+        "y": ["a", "a", "b", "b"],
+        "w": [0.1234567890123456, 0.2345678901234567, 0.9876543210987654, 0.8765432109876543],
+    }
+    # The trees err on no row; on the second, by `z`; on the first two, as a leaf.
+    assert model.trees(data, slack=0.2345678901234567).count == 2
+    assert model.trees(data, slack=0.2345678901234566).count == 1
+    assert model.trees(data, slack=0.3580246791358023).count == 3
+    data["w"] = [0.01234567890123456, 0.2345678901234567, 98765.43210987654, 0.8765432109876543]
+    with pytest.raises(tml.DataError, match="D463"):
+        model.trees(data, slack=0.2345678901234567)
+    assert model.solve(data).tree is not None  # the best tree alone may be found with rounded weights

@@ -10,7 +10,8 @@ goals must keep. So a column is rounded only in these cases:
   is good, it is also the best; if there is none for the looser limit, there is none at all. Otherwise the last digits
   of the weights decide, and the problem is refused.
 
-In all other cases the column is exact, or refused.
+In all other cases the column is exact, or refused. So it is if trees are listed: which of them are within a distance of
+the best is a yes or no as well.
 """
 
 from __future__ import annotations
@@ -54,6 +55,8 @@ def reads_targets(use: Use) -> bool:
 
 def weights_may_be_rounded(spec: Spec) -> bool:
     """Do no earlier goals read the weights, and is known what rounding means for the last goal and the requirements?"""
+    if spec.listing is not None:
+        return False
     readers = [each for each in spec.requirements if any(reads_weights(use) for _, use in each.expression.parts)]
     if _reads(spec.goals[:-1], reads_weights) or not all(map(_can_be_loosened, readers)):
         return False
@@ -73,7 +76,7 @@ def weights_may_be_rounded(spec: Spec) -> bool:
 
 def targets_may_be_rounded(spec: Spec) -> bool:
     """The same for the numbers to predict."""
-    if _reads((*spec.requirements, *spec.goals[:-1]), reads_targets):
+    if spec.listing is not None or _reads((*spec.requirements, *spec.goals[:-1]), reads_targets):
         return False
     goal = spec.goals[-1] if spec.goals else None
     uses = [use for _, use in goal.expression.parts if reads_targets(use)] if goal is not None else []

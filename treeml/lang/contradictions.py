@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from treeml.lang.findings import Findings, Place
+from treeml.lang.measures import BUILT_IN
 from treeml.lang.quantities import decimal
 from treeml.lang.requirements import always_met
 from treeml.lang.source import Span
@@ -33,6 +34,8 @@ Key = tuple[Use, bool]  # the measure, and whether its limit is a share of the r
 _DEPTH, _LEAVES, _FEATURES, _ERRORS, _ERROR_RATE = (
     (Use(name), False) for name in ("depth", "leaves", "features_used", "errors", "error_rate")
 )
+
+_SHARES_OF_PREDICTIONS = {"precision", "npv", "f1", "jaccard"}
 
 
 def report_contradictions(
@@ -146,7 +149,7 @@ def _report_clashes(
 ) -> None:
     for key, floor in low.items():
         ceiling = high.get(key)
-        if ceiling is None or floor.value <= ceiling.value:
+        if ceiling is None or floor.value <= ceiling.value or _may_be_undefined(key[0]):
             continue
         first, second = _in_order(floor.requirement, ceiling.requirement)
         if first is second or (id(first), id(second)) in reported:
@@ -166,6 +169,13 @@ def _report_clashes(
             note=tuple(dict.fromkeys(text for text in (ceiling.because, floor.because) if text)),
             help=help,
         )
+
+
+def _may_be_undefined(use: Use) -> bool:
+    """Can a tree leave the measure without a value? Such a tree meets every bound on it, also those that clash."""
+    if use.measure == "rate":
+        return any(condition.subject == "predicted" and not condition.is_column for condition in use.arguments[1])
+    return use.measure in _SHARES_OF_PREDICTIONS or use.measure not in BUILT_IN
 
 
 def _report_banned(low: Mapping[Key, IntervalEnd], banned: Mapping[str, Span | None], findings: Findings) -> None:

@@ -154,7 +154,8 @@ class TreeSets:
         given.model, given.width, given.last, given.grain = MODELS.index(model.kind), width, model.last, model.grain
         given.above, given.below = in_range(model.above, "above"), in_range(model.below, "below")
         given.limit = 0 if model.limit is None else in_range(model.limit[1], "limit")
-        given.pure, given.pure_of = (0, 1) if model.purity is None else model.purity[1:]
+        pure = (0, 1) if model.purity is None else model.purity[1:]
+        given.pure, given.pure_of = (in_range(part, "purity") for part in pure)
         names = ("bits", "column", "group", "count", "cost", "weight", "column_cost", "limit_cost", "purity_weight")
         values = (packed, column, group, count, cost, weight, column_cost, limit, purity)
         for name, array in zip(names, values, strict=True):

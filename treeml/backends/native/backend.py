@@ -130,9 +130,9 @@ class NativeBackend(BackendBase):
     def remark(self, problem: Problem, options: Mapping[str, Any]) -> str:
         """Which kernel runs and why; one sentence per stage of the plan, if they differ."""
         # imported here: start-up time
-        from treeml.backends.planning.plan import stages
+        from treeml.backends.planning.plan import lowered_stages
 
-        said = (choose_kernel(stage, options)[1] for stage in stages(problem, self.can))
+        said = (choose_kernel(stage.problem, options)[1] for stage in lowered_stages(problem, self.can))
         return "; then ".join(dict.fromkeys(said))
 
     def repricing(self, problem: Problem, limits: Limits, rows: NDArray[np.intp]) -> Reprice | None:

@@ -26,6 +26,7 @@ from treeml.backends.native.refusals import refusals as solver_refusals
 from treeml.native.sets import DEEPEST, MEMORY, TIME, LeafModel, SetsStopped, TreeLimits, TreeSets
 from treeml.problem.constants import exact_squares
 from treeml.problem.evaluate import evaluate_goals
+from treeml.problem.neighbors import least_from
 from treeml.problem.problem import Bound, Problem
 from treeml.problem.reduce import reduce
 from treeml.problem.shapes import deepest
@@ -461,9 +462,7 @@ class _Units:
         if goal.custom is not None:
             return LeafModel("custom", custom=self._custom(goal.custom.function))
         if goal.loss is None:
-            purity = purity_limit(self.problem)
-            shares = None if purity is None else (purity[0], purity[1].numerator, purity[1].denominator)
-            return LeafModel(cost=self.cost, last=last, limit=leaf_limit(self.problem), purity=shares)
+            return LeafModel(cost=self.cost, last=last, limit=leaf_limit(self.problem), purity=_purity(self.problem))
         weight = goal.loss.weight * goal.factor
         targets = centred(goal.loss.targets)
         if goal.loss.kind == "squared":
@@ -503,6 +502,17 @@ class _Units:
         if self.column_cost is not None:
             total += int(self.column_cost.sum()) * int(self.problem.count.sum())
         return self.value(total + self.most_predicted) + 1 / self.scale
+
+
+def _purity(problem: Problem) -> tuple[NDArray[np.int64], int, int] | None:
+    """Weights of classes, and the least share of the heaviest one as a fraction that leaves can have, of 64 bits."""
+    limit = purity_limit(problem)
+    if limit is None:
+        return None
+    weight, share = limit
+    whole = max(1, int(weight.sum()))
+    share = share if share > 1 else least_from(share, whole, whole) or share
+    return weight, share.numerator, share.denominator
 
 
 def _has_leaf_conditions(problem: Problem) -> bool:

@@ -29,7 +29,7 @@ from treeml.backends.planning.descend import descend
 from treeml.backends.planning.divide import divide
 from treeml.backends.planning.lexicographic import lexicographic
 from treeml.backends.planning.lowerings import Step, bounded, reduction, rewriting, spread
-from treeml.backends.planning.rescale import oversized, rescaled, rescaling
+from treeml.backends.planning.rescale import Rescaled, oversized, rescaled, rescaling
 from treeml.problem.problem import Bound, Goal, Problem
 from treeml.problem.quotient import quotient_of
 from treeml.problem.shapes import deepest
@@ -130,13 +130,19 @@ def _plan(reductions: _Reductions, backend: Backend, options: Mapping[str, Any] 
         steps.append(Step(DIVIDING, divide))
     if spreads and (any("Largest" in total.kinds() for total in _sums(lowered))):
         steps.append(rewriting("a limit on the largest of several sums becomes a limit on each of them", spread))
-    asked = [rescaled(spread(stage) if spreads else stage, can.carries) for stage in stages(lowered, can)]
+    asked = list(lowered_stages(lowered, can))
     steps.append(rescaling(can.carries, asked))
     own = list(_goal_options_refused(backend, problem, [made.problem for made in asked], options or {}))
     own += [refusal for made in asked for refusal in _size_or_own_refusals(backend, made.problem, options)]
     if own:
         return list(dict.fromkeys(own))
     return Plan(problem, backend, tuple(steps), remark=backend.remark(lowered, options or {}))
+
+
+def lowered_stages(problem: Problem, can: Capabilities) -> Iterator[Rescaled]:
+    """The stages as the back-end gets them: in small numbers, and without a `Largest` if it cannot bound one."""
+    for stage in stages(problem, can):
+        yield rescaled(stage if "Largest" in can.bounds else spread(stage), can.carries)
 
 
 def stages(problem: Problem, can: Capabilities) -> Iterator[Problem]:

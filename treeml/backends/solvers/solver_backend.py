@@ -103,14 +103,12 @@ class SolverBackend(BackendBase):
         """Which encoding is used and why; one sentence per stage of the plan, if they differ."""
         # imported here: start-up time
         from treeml.backends.planning.capabilities import needs_deepening, needs_growing
-        from treeml.backends.planning.plan import stages
-        from treeml.backends.planning.rescale import rescaled
+        from treeml.backends.planning.plan import lowered_stages
 
         deepens = any(needs_deepening(goal, self.can) or needs_growing(goal, self.can) for goal in problem.goals)
         said = []
-        for stage in stages(problem, self.can):
-            small = rescaled(stage, self.can.carries).problem
-            choice = self.choose_encoding(small, read_problem(small), options)
+        for stage in lowered_stages(problem, self.can):
+            choice = self.choose_encoding(stage.problem, read_problem(stage.problem), options)
             said.append(f"{self.word} {choice.encoding}: {choice.because}")
         return ("at depth 1: " if deepens else "") + "; then ".join(dict.fromkeys(said))
 
