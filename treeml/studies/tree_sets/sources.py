@@ -139,6 +139,39 @@ class ListedTrees:
         return records
 
 
+@dataclass(eq=False)
+class ChosenTrees(ListedTrees):
+    """Some trees of a listing as a source of their own, so that only these are made and measured."""
+
+    numbers: Sequence[int] | NDArray[np.int64] = ()  # in the listing, ascending
+
+    def tree(self, number: int) -> Tree:
+        return super().tree(int(self.numbers[number]))
+
+    def value(self, number: int) -> Fraction:
+        return super().value(int(self.numbers[number]))
+
+    def chunks(self) -> Iterator[Roots]:
+        first = size = 0
+        for number in map(int, self.numbers):
+            place = number if number < self.listing.sure else self.listing.examined[number - self.listing.sure]
+            if size and (place != first + size or size == CHUNK):
+                yield self.listing.sets.trees(first, size)
+                size = 0
+            first, size = (first, size + 1) if size else (place, 1)
+        if size:
+            yield self.listing.sets.trees(first, size)
+
+
+def chosen_trees(source: TreeSource, ranks: Sequence[int] | NDArray[np.int64]) -> ChosenTrees | None:
+    """These trees as a source of their own; None if the source is a file, or its numbers exceed what C takes."""
+    if not isinstance(source, ListedTrees) or (len(ranks) and int(ranks[-1]) >= 2**62):
+        return None
+    whole = source.numbers if isinstance(source, ChosenTrees) else None
+    numbers = ranks if whole is None else [int(whole[int(rank)]) for rank in ranks]
+    return ChosenTrees(source.listing, source.lowered, source.dataset, len(numbers), numbers)
+
+
 def leaf_record(dataset: Dataset, label: int, rows: NDArray[np.intp]) -> TreeLeaf:
     """A leaf with these rows."""
     if not dataset.classes:

@@ -46,7 +46,7 @@ Whole = NDArray[np.int64]
 def write_set(trees: TreeSet, path: Path) -> None:
     """Write the trees of a set to a file."""
     too_many(trees.count)
-    content = _content(trees)
+    content = content_of(trees)
     if path.suffix != ".parquet":
         replace_file(path, json_text(content) + "\n")
         return
@@ -66,7 +66,8 @@ def write_set(trees: TreeSet, path: Path) -> None:
     replace_file(path, buffer.getvalue())
 
 
-def _content(trees: TreeSet) -> dict[str, Any]:
+def content_of(trees: TreeSet) -> dict[str, Any]:
+    """The set as plain values."""
     source = trees.source
     nodes, roots = source.nodes(), _chosen_roots(trees)
     kept = _reachable(nodes, roots)
