@@ -331,7 +331,7 @@
       button.addEventListener("click", () => { select((tree) => Boolean(uses(tree, column.number)) === (word === "with"), within()); fillRanges(); });
       return button;
     });
-    const row = element("tr", { "data-column": column.name }, element("td", { class: "name" }, column.name), element("td", {}, whole, percent(column.share, 1)), element("td", {}, bar, text),
+    const row = element("tr", { "data-column": column.name }, element("td", { class: "name" }, column.name), element("td", {}, whole, percent(Math.round(column.share * count), count)), element("td", {}, bar, text),
       element("td", { class: "number" }, signed(column, "least")), element("td", { class: "number" }, signed(column, "most")), element("td", {}, buttons[0], " ", buttons[1]));
     return { column, bar, text, row };
   });

@@ -92,9 +92,7 @@ def _trees(stored: Mapping[str, Any], head: Tree | None, kept: TreeSet, columns:
             described.append(_prediction(head, leaf))
         leaves.append([predictions[key], leaf["rows"], leaf.get("counts", [])])
     return {
-        "tests": [
-            [columns.index(test["column"]), text] for test, text in zip(stored["tests"], texts, strict=True)
-        ],
+        "tests": [[columns.index(test["column"]), text] for test, text in zip(stored["tests"], texts, strict=True)],
         "predictions": described,
         "leaves": leaves,
         "nodes": stored["nodes"],
