@@ -84,10 +84,10 @@
       y: (value) => height - EDGE.bottom - (value - low) / (high - low) * (height - EDGE.top - EDGE.bottom) };
   }
   const size = (trees) => Math.min(16, 3 + 1.4 * Math.log2(trees));
-  function circle(dot, radius, color) {
+  function circle(dot, trees, color) {
     pen.fillStyle = color;
     pen.beginPath();
-    pen.arc(frame.x(dot.x), frame.y(dot.y), radius, 0, 2 * Math.PI);
+    pen.arc(frame.x(dot.x), frame.y(dot.y), size(trees), 0, 2 * Math.PI);
     pen.fill();
   }
   function drawAxes(style) {
@@ -119,9 +119,9 @@
       let inside = 0;
       for (const tree of dot.trees) inside += selection[tree];
       pen.globalAlpha = 0.4;
-      if (inside < dot.trees.length) circle(dot, size(dot.trees.length), style.soft);
+      if (inside < dot.trees.length) circle(dot, dot.trees.length, style.soft);
       pen.globalAlpha = 0.75;
-      if (inside) circle(dot, size(inside), style.accent);
+      if (inside) circle(dot, inside, style.accent);
     }
     pen.globalAlpha = 1;
     const [x, y] = [valueOf(measures[across], reference), valueOf(measures[up], reference)];
@@ -307,11 +307,14 @@
     made.append(element("div", { class: "nested" }, element("ul", {}, nested(root, ""))));
     return made;
   }
+  let shownCards = null;
   const atOnce = () => Number(byId("at-once").value);
   function showCards() {
     const others = chosen.filter((tree) => tree !== reference), room = atOnce() - 1;
     const now = others.slice(first, first + room);
-    byId("cards").replaceChildren(...(chosen.length ? [reference, ...now].map(card) : []));
+    const wanted = chosen.length ? [reference, ...now] : [];
+    if (wanted.join() !== shownCards) byId("cards").replaceChildren(...wanted.map(card)); // a drag rarely changes them
+    shownCards = wanted.join();
     byId("earlier").disabled = first === 0;
     byId("later").disabled = first + room >= others.length;
     byId("which").textContent = others.length && now.length ? `${(first + 1).toLocaleString("en")} to ${(first + now.length).toLocaleString("en")} of ${many(others.length, "other tree")}` : "";
@@ -343,8 +346,12 @@
   byId("unused").hidden = !idle.length;
   byId("unused").textContent = idle.length ? `Used by no tree: ${idle.join(", ")}` : "";
   function showColumns() {
-    const totals = new Int32Array(columns.length);
-    for (const tree of chosen) for (const { column } of cells) totals[column.number] += uses(tree, column.number);
+    const totals = new Int32Array(32 * words);
+    for (const tree of chosen) {
+      for (let word = 0; word < words; word += 1) {
+        for (let bits = usedByTree[tree * words + word]; bits; bits &= bits - 1) totals[32 * word + 31 - Math.clz32(bits & -bits)] += 1;
+      }
+    }
     for (const { column, bar, text } of cells) {
       bar.style.width = `${chosen.length ? 90 * totals[column.number] / chosen.length : 0}px`;
       text.textContent = chosen.length ? percent(totals[column.number], chosen.length) : "";

@@ -7,6 +7,7 @@ describes it; treeml/studies/page has its parts.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +32,7 @@ def explorer_page(trees: TreeSet, measures: Sequence[str] = (), most: int = 10_0
     """The page as text. It shows the first `most` trees of the set, by the measures named and some usual ones."""
     if most < 1:
         raise ValueError("a page shows at least one tree")
-    kept = trees if trees.count <= most else trees._apart(trees.ranks[:most])
+    kept = trees._apart(trees.ranks[:most])
     content = _content(trees, kept, measures)
     target = content.pop("target")
     spec = content.pop("spec")
@@ -70,7 +71,7 @@ def _content(trees: TreeSet, kept: TreeSet, measures: Sequence[str]) -> dict[str
         "classes": [shown(label_text(label)) for label in head.classes] if head is not None else [],
         "colors": COLORS,
         "spec": str(trees._measures.model),
-        "measures": _measures(kept, measures) if stored else [],
+        "measures": _measures(kept, stored["values"], measures) if stored else [],
         "columns": [visible(name) for name in columns],
         "importance": [_column(each, columns) for each in kept.importance()] if stored else [],
         **_trees(stored, head, kept, columns),
@@ -121,10 +122,12 @@ def _column(column: ColumnImportance, columns: list[str]) -> dict[str, Any]:
     }
 
 
-def _measures(trees: TreeSet, asked: Sequence[str]) -> list[dict[str, Any]]:
+def _measures(trees: TreeSet, values: Sequence[Any], asked: Sequence[str]) -> list[dict[str, Any]]:
     """The goal, what was asked for, and usual measures: each with a code per tree and the value of every code."""
     goal = trees.listed.goal.partition(" ")[2] or "goal"
-    found = {goal: _coded(goal, [trees.value(rank) for rank in range(trees.count)], trees.listed.sense == "maximize")}
+    maximize = trees.listed.sense == "maximize"
+    goals = [plain(-Fraction(text) if maximize else Fraction(text)) for text, number in values for _ in range(number)]
+    found = {goal: _coded(goal, goals, maximize)}
     if trees.source.dataset is None:
         if asked:
             raise ValueError("measures need the rows of the data: TreeSet.read(path, data=...)")
@@ -135,8 +138,8 @@ def _measures(trees: TreeSet, asked: Sequence[str]) -> list[dict[str, Any]]:
     usual = ("error_rate", "balanced_accuracy") if trees.source.dataset.classes else ()
     for name in dict.fromkeys([*asked, *usual, *SHAPE, "support"]):
         if name not in found:
-            maximize = trees._evaluations.measure(name)[0].maximize
-            found[name] = _coded(name, trees.measure(name), maximize)
+            is_more_better = trees._evaluations.measure(name)[0].maximize
+            found[name] = _coded(name, trees.measure(name), is_more_better)
     return list(found.values())
 
 

@@ -143,7 +143,7 @@ class ListedTrees:
 class ChosenTrees(ListedTrees):
     """Some trees of a listing as a source of their own, so that only these are made and measured."""
 
-    numbers: Sequence[int] | NDArray[np.int64] = ()  # in the listing, ascending
+    numbers: Sequence[int] | NDArray[np.int64] = ()  # in the listing
 
     def tree(self, number: int) -> Tree:
         return super().tree(int(self.numbers[number]))
@@ -203,8 +203,8 @@ def reachable(nodes: SharedNodes, roots: Roots | tuple[Whole, Whole, Whole]) -> 
 
 
 def chosen_trees(source: TreeSource, ranks: Sequence[int] | NDArray[np.int64]) -> ChosenTrees | None:
-    """These trees as a source of their own; None if the source is a file, or its numbers exceed what C takes."""
-    if not isinstance(source, ListedTrees) or (len(ranks) and int(ranks[-1]) >= 2**62):
+    """These trees as a source of their own; None if the source is a file, or too large for C to number."""
+    if not isinstance(source, ListedTrees) or source.count >= 2**62:
         return None
     whole = source.numbers if isinstance(source, ChosenTrees) else None
     numbers = ranks if whole is None else [int(whole[int(rank)]) for rank in ranks]

@@ -175,12 +175,10 @@ class TreeSet(Sequence[Tree]):
 
     def _apart(self, ranks: Ranks) -> TreeSet:
         """The trees of these ranks, measured without the others: there may be too many of those."""
-        ascending = ranks if not isinstance(ranks, range) or ranks.step > 0 else ranks[::-1]
-        source = chosen_trees(self.source, ascending)
+        source = chosen_trees(self.source, ranks)
         if source is None:
             return self._shared_part(ranks)
-        order = range(source.count) if ascending is ranks else range(source.count)[::-1]
-        return TreeSet(source, self.listed, self._measures, order)
+        return TreeSet(source, self.listed, self._measures)
 
     def _shared_part(self, ranks: Ranks) -> TreeSet:
         return TreeSet(self.source, self.listed, self._measures, ranks, self._evaluations)
