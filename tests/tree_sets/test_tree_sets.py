@@ -417,3 +417,46 @@ def test_weights_of_a_list_are_exact_or_refused() -> None:
     with pytest.raises(tml.DataError, match="D463"):
         model.trees(data, slack=0.2345678901234567)
     assert model.solve(data).tree is not None  # the best tree alone may be found with rounded weights
+
+
+def test_parts_of_huge_sets_are_measured_on_their_own(
+    trees: TreeSet, data: dict[str, list], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts = [trees[5:25], trees[25:5:-1], trees[::7], trees.sample(12, seed=3)]
+    expected = [[str(tree) for tree in part] for part in parts]
+    values = [[part.measure(measure) for measure in ("errors", "leaves", "parity_gap(sex)")] for part in parts]
+    importance = [part.importance() for part in parts]
+    monkeypatch.setattr("treeml.studies.tree_sets.tree_set.MOST_TREES", 40)  # now the whole set is too large
+    again = class_model().trees(data, slack="60%")
+    others = [again[5:25], again[25:5:-1], again[::7], again.sample(12, seed=3)]
+    small = [(place, other) for place, other in enumerate(others) if other.count <= 40]
+    assert len(small) >= 3
+    for place, other in small:
+        assert other.source is not again.source
+        assert other.statement == parts[place].statement
+        assert [str(tree) for tree in other] == expected[place]
+        assert [other.measure(measure) for measure in ("errors", "leaves", "parity_gap(sex)")] == values[place]
+        assert other.importance() == importance[place]
+        assert other.histogram == parts[place].histogram
+        assert [other.value(rank) for rank in range(other.count)] == other.measure("errors + leaves")
+        assert other[2:9].measure("errors") == other.measure("errors")[2:9]
+        assert other.where("leaves <= 3").count == parts[place].where("leaves <= 3").count
+
+
+def test_a_part_of_a_huge_set_is_saved(data: dict[str, list], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("treeml.studies.tree_sets.tree_set.MOST_TREES", 40)
+    part = class_model().trees(data, slack="60%").sample(20, seed=1)
+    part.save(tmp_path / "part.json")
+    again = TreeSet.read(tmp_path / "part.json", data)
+    assert [str(tree) for tree in again] == [str(tree) for tree in part]
+    assert again.measure("errors") == part.measure("errors")
+
+
+def test_uses_are_counted_without_the_rows(trees: TreeSet, tmp_path: Path) -> None:
+    trees.save(tmp_path / "set.json")
+    shares = {column.name: column.share for column in TreeSet.read(tmp_path / "set.json").importance()}
+    for name, share in shares.items():
+        assert share == pytest.approx(sum(name in tree.columns for tree in trees) / trees.count)
+    assert {column.name: column.share for column in trees.importance() if column.share} == {
+        name: share for name, share in shares.items() if share
+    }

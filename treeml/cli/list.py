@@ -38,7 +38,13 @@ if TYPE_CHECKING:
 @click.option("--by", metavar="MEASURE", help="Show the tree that is best by this measure instead of the first ones.")
 @click.option("--show", type=click.IntRange(min=0), default=1, show_default=True, help="How many trees to show.")
 @run_options("within", "memory")
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the set: trees.json or trees.parquet.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="Write the set: trees.json or trees.parquet; or a page to explore it: trees.html.",
+)
+@click.option("--measure", "measures", metavar="MEASURE", multiple=True, help="Show this measure on the page as well.")
 @output_options("as_json", "style", "quiet")
 @untrusted_option
 def command(
@@ -53,6 +59,7 @@ def command(
     show: int,
     options: RunOptions,
     output: Path | None,
+    measures: tuple[str, ...],
     out: Printer,
 ) -> None:
     """List all good trees for SPEC: those that its `list` statement asks for."""
@@ -60,6 +67,8 @@ def command(
     from treeml.studies.tree_sets.listing import list_trees
     from treeml.studies.tree_sets.sources import TooManyTrees
 
+    if measures and (output is None or output.suffix != ".html"):
+        raise click.UsageError("--measure is shown on a page: -o trees.html")
     with out.mistakes():
         model = _asking(load_model(spec, settings), most, slack, like)
         trees = list_trees(model, data, None, options)
@@ -69,7 +78,7 @@ def command(
             for condition in conditions:
                 kept = kept.where(condition)
             if output is not None:
-                _save(kept, output)
+                _save(kept, output, measures)
             out.result(kept.to_json(show) if out.as_json else None, _text(trees, kept, conditions, by, show))
         except TooManyTrees as error:
             raise click.ClickException(str(error)) from error
@@ -97,9 +106,12 @@ def _asking(model: Model, most: int | None, slack: str | None, like: str | None)
     return model
 
 
-def _save(trees: TreeSet, output: Path) -> None:
+def _save(trees: TreeSet, output: Path, measures: tuple[str, ...]) -> None:
     try:
-        trees.save(output)
+        if output.suffix == ".html":
+            trees.page(output, measures)
+        else:
+            trees.save(output)
     except OSError as error:
         raise click.FileError(str(output), error.strerror or str(error)) from error
 

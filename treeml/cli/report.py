@@ -13,17 +13,50 @@ from treeml.cli.output import Printer, write_file
 @click.command("report")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="Write the page to this file.")
+@click.option("--data", metavar="FILE", help="The rows that a set of trees was found for, for its measures.")
+@click.option("--measure", "measures", metavar="MEASURE", multiple=True, help="Show this measure of a set of trees.")
 @output_options("style")
-def command(files: tuple[Path, ...], output: Path, out: Printer) -> None:
-    """Write one HTML page of FILES: a result of `solve -o`, results of `compare -o`, or both."""
+def command(files: tuple[Path, ...], output: Path, data: str | None, measures: tuple[str, ...], out: Printer) -> None:
+    """Write one HTML page of FILES: a result of `solve -o`, results of `compare -o`, or both; or a set of `list -o`."""
+    with out.mistakes():
+        if any(map(_is_set, files)):
+            if len(files) > 1:
+                raise click.UsageError("the page of a set of trees shows this set alone: give one file")
+            write_file(output, _set_page(files[0], data, measures))
+            return
+        if data is not None or measures:
+            raise click.UsageError("--data and --measure belong to a set of trees, a file of `list -o`")
+        write_file(output, _result_page(files))
+
+
+def _result_page(files: tuple[Path, ...]) -> str:
     from treeml.studies.page.write import read_result, write_page  # imported here: start-up time
 
-    with out.mistakes():
-        results, records = [], []
-        for file in files:
-            result, more = read_result(file)
-            results += [] if result is None else [result]
-            records += more
-        if len(results) > 1:
-            raise click.UsageError("a page shows one result: give one, and any number of files of `compare -o`")
-        write_file(output, write_page(results[0] if results else None, records))
+    results, records = [], []
+    for file in files:
+        result, more = read_result(file)
+        results += [] if result is None else [result]
+        records += more
+    if len(results) > 1:
+        raise click.UsageError("a page shows one result: give one, and any number of files of `compare -o`")
+    return write_page(results[0] if results else None, records)
+
+
+def _is_set(file: Path) -> bool:
+    """Does the file say that it holds a set of trees?"""
+    if file.suffix == ".parquet":
+        return True
+    try:
+        with file.open("rb") as opened:
+            return b'"treeml_trees"' in opened.read(64)
+    except OSError:
+        return False  # the reader of results says why
+
+
+def _set_page(file: Path, data: str | None, measures: tuple[str, ...]) -> str:
+    from treeml.studies.tree_sets.explorer import explorer_page  # imported here: start-up time
+    from treeml.studies.tree_sets.tree_set import TreeSet
+
+    if measures and data is None:
+        raise click.UsageError("measures need the rows of the data: --data")
+    return explorer_page(TreeSet.read(file, data), measures)

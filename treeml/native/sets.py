@@ -129,6 +129,7 @@ class TreeSets:
         self.costs: list[int] = []
         self.leaves: list[int] = []
         self.counts: list[int] = []
+        self.total = 0  # the number of trees; kept, because it is asked for with every tree
 
     def _fill(self, given: _Input, model: LeafModel, bits: Any, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
         """Sets the fields of the input; returns the arrays, which have to live until C has copied them."""
@@ -203,18 +204,14 @@ class TreeSets:
 
     def build(self, budget: int, seconds: float = -1.0) -> None:
         """Count all trees that cost at most `budget`."""
-        self.costs, self.leaves, self.counts = [], [], []
+        self.costs, self.leaves, self.counts, self.total = [], [], [], 0
         self._run(_library().treeml_sets_build, min(in_range(budget, "budget"), NO_TREE - 1), seconds)
         size = _library().treeml_sets_values(self._handle)
         cost, leaves, trees = np.empty(size, np.int64), np.empty(size, np.int32), np.empty((size, 2), np.uint64)
         _library().treeml_sets_histogram(self._handle, cost, leaves, trees)
         self.costs, self.leaves = cost.tolist(), leaves.tolist()
         self.counts = [low + (high << 64) for low, high in trees.tolist()]
-
-    @property
-    def total(self) -> int:
-        """The number of trees."""
-        return sum(self.counts)
+        self.total = sum(self.counts)
 
     def without(self, column: int, seconds: float = -1.0) -> int:
         """The number of trees that never test this column."""

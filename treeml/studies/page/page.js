@@ -1,40 +1,17 @@
-"use strict";
 (() => {
   const content = JSON.parse(document.getElementById("content").textContent);
   const { result, about, records, colors } = content;
   const forest = result && result.forest ? result.forest : null;
   let tree = result && (forest ? forest.trees[0] : result.tree);
-  const SVG = "http://www.w3.org/2000/svg";
-  const byId = (id) => document.getElementById(id);
   const show = (id) => { byId(id + "-section").hidden = false; };
-
-  function element(name, attributes = {}, ...children) {
-    const made = document.createElement(name);
-    for (const [key, value] of Object.entries(attributes)) if (value !== undefined && value !== null) made.setAttribute(key, value);
-    for (const child of children) made.append(child);
-    return made;
-  }
-  function drawn(name, attributes = {}, ...children) {
-    const made = document.createElementNS(SVG, name);
-    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-    for (const child of children) made.append(child);
-    return made;
-  }
 
   // Values as text
 
-  const readable = (value) => value === null || value === undefined ? "" : typeof value !== "number" ? String(value)
-    : Number.isInteger(value) && Math.abs(value) < 1e15 ? String(value) : String(Number(value.toPrecision(6)));
   const list = (value) => (Array.isArray(value) ? value : value === null || value === undefined ? [] : [value]).map(readable).join(", ");
   const seconds = (value) => value === null || value === undefined ? "" : value.toFixed(3);
   function labelText(label) {
     if (label !== null && typeof label === "object") return label.date || label.datetime.replace("T", " ");
     return label === null ? "None" : String(label);
-  }
-  function percent(part, whole) {
-    const share = 100 * part / whole;
-    if (Number.isInteger(share)) return share + "%";
-    return share > 99.9 ? ">99.9%" : share < 0.1 ? "<0.1%" : share.toFixed(1) + "%";
   }
   const number = (value) => Number.isInteger(value) ? String(value) : Number(value.toPrecision(6)) === value ? String(Number(value.toPrecision(6))) : String(Number(value.toPrecision(10)));
   function testText(test, answer = true) {

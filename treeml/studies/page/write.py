@@ -13,10 +13,10 @@ from treeml.lang.display import json_text, shown_lines, visible
 from treeml.studies.comparison.journal import MOST_OF_A_JOURNAL, read_records
 from treeml.studies.comparison.record import flaw_of
 from treeml.studies.page.colors import colored
+from treeml.studies.page.template import asset, filled, in_script
 from treeml.system.reading import read_text
 from treeml.trees.drawing import COLORS
 
-FOLDER = Path(__file__).parent
 # The page shows the table and the timeline of records; their trees would only make it large.
 LEFT_OUT = ("tree", "forest", "requirements", "measures", "statistics", "plan", "notes", "conflict", "printed")
 
@@ -51,20 +51,13 @@ def write_page(result: Mapping[str, Any] | None, records: Sequence[Mapping[str, 
         raise DataError(_no_page("it is nested too deeply")) from None
     pieces = {
         "title": escape(f"{kind} {visible(target)}"),
-        "style": (FOLDER / "page.css").read_text(encoding="utf-8"),
-        "script": (FOLDER / "page.js").read_text(encoding="utf-8"),
+        "style": asset("page.css"),
+        "script": asset("elements.js") + asset("page.js"),
         "spec": colored(shown_lines(spec.get("text", ""))),
         "text": escape(str(forest or tree or "")),
-        # Text in the data must not end the script element that contains it.
-        "data": text.replace("<", "\\u003c"),
+        "data": in_script(text),
     }
-    page = (FOLDER / "page.html").read_text(encoding="utf-8")
-    parts = page.split("{{")
-    written = [parts[0]]
-    for part in parts[1:]:
-        name, _, rest = part.partition("}}")
-        written += [pieces[name], rest]
-    return "".join(written)
+    return filled("page.html", pieces)
 
 
 def read_result(path: Path) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:

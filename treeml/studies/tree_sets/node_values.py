@@ -95,6 +95,12 @@ class NodeValues:
 
         return self.sums([bound.sum for bound in bounds], read)
 
+    def numbers(self, term: Term) -> Whole:
+        """The number of a term on every tree; what it means is up to the column of the term."""
+        column = self.column(term)
+        parts = [column.of_roots(roots, self._lone_leaf(roots)) for roots in self.source.chunks()]
+        return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+
     def _combinations(self, columns: list[Column]) -> tuple[NDArray[np.int64], Whole]:
         """For every tree the number of its combination of values, and the combinations."""
         if not columns:

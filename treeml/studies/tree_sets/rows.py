@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 
 from treeml.data.table import Dataset, label_text
 from treeml.measures.lower import lower_goal
-from treeml.problem.terms import Predicted
+from treeml.problem.terms import Predicted, Used
 from treeml.solving.pipeline import prepare
 from treeml.solving.result import Number, plain
 from treeml.studies.tree_sets.measures import Asked, value_on
+from treeml.studies.tree_sets.node_values import NodeValues
 from treeml.studies.tree_sets.predictions import (
     Patterns,
     Predictions,
@@ -123,11 +124,15 @@ def _uses(trees: TreeSet, names: Sequence[str]) -> dict[str, int]:
     if isinstance(source, ListedTrees) and _is_counted(trees, source):
         place = {feature.name: number for number, feature in enumerate(source.listing.problem.features)}
         return {name: source.count - source.listing.sets.without(place[name]) for name in names}
-    return {name: sum(map(bool, trees.measure(f"uses(`{_escaped(name)}`)"))) for name in names}
-
-
-def _escaped(name: str) -> str:
-    return name.replace("\\", "\\\\").replace("`", "\\`")
+    too_many(source.count)
+    place = {name: number for number, name in enumerate(names)}
+    values = NodeValues(source, np.array([place[test.column] for test in source.tests], dtype=np.int64))
+    ranks = np.asarray(trees.ranks, dtype=np.int64)
+    found = {}
+    for name in names:
+        uses = values.numbers(Used(frozenset({place[name]})))
+        found[name] = int(np.count_nonzero(uses[ranks]))
+    return found
 
 
 def _is_counted(trees: TreeSet, source: ListedTrees) -> bool:

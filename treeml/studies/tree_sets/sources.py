@@ -139,6 +139,78 @@ class ListedTrees:
         return records
 
 
+@dataclass(eq=False)
+class ChosenTrees(ListedTrees):
+    """Some trees of a listing as a source of their own, so that only these are made and measured."""
+
+    numbers: Sequence[int] | NDArray[np.int64] = ()  # in the listing
+
+    def tree(self, number: int) -> Tree:
+        return super().tree(int(self.numbers[number]))
+
+    def value(self, number: int) -> Fraction:
+        return super().value(int(self.numbers[number]))
+
+    def nodes(self) -> SharedNodes:
+        """Only the nodes of these trees: the listing may have made many more for others."""
+        return self._own[0]
+
+    def chunks(self) -> Iterator[Roots]:
+        yield self._own[1]
+
+    @cached_property
+    def _own(self) -> tuple[SharedNodes, Roots]:
+        too_many(self.count)
+        chunks = list(self._made())
+        test, yes, no = (
+            np.concatenate([chunk[part] for chunk in chunks]) if chunks else np.zeros(0, np.int32) for part in range(3)
+        )
+        made = self.listing.sets.nodes()
+        kept = reachable(made, (test, yes, no))
+        place = np.zeros(len(made.test) + 1, dtype=np.int32)
+        place[kept] = np.arange(len(kept), dtype=np.int32)
+        inner = made.test[kept] >= 0
+        yes_side = np.where(inner, place[np.where(inner, made.yes[kept], 0)], made.yes[kept])
+        no_side = np.where(inner, place[np.where(inner, made.no[kept], 0)], made.no[kept])
+        split = test >= 0
+        left, right = (np.where(split, place[np.where(split, side, 0)], side) for side in (yes, no))
+        return SharedNodes(made.test[kept], yes_side, no_side, made.state[kept]), (test, left, right)
+
+    def _made(self) -> Iterator[Roots]:
+        """The roots, by the numbers that the nodes have in the listing; neighbours are made together."""
+        first = size = 0
+        for number in map(int, self.numbers):
+            place = number if number < self.listing.sure else self.listing.examined[number - self.listing.sure]
+            if size and (place != first + size or size == CHUNK):
+                yield self.listing.sets.trees(first, size)
+                size = 0
+            first, size = (first, size + 1) if size else (place, 1)
+        if size:
+            yield self.listing.sets.trees(first, size)
+
+
+def reachable(nodes: SharedNodes, roots: Roots | tuple[Whole, Whole, Whole]) -> Whole:
+    """The nodes of these trees, in order."""
+    test, yes, no = roots
+    seen = np.zeros(len(nodes.test), dtype=bool)
+    now = np.unique(np.concatenate([yes[test >= 0], no[test >= 0]]))
+    while len(now):
+        seen[now] = True
+        inner = now[nodes.test[now] >= 0]
+        following = np.unique(np.concatenate([nodes.yes[inner], nodes.no[inner]])).astype(np.int64)
+        now = following[~seen[following]]
+    return np.flatnonzero(seen)
+
+
+def chosen_trees(source: TreeSource, ranks: Sequence[int] | NDArray[np.int64]) -> ChosenTrees | None:
+    """These trees as a source of their own; None if the source is a file, or too large for C to number."""
+    if not isinstance(source, ListedTrees) or source.count >= 2**62:
+        return None
+    whole = source.numbers if isinstance(source, ChosenTrees) else None
+    numbers = ranks if whole is None else [int(whole[int(rank)]) for rank in ranks]
+    return ChosenTrees(source.listing, source.lowered, source.dataset, len(numbers), numbers)
+
+
 def leaf_record(dataset: Dataset, label: int, rows: NDArray[np.intp]) -> TreeLeaf:
     """A leaf with these rows."""
     if not dataset.classes:

@@ -27,7 +27,7 @@ from treeml.native.sets import SharedNodes
 from treeml.solving.pipeline import prepare
 from treeml.studies.tree_sets.listed import Listed
 from treeml.studies.tree_sets.measures import Measures
-from treeml.studies.tree_sets.sources import Roots, TreeSource, head_of, leaf_record, too_many
+from treeml.studies.tree_sets.sources import Roots, TreeSource, head_of, leaf_record, reachable, too_many
 from treeml.system.reading import read_text
 from treeml.system.writing import replace_file
 from treeml.trees.json_form import plain_json
@@ -46,7 +46,7 @@ Whole = NDArray[np.int64]
 def write_set(trees: TreeSet, path: Path) -> None:
     """Write the trees of a set to a file."""
     too_many(trees.count)
-    content = _content(trees)
+    content = content_of(trees)
     if path.suffix != ".parquet":
         replace_file(path, json_text(content) + "\n")
         return
@@ -66,10 +66,11 @@ def write_set(trees: TreeSet, path: Path) -> None:
     replace_file(path, buffer.getvalue())
 
 
-def _content(trees: TreeSet) -> dict[str, Any]:
+def content_of(trees: TreeSet) -> dict[str, Any]:
+    """The set as plain values."""
     source = trees.source
     nodes, roots = source.nodes(), _chosen_roots(trees)
-    kept = _reachable(nodes, roots)
+    kept = reachable(nodes, roots)
     place = np.full(len(nodes.test), -1, dtype=np.int64)
     place[kept] = np.arange(len(kept))
     head = getattr(source, "head", None) or head_of(_dataset(source), source.tests)
@@ -118,19 +119,6 @@ def _chosen_roots(trees: TreeSet) -> tuple[Whole, Whole, Whole]:
         for part in range(3)
     )
     return test, yes, no
-
-
-def _reachable(nodes: SharedNodes, roots: tuple[Whole, Whole, Whole]) -> Whole:
-    """The nodes of these trees, in order."""
-    test, yes, no = roots
-    seen = np.zeros(len(nodes.test), dtype=bool)
-    now = np.unique(np.concatenate([yes[test >= 0], no[test >= 0]]))
-    while len(now):
-        seen[now] = True
-        inner = now[nodes.test[now] >= 0]
-        following = np.unique(np.concatenate([nodes.yes[inner], nodes.no[inner]])).astype(np.int64)
-        now = following[~seen[following]]
-    return np.flatnonzero(seen)
 
 
 def _test_json(test: TreeTest, head: Tree) -> Any:

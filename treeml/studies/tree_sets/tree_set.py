@@ -16,12 +16,20 @@ from treeml.solving.result import Number, plain
 from treeml.studies.tree_sets.listed import Listed
 from treeml.studies.tree_sets.measures import Evaluations, Measures
 from treeml.studies.tree_sets.node_values import Measured
-from treeml.studies.tree_sets.sources import ListedTrees, TreeSource, too_many
+from treeml.studies.tree_sets.sources import (
+    MOST_TREES,
+    ChosenTrees,
+    ListedTrees,
+    TreeSource,
+    chosen_trees,
+    too_many,
+)
 from treeml.trees.tree import Tree
 
 if TYPE_CHECKING:
     from treeml.studies.tree_sets.rows import Agreement, ColumnImportance, Spread
 
+MOST_ON_A_PAGE = 10_000  # trees
 Ranks = range | NDArray[np.int64]
 
 
@@ -120,7 +128,8 @@ class TreeSet(Sequence[Tree]):
 
     @property
     def _is_whole(self) -> bool:
-        return isinstance(self.ranks, range) and self.ranks == range(self.source.count)
+        is_part = isinstance(self.source, ChosenTrees)
+        return not is_part and isinstance(self.ranks, range) and self.ranks == range(self.source.count)
 
     def _shown(self, value: Fraction) -> Fraction:
         return -value if self.listed.sense == "maximize" else value
@@ -161,6 +170,18 @@ class TreeSet(Sequence[Tree]):
         return self._part(_array([int(self.ranks[place]) for place in _drawn(self.count, size, seed)]))
 
     def _part(self, ranks: Ranks) -> TreeSet:
+        if self.source.count > MOST_TREES and _size(ranks) <= MOST_TREES:
+            return self._apart(ranks)
+        return self._shared_part(ranks)
+
+    def _apart(self, ranks: Ranks) -> TreeSet:
+        """The trees of these ranks, measured without the others: there may be too many of those."""
+        source = chosen_trees(self.source, ranks)
+        if source is None:
+            return self._shared_part(ranks)
+        return TreeSet(source, self.listed, self._measures)
+
+    def _shared_part(self, ranks: Ranks) -> TreeSet:
         return TreeSet(self.source, self.listed, self._measures, ranks, self._evaluations)
 
     # -- choosing -------------------------------------------------------------------------
@@ -266,6 +287,21 @@ class TreeSet(Sequence[Tree]):
         from treeml.studies.tree_sets.stored import write_set  # imported here: start-up time
 
         write_set(self, Path(path))
+
+    def page(self, path: str | Path, measures: Sequence[str] = (), most: int = MOST_ON_A_PAGE) -> None:
+        """Write a page to explore the set in a browser: one HTML file that fetches nothing.
+
+        >>> trees.page("trees.html", measures=["parity_gap(sex)"])
+        """
+        from treeml.studies.tree_sets.explorer import explorer_page  # imported here: start-up time
+        from treeml.system.writing import replace_file
+
+        replace_file(Path(path), explorer_page(self, measures, most))
+
+    def _repr_html_(self) -> str:
+        from treeml.studies.tree_sets.explorer import explorer_frame  # imported here: start-up time
+
+        return explorer_frame(self)
 
     @classmethod
     def read(cls, path: str | Path, data: Any = None, y: Any = None) -> TreeSet:
