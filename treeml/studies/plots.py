@@ -1,4 +1,4 @@
-"""Records and results -> a Plot of plain JSON values -> a file.
+"""Records, results and sets of trees -> a Plot of plain JSON values -> a file.
 
 Each function returns a Plot: titles, and series of points. `draw` draws it with matplotlib, or writes its data if the
 file is JSON, so that nobody has to read numbers off a picture.
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from treeml.studies.tree_sets.rows import ColumnImportance
+    from treeml.studies.tree_sets.tree_set import TreeSet
+
 # Distinguishable for color-blind people (after Okabe and Ito 2008).
 COLORS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#777777", "#b5a300")
 FORMATS = (".png", ".svg", ".pdf", ".json")
@@ -35,6 +38,7 @@ class Series:
     labels: tuple[str, ...] = ()  # one per point
     group: int = 0  # series of one group have one color
     dashed: bool = False
+    alone: bool = False  # points without a line between them
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +152,40 @@ def forest_margins(forest: Path, data: Path) -> NDArray[np.float64]:
     return read.margins(rows, rows[target])
 
 
+def importance(columns: Sequence[ColumnImportance], most: int = 30) -> Plot:
+    """The share of the trees of a set that use a column and, if known, the range of their reliance on it.
+
+    The points of a series are (value, place of the column); `TreeSet.importance` gives the columns.
+    """
+    shown_columns = [column for column in columns if column.share][:most]
+    names = tuple(column.name for column in shown_columns)
+    shares = tuple((float(column.share), float(place)) for place, column in enumerate(shown_columns))
+    series = [Series("share of the trees", shares, names)]
+    for end in ("least", "most"):
+        values = [getattr(column, end) for column in shown_columns]
+        if values and None not in values:
+            points = tuple((float(value), float(place)) for place, value in enumerate(values))
+            series.append(Series(f"{end} reliance", points, names, group=1))
+    about = {"left_out": sum(1 for column in columns if column.share) - len(names)}
+    return Plot("Columns of the trees", "share of the trees", "", tuple(series), "bars", about=about)
+
+
+def pareto(trees: TreeSet, across: str, up: str) -> Plot:
+    """All trees of a set by two measures, and the trees that no other tree beats in both."""
+    values = list(zip(trees.measure(across), trees.measure(up), strict=True))
+    known = [(float(x), float(y)) for x, y in values if x is not None and y is not None]
+    front = trees.pareto(across, up)
+    places = {point: rank for rank, point in reversed(list(enumerate(values)))}
+    best = [point for point in zip(front.measure(across), front.measure(up), strict=True) if None not in point]
+    ordered = sorted((float(x), float(y), places[x, y]) for x, y in best if x is not None and y is not None)
+    series = (
+        Series("trees", tuple(sorted(set(known))), group=6, alone=True),
+        Series("front", tuple((x, y) for x, y, _ in ordered), tuple(f"tree {rank}" for _, _, rank in ordered)),
+    )
+    about = {"trees": trees.count, "undefined": len(values) - len(known), "front": [rank for _, _, rank in ordered]}
+    return Plot(f"{up} against {across}", across, up, series, "line", about=about)
+
+
 def draw(plot: Plot, path: Path) -> None:
     """Write the picture in the format of the file ending: .png, .svg, .pdf, or .json for its data."""
     if path.suffix not in FORMATS:
@@ -162,16 +200,29 @@ def draw(plot: Plot, path: Path) -> None:
         raise DataError(
             Diagnostic("D495", "pictures need matplotlib", place=str(path), helps=("pip install 'treeml[plot]'",))
         ) from error
-    figure = Figure(figsize=(8, 4.5), layout="constrained")
+    bars = plot.kind == "bars"
+    figure = Figure(
+        figsize=(8, max(2.0, 1.2 + 0.28 * len(plot.series[0].points)) if bars else 4.5), layout="constrained"
+    )
+    (_draw_bars if bars else _draw_lines)(figure, plot)
+    made = BytesIO()
+    with rc_context({"svg.hashsalt": "treeml"}):  # so that equal pictures have equal text
+        figure.savefig(
+            made, dpi=160, format=path.suffix[1:], metadata={"Date": None} if path.suffix == ".svg" else None
+        )
+    _write(path, made.getvalue())
+
+
+def _draw_lines(figure: Any, plot: Plot) -> None:
     axes = figure.add_subplot()
     for series in plot.series:
         xs, ys = [x for x, _ in series.points], [y for _, y in series.points]
         look: dict[str, Any] = {"color": COLORS[series.group % len(COLORS)], "label": _plain(series.name)}
-        look["linestyle"] = "--" if series.dashed else "-"
+        look["linestyle"] = "none" if series.alone else "--" if series.dashed else "-"
         if plot.kind == "steps":
             axes.step(xs, ys, where="post", **look)
         else:
-            axes.plot(xs, ys, marker="o", **look)
+            axes.plot(xs, ys, marker="o", **look, **({"markersize": 3, "alpha": 0.6} if series.alone else {}))
             _label(axes, series)
     if plot.logarithmic and any(x > 0 for series in plot.series for x, _ in series.points):
         axes.set_xscale("log")
@@ -179,12 +230,27 @@ def draw(plot: Plot, path: Path) -> None:
     axes.grid(alpha=0.3)
     if len(plot.series) > 1:
         axes.legend(frameon=False)
-    made = BytesIO()
-    with rc_context({"svg.hashsalt": "treeml"}):  # so that equal pictures have equal text
-        figure.savefig(
-            made, dpi=160, format=path.suffix[1:], metadata={"Date": None} if path.suffix == ".svg" else None
-        )
-    _write(path, made.getvalue())
+
+
+def _draw_bars(figure: Any, plot: Plot) -> None:
+    """Bars of the first series beside their names; further series are the ends of ranges, in a picture of their own."""
+    first, *ends = plot.series
+    left, *right = figure.subplots(1, 2 if len(ends) == 2 else 1, sharey=True, squeeze=False)[0]
+    places = [place for _, place in first.points]
+    left.barh(places, [value for value, _ in first.points], color=COLORS[first.group % len(COLORS)])
+    left.set_yticks(places, [_plain(name) for name in first.labels])
+    left.invert_yaxis()
+    left.set(xlabel=_plain(plot.horizontal))
+    for axes in right:
+        low, high = ([value for value, _ in series.points] for series in ends)
+        color = COLORS[ends[0].group % len(COLORS)]
+        axes.hlines(places, low, high, color=color, linewidth=5)
+        axes.plot([*low, *high], [*places, *places], "|", color=color, markersize=9)  # a range may have no length
+        axes.axvline(0, color="#777777", linewidth=0.8)
+        axes.set(xlabel="reliance, least to most")
+    for axes in (left, *right):
+        axes.grid(alpha=0.3, axis="x")
+    figure.suptitle(_plain(plot.title))
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -323,8 +323,8 @@
 
   // The columns
 
-  const signed = (column, least) => column[least] === null ? "" : readable(column[least]);
   const listed = importance.filter((column) => column.share > 0);
+  const hasReliance = listed.some((column) => column.least !== null);
   const cells = listed.map((column) => {
     const bar = element("span", { class: "bar chosen" }), text = element("span");
     const whole = element("span", { class: "bar" });
@@ -335,12 +335,11 @@
       return button;
     });
     const row = element("tr", { "data-column": column.name }, element("td", { class: "name" }, column.name), element("td", {}, whole, percent(Math.round(column.share * count), count)), element("td", {}, bar, text),
-      element("td", { class: "number" }, signed(column, "least")), element("td", { class: "number" }, signed(column, "most")), element("td", {}, buttons[0], " ", buttons[1]));
+      ...(hasReliance ? ["least", "most"] : []).map((end) => element("td", { class: "number" }, readable(column[end]))), element("td", {}, buttons[0], " ", buttons[1]));
     return { column, bar, text, row };
   });
-  byId("columns").append(element("table", {}, element("thead", {}, element("tr", {}, ...["column", "used by", "of the selection", "least reliance", "most reliance", "select trees"].map((word) => element("th", {}, word)))),
+  byId("columns").append(element("table", {}, element("thead", {}, element("tr", {}, ...["column", "used by", "of the selection", ...(hasReliance ? ["least reliance", "most reliance"] : []), "select trees"].map((word) => element("th", {}, word)))),
     element("tbody", {}, ...cells.map((cell) => cell.row))));
-  const hasReliance = listed.some((column) => column.least !== null);
   byId("columns-hint").textContent = "The share of the trees that use a column." + (hasReliance ? " Reliance: by how much the cost of the predictions grows on average if every row gets the column's value of a row drawn at random; the least and the most over the trees." : "");
   const idle = importance.filter((column) => !column.share).map((column) => column.name);
   byId("unused").hidden = !idle.length;
