@@ -203,11 +203,14 @@ def reachable(nodes: SharedNodes, roots: Roots | tuple[Whole, Whole, Whole]) -> 
 
 
 def chosen_trees(source: TreeSource, ranks: Sequence[int] | NDArray[np.int64]) -> ChosenTrees | None:
-    """These trees as a source of their own; None if the source is a file, or too large for C to number."""
-    if not isinstance(source, ListedTrees) or source.count >= 2**62:
+    """These trees as a source of their own; None if the source is a file, or a number is too large for C."""
+    if not isinstance(source, ListedTrees):
         return None
     whole = source.numbers if isinstance(source, ChosenTrees) else None
     numbers = ranks if whole is None else [int(whole[int(rank)]) for rank in ranks]
+    ends = (numbers[0], numbers[-1]) if isinstance(numbers, range) and numbers else numbers
+    if max(map(int, ends), default=0) >= 2**62:
+        return None
     return ChosenTrees(source.listing, source.lowered, source.dataset, len(numbers), numbers)
 
 
