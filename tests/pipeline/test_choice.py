@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -75,3 +77,28 @@ def test_unknown_back_ends_are_named(asked: dict[str, object], code: str) -> Non
 def test_an_ignored_limit_is_reported() -> None:
     assert "cart ignores the limit on memory" in model().solve(X, Y, backend="cart", memory="1GB").notes
     assert not any("memory" in note for note in model().solve(X, Y, backend="native", memory="1GB").notes)
+
+
+@pytest.mark.parametrize("kernel", ["binary", "numeric"])
+def test_a_named_kernel_minimizes_a_gap(kernel: str) -> None:
+    """The limits on a gap that are asked in turn reach the kernel as limits on sums."""
+    data = {
+        "age": [1, 2, 3, 4, 5, 6],
+        "sex": ["F", "M", "F", "M", "F", "M"],
+        "ill": ["no", "yes", "no", "yes", "no", "no"],
+    }
+    text = (
+        'predict ill is "yes"\nforbid split on sex\nminimize parity_gap(sex)\nrequire depth <= 2\nrequire errors <= 1\n'
+    )
+    result = tml.Model.parse(text + f"solve with native(kernel = {kernel})").solve(data)
+    assert result.status is tml.Status.OPTIMAL
+    assert result.exact.goals[0].value == Fraction(1, 3)
+
+
+@pytest.mark.parametrize("memory", ["1 kB", "70 kB"])
+def test_too_little_memory_to_begin_is_no_failure(memory: str) -> None:
+    random = np.random.default_rng(3)
+    rows = random.integers(0, 2, (200, 60))
+    asked = tml.Model().minimize(tml.errors).require(tml.depth <= 4)
+    result = asked.solve(rows, random.integers(0, 2, 200), backend="native", memory=memory)
+    assert (result.status, result.stop) == (tml.Status.UNKNOWN, tml.Stop.MEMORY)

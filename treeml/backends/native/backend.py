@@ -42,6 +42,7 @@ _SET_ELSEWHERE = frozenset(
     | {"lower", "fail_allocation", "poll_milliseconds", "microseconds", "cell", "kernel"}
 )
 GOAL_VALUES = frozenset({"upper", "enough"})  # options that are values of the goal: the units are the user's
+_LEAST_MEMORY = 2**16  # bytes; as in treeml/native/common/options.h
 _MOST_BITS = 2**31  # tests times rows, at most, for the binary kernel
 HAND_OVER = "1: if memory ends a search with coupled requirements, the next back-end goes on from its tree and bound"
 _KERNELS = ("auto", "binary", "numeric")
@@ -160,11 +161,17 @@ class NativeBackend(BackendBase):
                 Diagnostic("B501", "native cannot combine these options with this problem", notes=(str(error),))
             ) from error
         began = monotonic()
+        if limits.memory is not None and limits.memory < _LEAST_MEMORY:
+            return NativeRun(problem, limits, start, on_progress, began, kernel).without_memory()
         if kernel in COUPLED_KERNELS:
             return solve_coupled(without_idle(problem), limits, start, on_progress, self.solve, kernel)
         if is_coupled(problem):
             problem = without_idle(problem)
-        return NativeRun(problem, limits, start, on_progress, began, kernel).answer()
+        run = NativeRun(problem, limits, start, on_progress, began, kernel)
+        try:
+            return run.answer()
+        except MemoryError:
+            return run.without_memory()
 
 
 def _kernel_refusals(problem: Problem, options: Mapping[str, Any]) -> Iterator[Refusal]:

@@ -25,7 +25,7 @@ from treeml.backends.native.goals import (
 )
 from treeml.backends.native.inputs import in_search_units, is_impossible, make_solver, search_settings
 from treeml.backends.native.perfect import smallest_perfect
-from treeml.problem.evaluate import evaluate_goals
+from treeml.problem.evaluate import evaluate_goals, meets_all
 from treeml.problem.precision import CLOSE, narrowed, smallest_difference
 from treeml.problem.problem import Problem
 from treeml.problem.shapes import leaves_without_answers
@@ -259,6 +259,14 @@ class NativeRun:
             raw_status=_raw_status(found),
             evidence=(Evidence("no goal"),),
         )
+
+    def without_memory(self) -> Answer:
+        """The answer if the search does not even begin in the memory allowed: the start, if it is one."""
+        if self.start is None or not meets_all(self.problem, self.start):
+            return Answer(Status.UNKNOWN, Stop.MEMORY)
+        if not self.problem.goals:
+            return Answer(Status.OPTIMAL, Stop.PROVED, self.start, (), evidence=(Evidence("no goal"),))
+        return Answer(Status.FEASIBLE, Stop.MEMORY, self.start, evaluate_goals(self.problem, self.start))
 
     def _without_tree(self, found: Found, bound: Fraction | None) -> Answer:
         status = STATUS[found.status]

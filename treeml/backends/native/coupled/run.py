@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treeml.backends.contract import Answer, Status, Stop
+from treeml.backends.contract import Answer
 from treeml.backends.native.coupled.task import CoupledTask, read_coupled
 from treeml.backends.native.flat_tree import flat_tree, labels_of, tree_of
 from treeml.backends.native.goals import floor
 from treeml.backends.native.inputs import forbidden_features, is_impossible, search_settings
 from treeml.backends.native.run import NativeRun
-from treeml.problem.evaluate import evaluate_goals, meets_all
+from treeml.problem.evaluate import meets_all
 from treeml.problem.magnitudes import row_ends
 from treeml.problem.problem import Problem
 from treeml.problem.shapes import deepest
@@ -49,13 +49,13 @@ class CoupledRun(NativeRun):
         try:
             solver = self.solver(task)
         except MemoryError:
-            return self.without_memory(task)
+            return self.without_memory()
         try:
             if not is_given and depth > DEEPEST_AT_ONCE:
                 return by_depths(self, solver, task, depth)
             found = self.deepened(solver, task, depth)
         except MemoryError:
-            return self.without_memory(task)
+            return self.without_memory()
         finally:
             solver.close()
         return self.answered(found, task.objective, self.bound_of(found, task))
@@ -65,12 +65,6 @@ class CoupledRun(NativeRun):
         if found.bound is None or found.status != "unknown" or not self.problem.goals:
             return None
         return self.first_goal(task.objective, Fraction(found.bound), task.objective.later_most)
-
-    def without_memory(self, task: CoupledTask) -> Answer:
-        """The answer if not even the data fit in the memory allowed: the start, if it is one."""
-        if self.start is None or not meets_all(self.problem, self.start):
-            return Answer(Status.UNKNOWN, Stop.MEMORY)
-        return Answer(Status.FEASIBLE, Stop.MEMORY, self.start, evaluate_goals(self.problem, self.start))
 
     def deepened(self, solver: Coupled | CoupledThresholds, task: CoupledTask, depth: int) -> Found:
         """A search of this depth. If it takes long, smaller depths come first: they take a fraction of the time, and
