@@ -215,6 +215,8 @@ def test_the_front_is_that_of_the_set(trees: TreeSet, page: Path, browser: Brows
     points = set(zip(*(front.measure(measure) for measure in pair), strict=True))
     everything = zip(*(trees.measure(measure) for measure in pair), strict=True)
     assert selected(browser) == sum(point in points for point in everything)
+    ends = [float(browser.run(f"document.getElementById('across-{end}').value")) for end in ("from", "to")]
+    assert ends == pytest.approx([min(x for x, _ in points), max(x for x, _ in points)])
 
 
 def places(node: Node, other: Node) -> int:
