@@ -13,7 +13,7 @@ from tests.backends.test_cart import noisy
 from treeml.backends.contract import Limits
 from treeml.backends.heuristics.cart import CartBackend
 from treeml.backends.heuristics.pruning import leaf_labels, most_likely_errors
-from treeml.backends.heuristics.validated_pruning import Validation, critical_prices, validated
+from treeml.backends.heuristics.validated_pruning import PruningValidation, critical_prices, validated
 from treeml.problem.problem import Problem
 from treeml.problem.terms import Loss, Predicted
 from treeml.problem.tree import Leaf, Node, Split
@@ -142,4 +142,4 @@ def test_validated_pruning_of_numbers_and_of_other_goals() -> None:
     loss = Loss("quantile", targets, np.ones(80, dtype=np.int64), level=Fraction(9, 10))
     other = Problem(problem.features, problem.tests, problem.count, 0, minimize(loss), (), problem.bits)
     assert "not pruned" in CartBackend().solve(other, Limits(options={"prune": "validated"})).notes[-1]
-    assert validated(Leaf(0), problem.asking((), ()), lambda rows: Leaf(0), Validation()) is None
+    assert validated(Leaf(0), problem.asking((), ()), lambda rows: Leaf(0), PruningValidation()) is None

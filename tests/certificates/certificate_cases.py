@@ -11,7 +11,7 @@ from functools import cache
 
 import numpy as np
 
-from treeml.native.certify import Limits, Prover
+from treeml.native.certify import Prover, TreeShape
 
 
 @dataclass
@@ -191,7 +191,7 @@ def prover_of(case: Case) -> Prover:
             places.append([sum(not each[row] for each in answers) for row in range(case.rows)])
             cuts.append(len(answers))
     matrix, price, _ = combined(case)
-    return Prover(np.array(places), cuts, matrix, Limits(case.depth, case.leaves, case.support, price))
+    return Prover(np.array(places), cuts, matrix, TreeShape(case.depth, case.leaves, case.support, price))
 
 
 def written(case: Case, claims: list[list[int]]) -> bytes:

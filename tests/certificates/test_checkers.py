@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from certificate_attack import ROOT, Attack, by_program, by_reference, reference
 
-from treeml.native.certify import Limits, Prover
+from treeml.native.certify import Prover, TreeShape
 
 SANITIZERS = ["-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 
@@ -203,7 +203,7 @@ def test_squared_losses_have_sharp_bounds(program: Path, tmp_path: Path) -> None
         middle = sum(targets) // len(targets)
         vector = [(w, w * (y - middle), w * (y - middle) ** 2) for w, y in zip(weights, targets, strict=True)]
         truth = least_squares(places, vector, frozenset(range(len(targets))), 3)
-        prover = Prover(np.array(places), [1] * 3, np.array(vector), Limits(3, price=7), squared=True)
+        prover = Prover(np.array(places), [1] * 3, np.array(vector), TreeShape(3, price=7), squared=True)
         claims = prover.prove(10**9)
         assert claims.bound == truth
         for bound, verdict in ((truth, "verified"), (truth + 1, "rejected")):

@@ -11,7 +11,7 @@ from native_brute import least
 
 from treeml.native.numeric import NumericSolver
 from treeml.native.solver import Solver
-from treeml.native.solver_input import Conditions, Rounding, Targets
+from treeml.native.solver_input import Conditions, CostRounding, Targets
 
 SQUARES = {
     "one far value": [1, 2, 1, 2, 5, 6, 5, 1_000_000],
@@ -74,7 +74,7 @@ def test_a_limit_on_the_loss_makes_the_search_exact(targets: str) -> None:
     solver = Solver(
         BITS,
         Targets(np.array(numbers)[:, None], "squared", weight=np.array(weights)),
-        rounding=Rounding(0.0, float(2 * expected + 1)),
+        rounding=CostRounding(0.0, float(2 * expected + 1)),
     )
     found = solver.solve(depth=2)
     assert value_of(found, cost) - expected <= found.tolerance <= (expected + 1) / 2**40
@@ -86,7 +86,9 @@ def test_any_price_fits_beside_a_squared_loss(price: Fraction) -> None:
     expected = least(BITS, cost, 2, price=price)  # type: ignore[arg-type]
     assert expected is not None
     targets = np.array(SQUARES["one far value"])[:, None]
-    found = Solver(BITS, Targets(targets, "squared"), rounding=Rounding(float(price))).solve(depth=2, leaf_price=price)
+    found = Solver(BITS, Targets(targets, "squared"), rounding=CostRounding(float(price))).solve(
+        depth=2, leaf_price=price
+    )
     assert 0 <= value_of(found, cost, price) - expected <= found.tolerance
     assert found.tolerance <= (expected + 10**12) / 2**40
 
@@ -99,7 +101,7 @@ def test_columns_cost_what_they_cost_beside_a_loss() -> None:
             bits,
             Targets(targets, "squared"),
             Conditions(columns=[0], column_cost=[cost]),
-            rounding=Rounding(float(4 * cost)),
+            rounding=CostRounding(float(4 * cost)),
         )
         found = solver.solve(depth=1)
         assert found.value is not None
@@ -109,7 +111,7 @@ def test_columns_cost_what_they_cost_beside_a_loss() -> None:
 def test_pinball_losses_of_many_digits_are_rounded_where_asked() -> None:
     level = Fraction(3333333333333333, 10**16)
     targets = np.array([[1], [2], [3], [5], [8], [13], [21], [34]]) * 10**15
-    solver = Solver(BITS, Targets(targets, "quantile", (level,)), rounding=Rounding(0.0))
+    solver = Solver(BITS, Targets(targets, "quantile", (level,)), rounding=CostRounding(0.0))
     found = solver.solve(depth=2)
     whole = Solver(BITS, Targets(targets // 10**15, "quantile", (Fraction(1, 3),))).solve(depth=2)
     assert found.value is not None
@@ -121,7 +123,7 @@ def test_pinball_losses_of_many_digits_are_rounded_where_asked() -> None:
 def test_amounts_that_are_not_numbers_are_refused() -> None:
     for beside in (-1.0, float("nan"), float("inf")):
         with pytest.raises(ValueError, match="finite and not negative"):
-            Solver(BITS, Targets(np.arange(8)[:, None], "squared"), rounding=Rounding(beside))
+            Solver(BITS, Targets(np.arange(8)[:, None], "squared"), rounding=CostRounding(beside))
     with pytest.raises(OverflowError, match="leaf_price is too large"):
         Solver(BITS, Targets(np.arange(8)[:, None], "squared")).solve(leaf_price=2**80)
 

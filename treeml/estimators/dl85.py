@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from treeml.backends import contract
 from treeml.estimators.base import positive_weights
-from treeml.estimators.dl85_solving import LeafCosts, Rows, SearchLimits, find_tree
+from treeml.estimators.dl85_solving import DL85Limits, LeafCosts, Rows, find_tree
 from treeml.trees.nodes import Branch, Node, TreeLeaf
 from treeml.trees.tree import Tree
 
@@ -115,8 +115,8 @@ class DL85Search(DL85Arguments):
         reached = tree.apply(X)
         return [np.flatnonzero(reached == number) for number in range(len(tree.leaves))]
 
-    def _limits(self) -> SearchLimits:
-        return SearchLimits(
+    def _limits(self) -> DL85Limits:
+        return DL85Limits(
             self.max_depth, self.min_sup, self.max_error, self.stop_after_better, self.time_limit, self.verbose
         )
 

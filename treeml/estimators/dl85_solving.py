@@ -33,7 +33,7 @@ SOLVER = "native"  # this interface is a face of the native solver, whatever the
 
 
 @dataclass(frozen=True, slots=True)
-class SearchLimits:
+class DL85Limits:
     """What the user wants of the search."""
 
     max_depth: int
@@ -60,7 +60,7 @@ class LeafCosts:
     cost: Cost | None = None
 
 
-def find_tree(X: NDArray[Any], asked: LeafCosts, search: SearchLimits) -> tuple[contract.Answer, Tree | None]:
+def find_tree(X: NDArray[Any], asked: LeafCosts, search: DL85Limits) -> tuple[contract.Answer, Tree | None]:
     """The answer, and the tree over the columns of X."""
     # imported here: start-up time
     from treeml.backends import registry

@@ -38,8 +38,8 @@ _SIGNATURES: Signatures = {
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """Limits of the trees; `leaves` 0 means any number."""
+class TreeShape:
+    """What the trees may look like, and the price of a leaf; `leaves` 0 means any number."""
 
     depth: int
     leaves: int = 0
@@ -64,7 +64,7 @@ class Prover:
     target, weight * target ** 2.
     """
 
-    def __init__(self, place: Any, cuts: Any, vector: Whole, limits: Limits, *, squared: bool = False) -> None:
+    def __init__(self, place: Any, cuts: Any, vector: Whole, limits: TreeShape, *, squared: bool = False) -> None:
         self._handle: int | None = None
         self._library = declare(_SIGNATURES)
         rows, costs, count, self.base = _merged(np.asarray(place), vector, squared, limits.support)

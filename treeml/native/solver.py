@@ -24,9 +24,9 @@ from treeml.native.solver_input import (
     Conditions,
     CostOfCounts,
     CostOfRows,
+    CostRounding,
     Labels,
     LeafCosts,
-    Rounding,
     Targets,
 )
 from treeml.system.interrupt import listening
@@ -127,7 +127,7 @@ class Solver:
         bits: NDArray[Any],
         costs: LeafCosts,
         conditions: Conditions = NO_CONDITIONS,
-        rounding: Rounding | None = None,
+        rounding: CostRounding | None = None,
     ) -> None:
         self._handle: int | None = None
         self._library = library()

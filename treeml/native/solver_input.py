@@ -81,7 +81,7 @@ class Conditions:
 
 
 @dataclass(frozen=True, slots=True)
-class Rounding:
+class CostRounding:
     """Losses are rounded to units, although they are whole numbers.
 
     That is needed if amounts up to `beside` that need not be whole, such as a price of leaves or columns, will be

@@ -34,7 +34,7 @@ from treeml.solving.conflict import smallest_conflict
 from treeml.solving.feasibility import impossible
 from treeml.solving.options import DEFAULT_OPTIONS, RunOptions
 from treeml.solving.request import Request, make_request
-from treeml.solving.result import Clock, Origin, Result, assemble, refuted
+from treeml.solving.result import Clock, ProblemSource, Result, assemble, refuted
 from treeml.solving.rounded_numbers import for_the_users_numbers
 from treeml.solving.rows import bind, load
 from treeml.solving.starting_tree import starting_answer, starting_tree
@@ -59,7 +59,7 @@ def solve(
     result = solve_dataset(dataset, request, begun, on_progress)
     result = validated(result, dataset, request, solve_part)
     if y is None and options.weight is None and (data is None or isinstance(data, (str, Path))):
-        return replace(result, origin=Origin(partial(prepare, statements, data, None, options), data))
+        return replace(result, origin=ProblemSource(partial(prepare, statements, data, None, options), data))
     return result
 
 

@@ -32,7 +32,7 @@ Number = int | float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Origin:
+class ProblemSource:
     """How to read and bind once more what was solved, and the file that was read; None: the one that the spec names."""
 
     prepare: Callable[[], tuple[Dataset, Request]]
@@ -78,7 +78,7 @@ class Result:
     because: Diagnostic | None = None  # why no tree exists, if the data alone show it
     evidence: Proof = ()  # the proof of "optimal", of "infeasible", or of the bound
     certificate: Certificate | None = None  # if one was asked for
-    origin: Origin | None = field(default=None, repr=False)  # what was solved, if its rows came from a file
+    origin: ProblemSource | None = field(default=None, repr=False)  # what was solved, if its rows came from a file
 
     def __post_init__(self) -> None:
         require(self.status.value, self.bound, self.evidence)

@@ -31,7 +31,7 @@ from treeml.backends.contract import (
 )
 from treeml.backends.heuristics.impurity import CRITERIA, Rows, SplitCounts, evidence, worth
 from treeml.backends.heuristics.pruning import leaf_labels, pruned
-from treeml.backends.heuristics.validated_pruning import Validation, validated
+from treeml.backends.heuristics.validated_pruning import PruningValidation, validated
 from treeml.problem.evaluate import evaluate_sum, meets
 from treeml.problem.problem import Problem
 from treeml.problem.terms import EVERY_TERM
@@ -89,7 +89,7 @@ class CartBackend(BackendBase):
         tree = growth.tree()
         notes: tuple[str, ...] = ()
         if option["prune"] == "validated":
-            how = Validation(option["folds"], option["standard_errors"], limits.seed)
+            how = PruningValidation(option["folds"], option["standard_errors"], limits.seed)
             smaller = validated(tree, problem, growth.again, how)
             tree, notes = (tree, (NOT_VALIDATED,)) if smaller is None else (smaller, ())
         else:

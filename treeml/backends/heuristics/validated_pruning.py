@@ -25,13 +25,13 @@ Numbers = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Validation:
+class PruningValidation:
     folds: int = 10
     standard_errors: float = 1.0  # 0: the price with the smallest mean loss
     seed: int = 0
 
 
-def validated(tree: Node, problem: Problem, grow: Callable[[Rows], Node], how: Validation) -> Node | None:
+def validated(tree: Node, problem: Problem, grow: Callable[[Rows], Node], how: PruningValidation) -> Node | None:
     """The pruned tree; `grow` makes the tree of some rows. None if the goal has no loss of single rows."""
     if not problem.goals or goal_costs(problem) is None or not _is_judged(problem):
         return None

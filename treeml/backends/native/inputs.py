@@ -34,9 +34,9 @@ def make_solver(problem: Problem, objective: NativeObjective, kernel: str) -> So
 
 def _binary_solver(problem: Problem, objective: NativeObjective) -> Solver:
     from treeml.native.solver import Solver  # imported here: start-up time
-    from treeml.native.solver_input import Rounding
+    from treeml.native.solver_input import CostRounding
 
-    rounding = None if objective.beside is None else Rounding(objective.beside, objective.most)
+    rounding = None if objective.beside is None else CostRounding(objective.beside, objective.most)
     return Solver(problem.bits, _leaf_costs(problem, objective), _conditions(problem, objective), rounding)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from treeml.data.table import Dataset
 from treeml.lang.diagnostic import BackendError, Diagnostic
 from treeml.measures.lower_dataset import lower
-from treeml.native.certify import Claims, Limits, Prover
+from treeml.native.certify import Claims, Prover, TreeShape
 from treeml.problem.evaluate import Routed, evaluate_goals
 from treeml.problem.problem import Bound
 from treeml.problem.terms import Sum
@@ -275,5 +275,5 @@ def _places(statement: Statement) -> tuple[Any, list[int]]:
     return np.array([family.place for family in statement.families]), [family.cuts for family in statement.families]
 
 
-def _tree_limits(statement: Statement, price: int) -> Limits:
-    return Limits(statement.depth, statement.leaves, statement.support, price)
+def _tree_limits(statement: Statement, price: int) -> TreeShape:
+    return TreeShape(statement.depth, statement.leaves, statement.support, price)

@@ -21,7 +21,7 @@ from treeml.problem.evaluate import answers
 from treeml.problem.problem import Bound, Feature, Problem
 from treeml.problem.terms import Leaves, Loss, Predicted, Sum
 from treeml.solving.certificates.cells import Cells, refuse
-from treeml.solving.certificates.statement import Amount, Family, Statement, listed, quoted
+from treeml.solving.certificates.statement import Amount, Statement, TestFamily, listed, quoted
 
 LIMIT = 2**53
 MOST_LEAVES = 62
@@ -103,7 +103,7 @@ def _limits(problem: Problem) -> tuple[dict[str, int], tuple[Bound, ...]]:
 # Tests.
 
 
-def _families(lowered: Lowered, cells: Cells) -> Iterator[Family]:
+def _families(lowered: Lowered, cells: Cells) -> Iterator[TestFamily]:
     problem = lowered.problem
     for feature in problem.features:
         if feature.name not in cells.columns:
@@ -118,7 +118,7 @@ def _families(lowered: Lowered, cells: Cells) -> Iterator[Family]:
                 yield from _word_family(problem, feature, test, column)
 
 
-def _word_family(problem: Problem, feature: Feature, test: int, column: list[str]) -> Iterator[Family]:
+def _word_family(problem: Problem, feature: Feature, test: int, column: list[str]) -> Iterator[TestFamily]:
     """The test by its words; nothing if all rows give the same answer, since no tree needs it."""
     yes = answers(problem, test, np.arange(problem.rows))
     words = {cell for cell, answer in zip(column, yes.tolist(), strict=True) if answer}
@@ -126,10 +126,10 @@ def _word_family(problem: Problem, feature: Feature, test: int, column: list[str
         raise refuse(f"a test on `{feature.name}` does not follow from the words in the file")
     line = f"test {quoted(feature.name)} words {listed(sorted(words))}"
     if yes.any() and not yes.all():
-        yield Family(line, np.where(yes, 0, 1), 1, (test,))
+        yield TestFamily(line, np.where(yes, 0, 1), 1, (test,))
 
 
-def _number_families(lowered: Lowered, feature: Feature, column: list[str]) -> Iterator[Family]:
+def _number_families(lowered: Lowered, feature: Feature, column: list[str]) -> Iterator[TestFamily]:
     """The cuts of a number column: missing values on the no side, on the yes side, and by themselves."""
     numbers = range(feature.first_test, feature.first_test + feature.tests)
     known = {cell: float(cell) for cell in set(column) if _NUMBER.fullmatch(cell)}
@@ -150,7 +150,7 @@ def _number_families(lowered: Lowered, feature: Feature, column: list[str]) -> I
 
 def _cut_family(
     lowered: Lowered, feature: Feature, column: list[str], known: dict[str, float], tests: list[int]
-) -> Family:
+) -> TestFamily:
     missing_yes = lowered.questions[tests[0]].missing_yes
     values = sorted(set(known.values()))
     cuts = [float(lowered.questions[test].value) for test in tests]
@@ -165,7 +165,7 @@ def _cut_family(
         raise refuse(f"the cuts of `{feature.name}` do not follow from the numbers in the file")
     ending = " missing" if missing_yes else ""
     shown = "every" if is_every else f"cuts {' '.join(repr(cut) for cut in cuts)}"
-    return Family(f"test {quoted(feature.name)} {shown}{ending}", place, len(cuts), tuple(tests))
+    return TestFamily(f"test {quoted(feature.name)} {shown}{ending}", place, len(cuts), tuple(tests))
 
 
 # Costs.
@@ -288,7 +288,7 @@ def _squared(
     dataset: Dataset,
     problem: Problem,
     cells: Cells,
-    families: tuple[Family, ...],
+    families: tuple[TestFamily, ...],
     missing: tuple[str, ...],
     shape: dict[str, int],
 ) -> Statement:

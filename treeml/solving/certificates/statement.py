@@ -35,7 +35,7 @@ class Amount:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Family:
+class TestFamily:
     """A test by words, or the cuts of a column: where its tests are, and the line of the header."""
 
     line: str
@@ -51,7 +51,7 @@ class Statement:
     target: str
     classes: tuple[tuple[str, ...], ...]
     depth: int
-    families: tuple[Family, ...]
+    families: tuple[TestFamily, ...]
     goals: tuple[Amount, ...]
     leaves: int = 0
     support: int = 1

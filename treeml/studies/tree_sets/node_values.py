@@ -30,7 +30,7 @@ class NotVectorized(Exception):
 
 
 @dataclass(eq=False)
-class Column:
+class TermValues:
     """One number for every node, how it follows from those of the sides, and what it means."""
 
     values: Whole
@@ -64,7 +64,7 @@ class NodeValues:
         self.source, self.feature = source, feature_of_test
         self.nodes: SharedNodes = source.nodes()
         self.leaves = np.flatnonzero(self.nodes.test < 0).astype(np.int32)
-        self._columns: dict[int, Column] = {}
+        self._columns: dict[int, TermValues] = {}
 
     def sums(self, totals: list[Sum], read: Callable[[Callable[[Sum, Any], Any]], Any]) -> Measured:
         """`read` gets a function that evaluates a sum on one tree, and returns the value of that tree."""
@@ -101,7 +101,7 @@ class NodeValues:
         parts = [column.of_roots(roots, self._lone_leaf(roots)) for roots in self.source.chunks()]
         return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
 
-    def _combinations(self, columns: list[Column]) -> tuple[NDArray[np.int64], Whole]:
+    def _combinations(self, columns: list[TermValues]) -> tuple[NDArray[np.int64], Whole]:
         """For every tree the number of its combination of values, and the combinations."""
         if not columns:
             return np.zeros(self.source.count, dtype=np.int64), np.zeros((1, 0), dtype=np.int64)
@@ -120,13 +120,13 @@ class NodeValues:
         """The node that stands for a tree without splits, for every tree of a chunk: the last node, made for it."""
         return np.full(len(roots[0]), len(self.nodes.test), dtype=np.int64)
 
-    def column(self, term: Term) -> Column:
+    def column(self, term: Term) -> TermValues:
         if id(term) not in self._columns:
             self._columns[id(term)] = self._made(term)
             self._kept = [*getattr(self, "_kept", []), term]  # an id is that of a term as long as the term lives
         return self._columns[id(term)]
 
-    def _made(self, term: Term) -> Column:
+    def _made(self, term: Term) -> TermValues:
         match term:
             case Predicted():
                 return self._summed(self._at_labels(term.cost), np.add, lambda number: term.scale * number)
@@ -171,10 +171,10 @@ class NodeValues:
                 return int(yes[alone[0]])
         return 0
 
-    def _summed(self, leaves: Whole, join: Any, meaning: Callable[[int], Fraction]) -> Column:
+    def _summed(self, leaves: Whole, join: Any, meaning: Callable[[int], Fraction]) -> TermValues:
         return self._propagated(leaves, lambda yes, no, _: join(yes, no), meaning)
 
-    def _propagated(self, leaves: Whole, join: Join, meaning: Callable[[int], Fraction]) -> Column:
+    def _propagated(self, leaves: Whole, join: Join, meaning: Callable[[int], Fraction]) -> TermValues:
         """The values of all nodes from those of the leaves; the last value is that of a tree without splits."""
         nodes = self.nodes
         values = np.zeros(len(nodes.test) + 1, dtype=np.int64)
@@ -188,16 +188,16 @@ class NodeValues:
             values[now] = join(values[nodes.yes[now]], values[nodes.no[now]], nodes.test[now])
             known[now] = True
             waiting = waiting[~ready]
-        return Column(values, join, meaning)
+        return TermValues(values, join, meaning)
 
-    def _purity(self, term: Purity) -> Column:
+    def _purity(self, term: Purity) -> TermValues:
         sums = self._sums(term.weight)
         shares = [Fraction(max(row), sum(row)) if any(row) else Fraction(1) for row in sums.tolist()]
         ordered = sorted(set(shares))
         place = {share: number for number, share in enumerate(ordered)}
         return self._summed(np.array([place[share] for share in shares]), np.minimum, lambda number: ordered[number])
 
-    def _used(self, term: Used) -> Column:
+    def _used(self, term: Used) -> TermValues:
         wanted = sorted(term.features)
         if len(wanted) > 62:
             raise NotVectorized("many columns")
