@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ from treeml.lang.place import place
 from treeml.lang.source import Source, Span
 from treeml.lang.write import write
 
+QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|`[^`]*`')
 relaxed = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
@@ -44,9 +46,9 @@ def _bare(span: Span) -> tuple[int, int]:
 
 
 def _is_pair(text: str) -> bool:
-    """Does the first parenthesis close with the last? Quotes may hold others, which balance in the random models."""
+    """Does the first parenthesis close with the last? Those in quotes do not count."""
     depth = 0
-    for number, letter in enumerate(text):
+    for number, letter in enumerate(QUOTED.sub(lambda found: "x" * len(found[0]), text)):
         depth += (letter == "(") - (letter == ")")
         if depth == 0:
             return number == len(text) - 1
