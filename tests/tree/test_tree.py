@@ -230,7 +230,7 @@ def test_leaves_hold_the_best_numbers(use: Use) -> None:
                 pairs = list(zip(numbers, [weight[row] for row in rows], strict=True))
                 kind = use.arguments[1] if task == "clusters" else use.measure.removesuffix("_loss")
                 total = sum(share for _, share in pairs)
-                if kind == "squared":
+                if kind in ("squared", "mse", "r2"):
                     assert value * total == sum(number * share for number, share in pairs)
                 else:
                     level = use.arguments[0] if kind == "quantile" else Fraction(1, 2)

@@ -7,7 +7,7 @@ share a mistake with reading, lowering, solving or verifying.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from itertools import pairwise, product
@@ -525,6 +525,12 @@ def _loss(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ...]
     return total
 
 
+def _mean_loss(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ...]) -> Fraction | None:
+    """The loss of a mean, divided by the weight of all rows."""
+    of = {"mse": "squared_loss", "mean_absolute_error": "absolute_loss"}[use.name]
+    return _share(_loss(view, replace(use, name=of), tree, predicted), sum(view.weight, Fraction(0)))
+
+
 _MEASURES = {
     "errors": _errors,
     "error_rate": _error_rate,
@@ -558,4 +564,6 @@ _MEASURES = {
     "absolute_loss": _loss,
     "quantile_loss": _loss,
     "cluster_loss": _loss,
+    "mse": _mean_loss,
+    "mean_absolute_error": _mean_loss,
 }
