@@ -148,8 +148,9 @@ def hold(asked: Case, backend: str, rounds: int | None = None, **limits: Any) ->
     if result.status is Status.OPTIMAL:
         assert result.exact is not None
         (value,) = result.exact.objective
-        assert result.tolerance == pytest.approx(1e-6)
-        assert value >= best - Fraction(1, 10**6) * max(Fraction(1), abs(value)) - noise
+        # Weights of too many digits are rounded, and the tolerance then says by how much that moves the margin.
+        assert result.tolerance == pytest.approx(1e-6, rel=1e-4)
+        assert value >= best - Fraction(result.tolerance) * max(Fraction(1), abs(value)) - noise
     return result.status
 
 
