@@ -259,7 +259,8 @@ static int is (size_t i, const char *name) {
          !memcmp (tokens[i].at.at, name, strlen (name));
 }
 
-/* Is the next line one with this key? If so, it is taken, and must have so many tokens after the key. */
+/* Takes the next line if it begins with this key: 1 if it did, 0 otherwise. A line that is taken must have between
+   `least` and `most` tokens after the key. */
 static int take (const char *key, size_t least, size_t most) {
   static char *ready;
   REQUIRE (line_at <= file_end, UNSUPPORTED, "the header ends too early");

@@ -34,7 +34,7 @@ class Bounding(BackendBase):
 
     def __init__(self, most: int = 10**6) -> None:
         self.asked: list[Problem] = []
-        self.most = most  # it runs out of time after so many solves
+        self.most = most  # the number of solves after which it runs out of time
 
     def solve(self, problem, limits=NO_LIMITS, start=None, on_progress=None):  # type: ignore[no-untyped-def]
         self.asked.append(problem)

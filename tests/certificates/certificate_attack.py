@@ -204,7 +204,7 @@ def main() -> None:
     parser.add_argument("--attempts", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--program", type=Path, help="the compiled checker; without it only the one in Python is asked")
-    parser.add_argument("--damaged", type=int, default=0, help="also so many damaged files")
+    parser.add_argument("--damaged", type=int, default=0, help="the number of damaged files to try as well")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         attack = Attack(arguments.seed, arguments.program, Path(folder))

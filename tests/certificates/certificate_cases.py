@@ -206,7 +206,7 @@ def parsed(text: bytes) -> list[list[int]]:
 def with_statement(
     case: Case, rng: random.Random, found: dict[tuple[int, ...], list[int]], is_true: bool
 ) -> Case | None:
-    """The case with a true or a false claim; None if there is none of that kind."""
+    """The case with a claim that is true, or with one that is false; None if the case admits no such claim."""
     allowed = feasible(case, found)
     if case.require is not None and not allowed:
         if is_true or rng.random() < 0.5:

@@ -137,7 +137,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             bound=[BOUND, OPTIMAL], optimal=[BOUND, OPTIMAL], infeasible=[INFEASIBLE],
         ),
         "looser limits": _resting(
-            "no tree within looser limits is better, or there is none, and all trees within these limits are of them",
+            "every tree that meets these limits also meets looser ones, for which a bound, an optimum or infeasibility is proved",
             bound=[BOUND], optimal=[OPTIMAL], infeasible=[INFEASIBLE],
         ),
         "race": _resting(
