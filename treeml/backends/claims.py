@@ -137,7 +137,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             bound=[BOUND, OPTIMAL], optimal=[BOUND, OPTIMAL], infeasible=[INFEASIBLE],
         ),
         "looser limits": _resting(
-            "every tree that meets these limits also meets looser ones, for which a bound, an optimum or infeasibility is proved",
+            "every tree that meets these limits also meets the looser ones, and what is proved of those holds for these",
             bound=[BOUND], optimal=[OPTIMAL], infeasible=[INFEASIBLE],
         ),
         "race": _resting(
