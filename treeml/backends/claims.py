@@ -137,7 +137,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             bound=[BOUND, OPTIMAL], optimal=[BOUND, OPTIMAL], infeasible=[INFEASIBLE],
         ),
         "looser limits": _resting(
-            "every tree that meets these limits meets the looser ones, so what bounds or excludes those trees holds here",
+            "every tree that meets these limits meets the looser ones, so a proof about those trees holds here",
             bound=[BOUND], optimal=[OPTIMAL], infeasible=[INFEASIBLE],
         ),
         "race": _resting(
