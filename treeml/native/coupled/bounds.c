@@ -115,6 +115,23 @@ static void leaf_scores (struct search *search, const struct place *place, uint6
       bounds[l] = leaf_score (search, &search->multiplier[l], search->cells, NULL);
 }
 
+/* Both sides of a test at a place; 0 if the test does not split it. */
+static int split_at (struct search *search, const struct place *place, int32_t test, struct place *sides) {
+  struct level *level = &search->levels[place->depth];
+  place_child (search, place, test, 1, level->yes, &sides[1]);
+  place_child (search, place, test, 0, level->no, &sides[0]);
+  return place_splits (search, level->yes, level->no);
+}
+
+/* The bounds of both sides; 0 if the search was stopped. */
+static int bounds_of_split (struct search *search, int32_t test, const struct place *sides, uint64_t mask, int64_t *yes,
+                            int64_t *no) {
+  path_push (search, test);
+  const int done = bounds_at (search, &sides[1], mask, yes) && bounds_at (search, &sides[0], mask, no);
+  path_pop (search, test);
+  return done;
+}
+
 static int compute (struct search *search, const struct place *place, uint64_t mask, int64_t *bounds) {
   if (place->depth <= 0) {
     leaf_scores (search, place, mask, bounds);
@@ -131,20 +148,12 @@ static int compute (struct search *search, const struct place *place, uint64_t m
     return 1;
   }
   leaf_scores (search, place, mask, bounds);
-  struct level *level = &search->levels[place->depth];
+  struct place sides[2];
   int64_t yes[most_multipliers], no[most_multipliers];
   for (int32_t test = 0; test < search->merged->tests; test++) {
-    struct place sides[2];
-    if (!test_allowed (search, test))
+    if (!test_allowed (search, test) || !split_at (search, place, test, sides))
       continue;
-    place_child (search, place, test, 1, level->yes, &sides[1]);
-    place_child (search, place, test, 0, level->no, &sides[0]);
-    if (!place_splits (search, level->yes, level->no))
-      continue;
-    path_push (search, test);
-    const int done = bounds_at (search, &sides[1], mask, yes) && bounds_at (search, &sides[0], mask, no);
-    path_pop (search, test);
-    if (!done)
+    if (!bounds_of_split (search, test, sides, mask, yes, no))
       return 0;
     for (int l = 0; l < search->multipliers; l++)
       if (mask >> l & 1)
@@ -161,19 +170,10 @@ struct sides_task {
 
 static void bounds_of_sides (struct search *search, void *argument, int32_t test) {
   const struct sides_task *task = argument;
-  struct level *level = &search->levels[task->root->depth];
   struct place sides[2];
-  int64_t bounds[most_multipliers];
-  if (search_stopped (search))
-    return;
-  place_child (search, task->root, test, 1, level->yes, &sides[1]);
-  place_child (search, task->root, test, 0, level->no, &sides[0]);
-  if (!place_splits (search, level->yes, level->no))
-    return;
-  path_push (search, test);
-  if (bounds_at (search, &sides[1], task->mask, bounds))
-    bounds_at (search, &sides[0], task->mask, bounds);
-  path_pop (search, test);
+  int64_t yes[most_multipliers], no[most_multipliers];
+  if (!search_stopped (search) && split_at (search, task->root, test, sides))
+    bounds_of_split (search, test, sides, task->mask, yes, no);
 }
 
 int bounds_at (struct search *search, const struct place *place, uint64_t mask, int64_t *bounds) {
@@ -246,24 +246,16 @@ void tree_set_side (struct search *search, struct tree *tree, int64_t node, int3
 }
 
 static int best_test (struct search *search, const struct place *place, int multiplier, int32_t *best) {
-  struct level *level = &search->levels[place->depth];
+  struct place sides[2];
   const uint64_t mask = (uint64_t) 1 << multiplier;
   int64_t bounds[most_multipliers], yes[most_multipliers], no[most_multipliers];
   *best = -1;
   leaf_scores (search, place, mask, bounds);
   int64_t least = bounds[multiplier];
   for (int32_t test = 0; test < search->merged->tests; test++) {
-    struct place sides[2];
-    if (!test_allowed (search, test))
+    if (!test_allowed (search, test) || !split_at (search, place, test, sides))
       continue;
-    place_child (search, place, test, 1, level->yes, &sides[1]);
-    place_child (search, place, test, 0, level->no, &sides[0]);
-    if (!place_splits (search, level->yes, level->no))
-      continue;
-    path_push (search, test);
-    const int done = bounds_at (search, &sides[1], mask, yes) && bounds_at (search, &sides[0], mask, no);
-    path_pop (search, test);
-    if (!done)
+    if (!bounds_of_split (search, test, sides, mask, yes, no))
       return 0;
     if (yes[multiplier] + no[multiplier] < least) {
       least = yes[multiplier] + no[multiplier];
